@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file_sink.h"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace plumb {
+namespace {
+
+constexpr size_t kPendingBytes = 256 * 1024;
+
+int write_all(int descriptor, const std::byte* data, size_t size) {
+  while (size > 0) {
+    ssize_t done = ::write(descriptor, data, size);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return errno;
+    data += done;
+    size -= static_cast<size_t>(done);
+  }
+  return 0;
+}
+
+Error cannot_write(const std::filesystem::path& path, int code) {
+  return {"cannot write the file", path.string() + ": " + std::strerror(code),
+          code == ENOSPC ? "free some space or choose another directory"
+                         : "check that the directory exists and is writable"};
+}
+
+}  // namespace
+
+Result<FileSink> FileSink::create(const std::filesystem::path& path) {
+  FileSink sink;
+  sink.path_ = path;
+  // A short fixed pattern, so that a long output name does not make the temporary one too long.
+  sink.temporary_ = (path.parent_path() / ".plumb-XXXXXX").string();
+  sink.descriptor_ = ::mkostemp(sink.temporary_.data(), O_CLOEXEC);
+  if (sink.descriptor_ < 0) {
+    sink.temporary_.clear();
+    return cannot_write(path, errno);
+  }
+  return sink;
+}
+
+FileSink::FileSink(FileSink&& other) noexcept { *this = std::move(other); }
+
+FileSink& FileSink::operator=(FileSink&& other) noexcept {
+  if (this == &other) return *this;
+  discard();
+  path_ = std::move(other.path_);
+  temporary_ = std::move(other.temporary_);
+  pending_ = std::move(other.pending_);
+  position_ = other.position_;
+  descriptor_ = std::exchange(other.descriptor_, -1);
+  errno_ = other.errno_;
+  return *this;
+}
+
+FileSink::~FileSink() { discard(); }
+
+void FileSink::discard() noexcept {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(temporary_.c_str());
+  descriptor_ = -1;
+}
+
+void FileSink::flush() {
+  if (errno_ == 0) errno_ = write_all(descriptor_, pending_.data(), pending_.size());
+  pending_.clear();
+}
+
+void FileSink::write(Bytes data) {
+  position_ += data.size();
+  if (pending_.size() + data.size() <= kPendingBytes) {
+    pending_.insert(pending_.end(), data.begin(), data.end());
+    return;
+  }
+  flush();
+  if (data.size() < kPendingBytes) {
+    pending_.insert(pending_.end(), data.begin(), data.end());
+  } else if (errno_ == 0) {
+    errno_ = write_all(descriptor_, data.data(), data.size());
+  }
+}
+
+void FileSink::write_at(uint64_t offset, Bytes data) {
+  flush();
+  while (!data.empty() && errno_ == 0) {
+    ssize_t done = ::pwrite(descriptor_, data.data(), data.size(), static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) {
+      errno_ = errno;
+      return;
+    }
+    offset += static_cast<uint64_t>(done);
+    data = data.subspan(static_cast<size_t>(done));
+  }
+}
+
+Result<void> FileSink::commit(bool sync) {
+  flush();
+  if (errno_ == 0) {
+    // mkostemp gives 0600; a result is as readable as any other file the user creates.
+    mode_t mask = ::umask(0);
+    ::umask(mask);
+    if (::fchmod(descriptor_, 0666 & ~mask) != 0) errno_ = errno;
+  }
+  if (errno_ == 0 && sync && ::fsync(descriptor_) != 0) errno_ = errno;
+  if (errno_ == 0 && ::rename(temporary_.c_str(), path_.c_str()) != 0) errno_ = errno;
+  if (errno_ != 0) {
+    discard();
+    return cannot_write(path_, errno_);
+  }
+  ::close(descriptor_);
+  descriptor_ = -1;
+  return {};
+}
+
+}  // namespace plumb

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An output file that appears whole or not at all: written under a temporary name in the same
+// directory, synced, then renamed. Dropping the sink without `commit` removes the temporary file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace plumb {
+
+class FileSink {
+ public:
+  static Result<FileSink> create(const std::filesystem::path& path);
+  FileSink(FileSink&& other) noexcept;
+  FileSink& operator=(FileSink&& other) noexcept;
+  ~FileSink();
+
+  // Errors stick: a writer may write on and look at `commit` only.
+  void write(Bytes data);
+  void write(std::string_view text) { write(as_bytes(text)); }
+  // Overwrites bytes already written, e.g. a size known only at the end.
+  void write_at(uint64_t offset, Bytes data);
+  uint64_t position() const { return position_; }
+  bool ok() const { return errno_ == 0; }
+
+  // Syncs and renames. With `sync` false the data may be lost in a power cut, but never half seen.
+  Result<void> commit(bool sync = true);
+
+ private:
+  FileSink() = default;
+  void flush();
+  void discard() noexcept;
+
+  std::filesystem::path path_;
+  std::string temporary_;
+  std::vector<std::byte> pending_;
+  uint64_t position_ = 0;
+  int descriptor_ = -1;
+  int errno_ = 0;
+};
+
+}  // namespace plumb

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file's bytes for reading. Small files are read into memory (cheaper than a mapping), large ones
+// are mapped; `release` gives back the pages of a part that has been used, so that streaming through
+// a huge file needs little memory.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/result.h"
+
+namespace plumb {
+
+class MappedFile {
+ public:
+  static Result<MappedFile> open(const std::filesystem::path& path);
+  MappedFile() = default;
+  MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  // Valid as long as this object lives and has not been moved from.
+  Bytes bytes() const { return bytes_; }
+
+  // The pages wholly inside `part` (of `bytes()`) may leave memory; reading them again is fine.
+  void release(Bytes part) const;
+
+  // False once a read hit a part of the file that is gone: it was truncated, or the device failed,
+  // after we opened it. Such bytes read as zero; whoever used them must drop what it computed.
+  bool intact() const;
+
+ private:
+  void close() noexcept;
+
+  Bytes bytes_;
+  std::unique_ptr<std::byte[]> heap_;
+  int slot_ = -1;  // in the table of guarded mappings, -1 if not mapped
+};
+
+}  // namespace plumb

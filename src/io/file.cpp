@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/file.h"
+
+namespace plumb::io {
+
+Result<TensorReader> TensorFile::open(const TensorInfo& info, const ReadOrder& order) const {
+  auto reader = TensorReader::open(*format, mapping.bytes(), info, order, &mapping);
+  if (!reader) return std::move(reader.error()).in(path.string());
+  return reader;
+}
+
+Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints hints) {
+  auto mapping = MappedFile::open(path);
+  if (!mapping) return mapping.error();
+  TensorFile file{path, std::move(*mapping), nullptr, {}};
+  const std::string name = path.filename().string();
+  if (hints.file_name.empty()) hints.file_name = name;
+  auto format = detect_format(file.mapping.bytes(), hints);
+  if (!format) return std::move(format.error()).in(path.string());
+  file.format = *format;
+  auto listing = file.format->list(file.mapping.bytes(), hints);
+  if (!listing) return std::move(listing.error()).in(path.string());
+  file.listing = std::move(*listing);
+  return file;
+}
+
+}  // namespace plumb::io

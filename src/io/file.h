@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A tensor file on disk: its bytes, its format, and what it holds.
+#pragma once
+
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "io/format.h"
+#include "io/reader.h"
+
+namespace plumb::io {
+
+struct TensorFile {
+  std::filesystem::path path;
+  MappedFile mapping;
+  const Format* format = nullptr;
+  Listing listing;
+
+  Result<TensorReader> open(const TensorInfo& info, const ReadOrder& order = {}) const;
+};
+
+// Errors name the path.
+Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints hints = {});
+
+}  // namespace plumb::io

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of all tensor file formats: a new one is a line here and a file beside this one.
+#include <array>
+#include <fmt/format.h>
+
+#include "io/format.h"
+
+namespace plumb::io {
+
+extern const Format kNpy;
+extern const Format kRaw;
+
+namespace {
+
+// Most specific probe first; raw comes last and is never guessed.
+const std::array kFormats{
+    kNpy,
+    kRaw,
+};
+
+std::string first_bytes(Bytes file) {
+  std::string text;
+  for (std::byte b : file.first(std::min<size_t>(file.size(), 8)))
+    text += fmt::format("{}{:02x}", text.empty() ? "" : " ", static_cast<unsigned>(b));
+  return text;
+}
+
+}  // namespace
+
+std::span<const Format> formats() { return kFormats; }
+
+const Format* format_by_name(std::string_view name) {
+  for (const Format& format : kFormats)
+    if (format.name == name) return &format;
+  return nullptr;
+}
+
+Result<const Format*> detect_format(Bytes file, const ReadHints& hints) {
+  const Bytes head = file.first(std::min(file.size(), kProbeBytes));
+  for (const Format& format : kFormats)
+    if (format.probe(head, file.size())) return &format;
+  if (hints.dtype) return &kRaw;
+  if (file.empty())
+    return Error{"the file is empty", "byte 0", "write or copy it again"};
+  return Error{"not a tensor file of a known format",
+               "byte 0: starts with " + first_bytes(file),
+               "`plumb formats` lists what can be read; raw data needs --dtype and --shape"};
+}
+
+}  // namespace plumb::io

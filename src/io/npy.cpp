@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NumPy's npy files, versions 1.0 to 3.0: a magic, a Python dictionary literal, the elements.
+// Described in the NumPy manual under "NPY format".
+#include "io/npy.h"
+
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+
+#include "io/reader.h"
+
+namespace plumb::io {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr size_t kMaxHeaderBytes = 1 << 20;
+
+// The dictionary literal, read by recursive descent over just what numpy writes.
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, size_t offset) : text_(text), offset_(offset) {}
+
+  std::string descr;
+  bool fortran_order = false;
+  Shape shape;
+  bool has_descr = false, has_order = false, has_shape = false;
+
+  Result<void> parse() {
+    if (!accept('{')) return fail("'{'");
+    while (!accept('}')) {
+      std::string key;
+      if (!quoted(key) || !accept(':')) return fail("a quoted key and ':'");
+      if (key == "descr") {
+        if (peek() == '[' || peek() == '(') return structured();
+        has_descr = quoted(descr);
+        if (!has_descr) return fail("a quoted type");
+      } else if (key == "fortran_order") {
+        has_order = boolean(fortran_order);
+        if (!has_order) return fail("True or False");
+      } else if (key == "shape") {
+        has_shape = tuple(shape);
+        if (!has_shape) return fail("a tuple of sizes");
+      } else {
+        return Error{"npy header has an unknown key", where() + ": '" + key + "'",
+                     "save the array again with numpy.save"};
+      }
+      if (!accept(',') && peek() != '}') return fail("',' or '}'");
+    }
+    if (!has_descr || !has_order || !has_shape) return fail("descr, fortran_order and shape");
+    return {};
+  }
+
+ private:
+  void spaces() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))
+      ++at_;
+  }
+  char peek() {
+    spaces();
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool accept(char c) {
+    if (peek() != c || at_ >= text_.size()) return false;
+    ++at_;
+    return true;
+  }
+  bool quoted(std::string& out) {
+    const char quote = peek();
+    if (quote != '\'' && quote != '"') return false;
+    const size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) return false;
+    out = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return true;
+  }
+  bool boolean(bool& out) {
+    spaces();
+    for (auto [word, value] : {std::pair{"True", true}, {"False", false}}) {
+      if (!text_.substr(at_).starts_with(word)) continue;
+      at_ += std::string_view(word).size();
+      out = value;
+      return true;
+    }
+    return false;
+  }
+  bool tuple(Shape& out) {
+    if (!accept('(')) return false;
+    while (!accept(')')) {
+      spaces();
+      int64_t dim = 0;
+      const char* begin = text_.data() + at_;
+      auto [end, code] = std::from_chars(begin, text_.data() + text_.size(), dim);
+      if (code != std::errc() || dim < 0) return false;
+      at_ += static_cast<size_t>(end - begin);
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote 3L
+      out.push_back(dim);
+      if (!accept(',') && peek() != ')') return false;
+    }
+    return true;
+  }
+  std::string where() const { return fmt::format("byte {}", offset_ + at_); }
+  Error fail(std::string_view expected) const {
+    return {"npy header is damaged", fmt::format("{}: expected {}", where(), expected),
+            "save the array again with numpy.save"};
+  }
+  Error structured() const {
+    return {"npy file holds records, not a plain tensor", where() + ": descr is a list of fields",
+            "save each field as an array of its own"};
+  }
+
+  std::string_view text_;
+  size_t offset_;
+  size_t at_ = 0;
+};
+
+struct Code {
+  std::string_view code;  // kind and size
+  DType dtype;
+};
+constexpr Code kCodes[] = {
+    {"b1", DType::kBool},      {"i1", DType::kInt8},     {"u1", DType::kUint8},
+    {"i2", DType::kInt16},     {"u2", DType::kUint16},   {"i4", DType::kInt32},
+    {"u4", DType::kUint32},    {"i8", DType::kInt64},    {"u8", DType::kUint64},
+    {"f2", DType::kFloat16},   {"f4", DType::kFloat32},  {"f8", DType::kFloat64},
+    {"c8", DType::kComplex64}, {"c16", DType::kComplex128},
+};
+
+// Sets dtype and byte order from a descr such as "<f4".
+Result<void> read_descr(std::string_view descr, const ReadHints& hints, TensorInfo& info) {
+  const auto refuse = [&](std::string_view what, std::string_view remedy) {
+    return Error{std::string(what), fmt::format("byte 10: descr is '{}'", descr),
+                 std::string(remedy)};
+  };
+  if (auto named = dtype_from_name(descr); named && descr.size() > 2) {  // ml_dtypes: "bfloat16"
+    info.dtype = *named;
+    return {};
+  }
+  std::string_view code = descr;
+  if (!code.empty() && std::string_view("<>=|").find(code.front()) != std::string_view::npos) {
+    info.big_endian = code.front() == '>';
+    code.remove_prefix(1);
+  }
+  for (const Code& known : kCodes) {
+    if (known.code != code) continue;
+    info.dtype = known.dtype;
+    if (bits_of(info.dtype) == 8) info.big_endian = false;
+    return {};
+  }
+  if (code == "?") {
+    info.dtype = DType::kBool;
+    return {};
+  }
+  if (code == "V2") {  // how numpy saves ml_dtypes' bfloat16
+    info.dtype = DType::kBFloat16;
+    info.notes.push_back("two-byte void type read as bfloat16");
+    return {};
+  }
+  if (code == "V1") {
+    if (hints.fp8) {
+      info.dtype = *hints.fp8;
+      return {};
+    }
+    info.dtype = DType::kOpaque;
+    info.dtype_name = "V1";
+    info.notes.push_back("one-byte void type: --fp8 e4m3fn, e5m2 or hif8 says which float it is");
+    return {};
+  }
+  if (code.starts_with("M8") || code.starts_with("m8")) {  // dates and durations count ticks
+    info.dtype = DType::kInt64;
+    return {};
+  }
+  if (code.starts_with("O"))
+    return refuse("npy file holds Python objects", "pickles are never run; save numbers instead");
+  if (code.starts_with("S") || code.starts_with("U") || code.starts_with("a"))
+    return refuse("npy file holds text, not numbers", "leave this file out");
+  if (code == "f16" || code == "g" || code == "c32")
+    return refuse("npy file holds long doubles, which differ from machine to machine",
+                  "save the array as float64");
+  return refuse("npy file holds a type that is not known", "save the array as a plain number type");
+}
+
+bool probe(Bytes head, uint64_t) { return is_npy(head); }
+
+Result<Listing> list(Bytes file, const ReadHints& hints) {
+  auto info = parse_npy_header(file, hints);
+  if (!info) return info.error();
+  const uint64_t left = file.size() - info->offset_bytes;
+  if (left < info->size_bytes)
+    return Error{"npy file holds less data than its header promises",
+                 fmt::format("byte {}: {} {} needs {} bytes, {} are left", info->offset_bytes,
+                             dtype_text(*info), to_string(info->shape), info->size_bytes, left),
+                 "copy or save the file again; it is truncated"};
+  if (left > info->size_bytes)
+    info->notes.push_back(fmt::format("{} bytes after the data ignored", left - info->size_bytes));
+  return Listing{{std::move(*info)}, {}, {}};
+}
+
+bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
+
+Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+  if (items.size() != 1)
+    return Error{"an npy file holds exactly one tensor",
+                 fmt::format("{} were to be written", items.size()), "write npz or one file each"};
+  out.write(npy_header(items[0].dtype, items[0].shape));
+  return write_elements(out, items[0]);
+}
+
+}  // namespace
+
+extern constexpr Format kNpy{
+    "npy", "NumPy array, versions 1 to 3", probe, list, nullptr, write, writable,
+};
+
+bool is_npy(Bytes head) { return as_text(head).starts_with(kMagic); }
+
+Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
+  ByteReader reader(head);
+  reader.skip(kMagic.size());
+  const uint8_t major = reader.u8();
+  reader.u8();
+  if (reader.ok() && (major < 1 || major > 3))
+    return Error{"npy version is not known", fmt::format("byte 6: version {}", major),
+                 "save the array again with numpy.save"};
+  const uint64_t size = major == 1 ? reader.u16() : reader.u32();
+  const size_t start = reader.position();
+  const Bytes header = reader.take(size);
+  if (!reader.ok() || size > kMaxHeaderBytes)
+    return Error{"npy header is cut off or too long",
+                 fmt::format("byte {}: header of {} bytes, {} are left", start, size,
+                             head.size() - std::min(start, head.size())),
+                 "copy or save the file again; it is truncated"};
+  HeaderParser parser(as_text(header), start);
+  if (auto parsed = parser.parse(); !parsed) return parsed.error();
+
+  TensorInfo info;
+  if (auto type = read_descr(parser.descr, hints, info); !type) return type.error();
+  info.shape = std::move(parser.shape);
+  const auto count = element_count(info.shape);
+  const auto bytes = count ? byte_count(info.dtype, *count) : std::nullopt;
+  if (!bytes)
+    return Error{"npy shape is impossibly large",
+                 fmt::format("byte {}: shape {}", start, to_string(info.shape)),
+                 "save the array again; the header is damaged"};
+  if (parser.fortran_order && info.shape.size() > 1) info.strides = column_major_strides(info.shape);
+  info.offset_bytes = reader.position();
+  info.size_bytes = static_cast<uint64_t>(*bytes);
+  return info;
+}
+
+std::string npy_header(DType dtype, const Shape& shape) {
+  std::string_view code;
+  for (const Code& known : kCodes)
+    if (known.dtype == dtype) code = known.code;
+  assert(!code.empty());
+  const char order = bits_of(dtype) == 8 ? '|' : '<';
+  std::string dict = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
+                                 order, code, join(shape, ", "), shape.size() == 1 ? "," : "");
+  const bool wide = dict.size() + 128 > 0xFFFF;
+  const size_t prefix = wide ? 12 : 10;
+  dict.append(63 - (prefix + dict.size()) % 64, ' ');
+  dict += '\n';
+  std::string header(kMagic);
+  header += wide ? '\2' : '\1';
+  header += '\0';
+  for (size_t i = 0; i < prefix - 8; ++i) header += static_cast<char>(dict.size() >> (8 * i) & 0xFF);
+  return header + dict;
+}
+
+Result<void> write_elements(FileSink& out, const WriteItem& item) {
+  auto source = item.open();
+  if (!source) return source.error();
+  assert(source->dtype() == item.dtype);
+  return for_each_piece(*source, [&](Bytes piece, int64_t, int64_t) { out.write(piece); });
+}
+
+}  // namespace plumb::io

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The elements of one tensor in plain order, in pieces, however the file stores them: layouts, strides,
+// byte order, deflate and sub-byte types end here. Comparison, statistics and writers read nothing else.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/mapped_file.h"
+#include "io/format.h"
+
+namespace plumb::io {
+
+// In which order and shape a tensor is wanted.
+struct ReadOrder {
+  bool stored = false;           // exactly as it lies in the file, device shape and all
+  std::string axes;              // e.g. "NHWC"; empty = the logical shape's own order
+  std::optional<Shape> logical;  // instead of the one the file records
+};
+
+class TensorReader {
+ public:
+  // `file` must stay alive and is the whole file `info` was listed from. If `mapping` is given it is
+  // the mapping behind `file`; pages already handed out are then released as reading moves on.
+  static Result<TensorReader> open(const Format& format, Bytes file, const TensorInfo& info,
+                                   const ReadOrder& order = {}, const MappedFile* mapping = nullptr);
+  // A tensor that is already in memory in plain order; takes the bytes over.
+  static TensorReader from_memory(DType dtype, Shape shape, std::vector<std::byte> elements);
+  TensorReader(TensorReader&&) noexcept;
+  TensorReader& operator=(TensorReader&&) noexcept;
+  ~TensorReader();
+
+  DType dtype() const;  // one element per whole byte(s), little-endian
+  const Shape& shape() const;
+  int64_t count() const;
+
+  // Elements [first, first + count), valid until the next call. Front to back is always cheap; a
+  // deflated tensor starts over when read backwards. The read that reaches the last element also
+  // checks the file's checksum, if it has one and everything was read in order.
+  Result<Bytes> read(int64_t first, int64_t count);
+
+  // True if several readers of this tensor may each read a part without doing the work twice.
+  bool is_random_access() const;
+
+ private:
+  struct State;
+  explicit TensorReader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Calls `use(bytes, first, count)` for consecutive pieces of the whole tensor, about `piece_bytes`
+// each, and stops at the first error.
+template <class Use>
+Result<void> for_each_piece(TensorReader& reader, Use&& use, int64_t piece_bytes = 1 << 20) {
+  const int64_t item = bits_of(reader.dtype()) / 8;
+  const int64_t step = std::max<int64_t>(1, piece_bytes / item);
+  for (int64_t first = 0; first < reader.count(); first += step) {
+    const int64_t count = std::min(step, reader.count() - first);
+    Result<Bytes> piece = reader.read(first, count);
+    if (!piece) return piece.error();
+    use(*piece, first, count);
+  }
+  return {};
+}
+
+}  // namespace plumb::io
