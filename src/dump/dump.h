@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dump directories: which file is which operator, slot, step and rank. Every convention yields the
+// same neutral list, so that nothing after this folder knows how a tool names its files.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "io/file.h"
+
+namespace plumb::dump {
+
+enum class SlotKind : uint8_t { kInput, kOutput, kParameter, kParameterGradient, kOther };
+
+// Which tensor of an operator. Nested arguments (a list of tensors as input 1) add `path` ("2", "0.key").
+struct Slot {
+  SlotKind kind = SlotKind::kOutput;
+  int64_t index = 0;
+  std::string path;
+  auto operator<=>(const Slot&) const = default;
+};
+std::string to_string(const Slot& slot);  // "output:0", "input:1.2", "parameter:weight"
+
+// A tensor in a file; `tensor` is its name inside the file (TensorInfo::name), empty for the only one.
+struct TensorRef {
+  std::filesystem::path file;  // relative to DumpSet::root
+  std::string tensor;
+};
+
+// What a dump recorded instead of, or beside, the data. `text` holds values that are not numbers.
+struct RecordedStatistics {
+  std::optional<double> min, max, mean, l2;
+  std::string checksum;  // CRC-32 or the tool's own digest, lower-case hex
+  std::string text;      // of a non-tensor argument
+};
+
+struct Entry {
+  std::string operator_name;  // as exact as the dump has it: the header's name before the file's
+  std::string type;           // operator type, empty if the convention has none
+  Slot slot;
+  std::optional<int64_t> step;  // iteration, token or run
+  std::optional<int64_t> rank;
+  std::string graph;       // model or sub-graph the operator belongs to, empty if there is one only
+  int64_t timestamp = 0;   // order of execution where the convention has it; units are the tool's
+  std::vector<TensorRef> parts;  // usually one; FFTS+ slices: several, joined along `join_axis`
+  size_t join_axis = 0;
+  std::optional<TensorInfo> info;  // of parts[0], if listing had to read the header anyway
+  std::string dtype_text;          // recorded type and shape when there is no data file
+  std::optional<Shape> recorded_shape;
+  std::optional<RecordedStatistics> statistics;
+};
+
+// A file or record that is not in the list, or only as a problem. Nothing is dropped in silence.
+struct Skipped {
+  std::filesystem::path file;
+  std::string reason;  // plain words
+  std::optional<Error> error;  // set if the file is damaged (it costs a row), unset if it is no tensor
+};
+
+struct DumpSet {
+  std::filesystem::path root;
+  std::string convention;  // Convention::name, or the format's name for a single file
+  std::vector<Entry> entries;  // in order of rank, step, graph, timestamp, name, slot
+  std::vector<Skipped> skipped;
+  std::vector<std::string> warnings;
+};
+
+struct Convention {
+  std::string_view name;     // "ascend-dump", "named-npy", ...
+  std::string_view summary;  // one line for `plumb formats`
+  // How sure this convention is that `root` is its own, from names and the odd header only: 0 = no,
+  // 100 = certain. The highest wins; ties go to the earlier line of the table.
+  int (*match)(const std::filesystem::path& root);
+  Result<DumpSet> (*list)(const std::filesystem::path& root, const io::ReadHints& hints);
+};
+
+std::span<const Convention> conventions();
+
+// Any file or directory. A single file lists its own tensors. Fails only if the path itself cannot be
+// read or holds nothing at all; a damaged file inside a directory becomes a Skipped with its error.
+Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints& hints = {},
+                          std::string_view convention = {});
+
+// The elements of an entry, slices joined. Owns the files it reads from.
+class EntryReader {
+ public:
+  static Result<EntryReader> open(const DumpSet& set, const Entry& entry,
+                                  const io::ReadHints& hints = {}, const io::ReadOrder& order = {});
+  io::TensorReader& reader() { return *reader_; }
+  const TensorInfo& info() const { return info_; }  // of the (joined) tensor
+
+ private:
+  std::vector<std::unique_ptr<io::TensorFile>> files_;
+  TensorInfo info_;
+  std::unique_ptr<io::TensorReader> reader_;
+};
+
+}  // namespace plumb::dump
