@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "tensor/dtype.h"
 #include "tensor/layout/layout.h"
 #include "tensor/shape.h"
@@ -37,8 +38,9 @@ struct TensorInfo {
   uint64_t skip_bytes = 0;   // kDeflated: bytes of the member before the first element
   std::optional<uint32_t> crc32;  // kDeflated and stored zip members: of the whole unpacked member
   uint64_t crc_offset_bytes = 0;  // kPlain zip members: where the bytes under `crc32` start
-  uint64_t crc_size_bytes = 0;
+  uint64_t crc_size_bytes = 0;    // ... and how many they are; kDeflated: of the member, unpacked
   std::vector<std::string> notes;  // oddities worth telling, e.g. "8 bytes of padding ignored"
+  std::optional<Error> error;      // why it cannot be read; it is listed so that it is not forgotten
 };
 
 // The file's word for an undecodable type, else ours.
