@@ -9,6 +9,7 @@
 namespace plumb::io {
 
 extern const Format kNpy;
+extern const Format kNpz;
 extern const Format kRaw;
 
 namespace {
@@ -16,6 +17,7 @@ namespace {
 // Most specific probe first; raw comes last and is never guessed.
 const std::array kFormats{
     kNpy,
+    kNpz,
     kRaw,
 };
 
