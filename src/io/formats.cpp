@@ -10,6 +10,7 @@ namespace plumb::io {
 
 extern const Format kNpy;
 extern const Format kNpz;
+extern const Format kPt;
 extern const Format kRaw;
 
 namespace {
@@ -17,6 +18,7 @@ namespace {
 // Most specific probe first; raw comes last and is never guessed.
 const std::array kFormats{
     kNpy,
+    kPt,  // a zip archive, too: before npz
     kNpz,
     kRaw,
 };
