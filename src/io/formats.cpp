@@ -12,6 +12,7 @@ extern const Format kNpy;
 extern const Format kNpz;
 extern const Format kPt;
 extern const Format kRaw;
+extern const Format kSafetensors;
 
 namespace {
 
@@ -20,6 +21,7 @@ const std::array kFormats{
     kNpy,
     kPt,  // a zip archive, too: before npz
     kNpz,
+    kSafetensors,
     kRaw,
 };
 
