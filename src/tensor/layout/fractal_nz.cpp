@@ -27,6 +27,7 @@ bool same_batch(const Shape& a, const Shape& b) {
 }
 
 IndexMap place(const Shape& logical, const Shape& stored) {
+  if (element_count(logical) == 0) return row_major_map(logical);  // nothing lies anywhere
   const size_t last = stored.size() - 1;
   const int64_t n0 = stored[last];
   const Shape strides = row_major_strides(stored);
@@ -36,7 +37,7 @@ IndexMap place(const Shape& logical, const Shape& stored) {
   IndexMap map;
   for (size_t i = 0; i < batch.size(); ++i)
     map.axes.push_back(whole_axis(batch[i], batch_strides[i] * matrix));
-  if (logical.size() >= 2)  // (m / M0) * M0 * N0 + (m % M0) * N0
+  if (logical.size() >= 2)  // tiles of M0 follow each other
     map.axes.push_back(whole_axis(logical[logical.size() - 2], n0));
   if (!logical.empty()) map.axes.push_back(split_axis(logical.back(), n0, strides[last - 3], 1));
   return map;

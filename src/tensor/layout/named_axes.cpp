@@ -11,10 +11,9 @@
 namespace plumb {
 namespace {
 
-// In the order in which they are tried. Shapes of lower rank leave out the last axes, or the batch
-// and the last axes (a bias is its channels).
-constexpr std::string_view kOrders[] = {"NCHW",  "NHWC",  "HWCN",  "CHWN", "NCDHW",
-                                        "NDHWC", "DHWCN", "DHWNC", "NC",   "CN"};
+// In the order in which they are tried.
+constexpr std::string_view kOrders[] = {"NCHW",  "NHWC",  "HWCN", "NCDHW",
+                                        "NDHWC", "DHWCN", "NC",   "CN"};
 
 }  // namespace
 
@@ -48,6 +47,7 @@ std::optional<NamedMap> fit(const LayoutKind& kind, int groups, const Shape& sto
       if (same_letters(order, first_axes))
         if (auto found = attempt(order, "")) return found;
   } else if (partial && rank < first_axes.size()) {
+    // Without the last axes, or without the batch and the last axes: a bias is its channels.
     if (auto found = attempt(first_axes.substr(0, rank), first_axes.substr(rank))) return found;
     const std::string rest =
         std::string(first_axes.substr(rank + 1)) + std::string(first_axes.substr(0, 1));
