@@ -8,6 +8,7 @@
 
 namespace plumb::io {
 
+extern const Format kHdf5;
 extern const Format kNpy;
 extern const Format kRaw;
 
@@ -16,6 +17,7 @@ namespace {
 // Most specific probe first; raw comes last and is never guessed.
 const std::array kFormats{
     kNpy,
+    kHdf5,
     kRaw,
 };
 
