@@ -13,6 +13,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace plumb::HWY_NAMESPACE {
+namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
@@ -89,6 +90,7 @@ void decode_small_floats(DType dtype, const std::byte* data, int64_t count, floa
 
 #endif
 
+}  // namespace
 }  // namespace plumb::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -49,7 +49,7 @@ Result<IndexMap> read_fractal_nz(const LayoutKind& kind, int, const Shape& store
                                  const std::optional<Shape>& logical, std::string_view) {
   const size_t rank = stored.size();
   if (rank < 4 || stored[rank - 1] == 0 || stored[rank - 2] == 0)
-    return wrong_rank(kind, stored, "(..., N1, M1, M0, N0)");
+    return not_its_shape(kind, stored, "(..., N1, M1, M0, N0)");
   const int64_t n1 = stored[rank - 4], m1 = stored[rank - 3], m0 = stored[rank - 2],
                 n0 = stored[rank - 1];
   if (!logical) {

@@ -89,7 +89,7 @@ std::optional<IndexMap> place_if_fits(const LayoutKind&, int groups, const Named
 Result<IndexMap> read_fractal_z(const LayoutKind& kind, int groups, const Shape& stored,
                                 const std::optional<Shape>& logical, std::string_view order) {
   if (stored.size() != 4 || stored[2] == 0 || stored[3] == 0)
-    return wrong_rank(kind, stored, "(D * C1 * H * W, N1, N0, C0)");
+    return not_its_shape(kind, stored, "(D * C1 * H * W, N1, N0, C0)");
   if (!logical)
     return Error{fmt::format("layout {} needs the logical shape", kind.name),
                  fmt::format("stored {} does not tell height from width", to_string(stored)),

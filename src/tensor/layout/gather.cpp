@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Moving elements through an index map. A range of logical elements is cut into rectangles of the
-// two fastest axes, and a rectangle is moved whole: a cache line of blocked storage holds
-// neighbours of several logical rows, so going row by row would fetch it once for each of them.
+// Moving elements through an index map. A range of logical elements is cut into rectangles of two
+// axes, and a rectangle is moved whole: a cache line of blocked storage holds neighbours of several
+// logical rows, so going row by row would fetch it once for each of them.
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -156,29 +156,53 @@ std::vector<AxisMap> merged_axes(const IndexMap& map) {
   return axes;
 }
 
-// How far the axis runs with one stride from position `at`, and that stride.
+// A stretch of storage with one stride.
 struct Run {
+  int64_t offset;
   int64_t length;
   int64_t stride;
 };
 Run run_at(const AxisMap& axis, int64_t at) {
-  if (axis.block == 1) return {axis.size - at, axis.outer};
-  return {std::min(axis.size - at, axis.block - at % axis.block), axis.inner};
+  if (axis.block == 1) return {at * axis.outer, axis.size - at, axis.outer};
+  const int64_t block = at / axis.block, within = at % axis.block;
+  return {block * axis.outer + within * axis.inner, std::min(axis.size - at, axis.block - within),
+          axis.inner};
+}
+// The same for a position counted over several axes.
+Run run_at(std::span<const AxisMap> axes, int64_t at) {
+  if (axes.size() == 1) return run_at(axes[0], at);
+  Run run = run_at(axes.back(), at % axes.back().size);
+  at /= axes.back().size;
+  for (size_t i = axes.size() - 1; i-- > 0; at /= axes[i].size)
+    run.offset += axes[i].at(at % axes[i].size);
+  return run;
 }
 
-// Calls `move(stored_at, row_stride, column_stride, plain_at, rows, columns)` for rectangles that
-// together are the logical elements [first, first + count). The strides are those of the storage;
-// on the plain side positions count from `first` and rows are `axes.back().size` apart.
-template <class Move>
-void for_each_rect(const std::vector<AxisMap>& axes, int64_t base, int64_t first, int64_t count,
-                   Move&& move) {
-  const AxisMap& row_axis = axes[axes.size() - 2];
-  const AxisMap& column_axis = axes.back();
-  const int64_t row_length = column_axis.size;
-  // Where a row is put together from many runs, more rows would push each other out of the cache.
-  const int64_t rows_at_once = column_axis.block == 1 ? INT64_MAX : 8;
+// Which axis counts the rows of the rectangles: the one before the last, unless one further out
+// lies contiguously in storage where the last does not; then that one is worth walking along.
+size_t row_axis_of(std::span<const AxisMap> axes) {
+  const auto stride = [](const AxisMap& axis) { return axis.block == 1 ? axis.outer : axis.inner; };
+  const size_t usual = axes.size() - 2;
+  if (stride(axes.back()) == 1 || stride(axes[usual]) == 1 || axes.back().size < 8) return usual;
+  for (size_t i = 0; i < usual; ++i)
+    if (stride(axes[i]) == 1) return i;
+  return usual;
+}
 
-  std::vector<int64_t> index(axes.size() - 1);
+// Calls `move(stored_at, row_stride, column_stride, plain_at, plain_row, rows, columns)` for
+// rectangles that together are the logical elements [first, first + count). The strides are those
+// of the storage; on the plain side positions count from `first` and rows are `plain_row` apart.
+template <class Move>
+void for_each_rect(std::span<const AxisMap> axes, int64_t base, int64_t first, int64_t count,
+                   Move&& move) {
+  const size_t row_axis = row_axis_of(axes);
+  const std::span<const AxisMap> row_axes = axes.subspan(row_axis + 1);
+  int64_t row_length = 1;
+  for (const AxisMap& axis : row_axes) row_length *= axis.size;
+  // Where a row is put together from many runs, more rows would push each other out of the cache.
+  const int64_t rows_at_once = axes.back().block == 1 ? INT64_MAX : 8;
+
+  std::vector<int64_t> index(row_axis + 1);
   int64_t column = first % row_length;
   for (int64_t i = std::ssize(index) - 1, rest = first / row_length; i >= 0; --i) {
     index[i] = rest % axes[i].size;
@@ -187,9 +211,9 @@ void for_each_rect(const std::vector<AxisMap>& axes, int64_t base, int64_t first
 
   int64_t done = 0;  // elements moved so far, that is the plain position
   while (done < count) {
-    int64_t origin = base;
-    for (size_t i = 0; i < index.size(); ++i) origin += axes[i].at(index[i]);
-    const Run rows = run_at(row_axis, index.back());
+    const Run rows = run_at(axes[row_axis], index.back());
+    int64_t origin = base + rows.offset;
+    for (size_t i = 0; i < row_axis; ++i) origin += axes[i].at(index[i]);
 
     // The range begins at `column` of the first row and ends before `end_column` of row `end_row`.
     const int64_t taken = std::min(count - done, rows.length * row_length - column);
@@ -199,12 +223,11 @@ void for_each_rect(const std::vector<AxisMap>& axes, int64_t base, int64_t first
       if (from == to) return;
       for (int64_t at_row = row, height; at_row < row_end; at_row += height) {
         height = std::min(rows_at_once, row_end - at_row);
-        for (int64_t at = from; at < to;) {
-          const Run columns = run_at(column_axis, at);
-          const int64_t width = std::min(columns.length, to - at);
-          move(origin + at_row * rows.stride + column_axis.at(at), rows.stride, columns.stride,
-               done - column + at_row * row_length + at, height, width);
-          at += width;
+        for (int64_t at = from, width; at < to; at += width) {
+          const Run columns = run_at(row_axes, at);
+          width = std::min(columns.length, to - at);
+          move(origin + at_row * rows.stride + columns.offset, rows.stride, columns.stride,
+               done - column + at_row * row_length + at, row_length, height, width);
         }
       }
     };
@@ -240,7 +263,7 @@ void for_each_grouped_row(const IndexMap& map, int64_t first, int64_t count, Mov
   for (int64_t done = 0; done < count;) {
     const AxisMap& last = map.axes.back();
     const int64_t length = by_row ? std::min(last.size - index.back(), count - done) : 1;
-    move(map.offset(index), 0, last.outer, done, 1, length);
+    move(map.offset(index), 0, last.outer, done, 0, 1, length);
     done += length;
     index.back() += length;
     for (size_t i = rank; i-- > 0 && index[i] == map.axes[i].size;) {
@@ -254,10 +277,9 @@ template <class Move>
 void for_each_part(const IndexMap& map, int64_t first, int64_t count, Move&& move) {
   if (count == 0) return;
   if (map.groups)
-    return for_each_grouped_row(map, first, count, [&](auto... part) { move(0, part...); });
-  const std::vector<AxisMap> axes = merged_axes(map);
-  const int64_t row_length = axes.back().size;
-  for_each_rect(axes, map.first, first, count, [&](auto... part) { move(row_length, part...); });
+    for_each_grouped_row(map, first, count, move);
+  else
+    for_each_rect(merged_axes(map), map.first, first, count, move);
 }
 
 struct Sixteen {
@@ -282,27 +304,26 @@ void with_item(size_t item_bytes, Use&& use) {
 void gather(const IndexMap& map, size_t item_bytes, const std::byte* stored, int64_t first,
             int64_t count, std::byte* out) {
   with_item(item_bytes, [&](auto item) {
-    using T = decltype(item);
-    for_each_part(
-        map, first, count,
-        [&](int64_t row_length, int64_t stored_at, int64_t row_stride, int64_t column_stride,
-            int64_t plain_at, int64_t rows, int64_t columns) {
-          copy(Rect<T>{stored + stored_at * int64_t{sizeof(T)}, out + plain_at * int64_t{sizeof(T)},
-                       row_stride, column_stride, row_length, 1, rows, columns});
-        });
+    constexpr int64_t kBytes = sizeof item;
+    for_each_part(map, first, count,
+                  [&](int64_t stored_at, int64_t row, int64_t column, int64_t plain_at,
+                      int64_t plain_row, int64_t rows, int64_t columns) {
+                    copy(Rect<decltype(item)>{stored + stored_at * kBytes, out + plain_at * kBytes,
+                                              row, column, plain_row, 1, rows, columns});
+                  });
   });
 }
 
 void scatter(const IndexMap& map, size_t item_bytes, const std::byte* plain, std::byte* stored) {
   with_item(item_bytes, [&](auto item) {
-    using T = decltype(item);
-    for_each_part(map, 0, element_count(map.shape()).value_or(0),
-                  [&](int64_t row_length, int64_t stored_at, int64_t row_stride,
-                      int64_t column_stride, int64_t plain_at, int64_t rows, int64_t columns) {
-                    copy(Rect<T>{plain + plain_at * int64_t{sizeof(T)},
-                                 stored + stored_at * int64_t{sizeof(T)}, row_length, 1, row_stride,
-                                 column_stride, rows, columns});
-                  });
+    constexpr int64_t kBytes = sizeof item;
+    for_each_part(
+        map, 0, element_count(map.shape()).value_or(0),
+        [&](int64_t stored_at, int64_t row, int64_t column, int64_t plain_at, int64_t plain_row,
+            int64_t rows, int64_t columns) {
+          copy(Rect<decltype(item)>{plain + plain_at * kBytes, stored + stored_at * kBytes,
+                                    plain_row, 1, row, column, rows, columns});
+        });
   });
 }
 

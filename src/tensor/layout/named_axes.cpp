@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "tensor/layout/layout_kind.h"
 
 namespace plumb {
@@ -77,9 +78,7 @@ Result<IndexMap> permuted(const LayoutKind& kind, const NamedMap& named, std::st
 AxisMap split_axis(int64_t size, int64_t block, int64_t outer, int64_t inner) {
   if (block == 1) return whole_axis(size, outer);
   if (size <= block) return whole_axis(size, inner);
-  int64_t together = 0;
-  if (!__builtin_mul_overflow(block, inner, &together) && together == outer)
-    return whole_axis(size, inner);
+  if (checked_mul(block, inner) == outer) return whole_axis(size, inner);
   return {size, block, outer, inner};
 }
 
@@ -91,7 +90,7 @@ Error does_not_fit(const LayoutKind& kind, const Shape& stored, const Shape& log
           "give the shape the tensor had before the device layout, or read it as stored"};
 }
 
-Error wrong_rank(const LayoutKind& kind, const Shape& stored, std::string_view expected) {
+Error not_its_shape(const LayoutKind& kind, const Shape& stored, std::string_view expected) {
   return {"stored shape does not fit its layout",
           fmt::format("layout {} has the shape {}, stored is {}", kind.name, expected,
                       to_string(stored)),
