@@ -10,6 +10,7 @@ namespace plumb::io {
 
 extern const Format kAscendDump;
 extern const Format kAscendNano;
+extern const Format kAtb;
 extern const Format kNpy;
 extern const Format kRaw;
 
@@ -19,6 +20,7 @@ namespace {
 const std::array kFormats{
     kNpy,
     kAscendNano,
+    kAtb,
     kAscendDump,  // has no magic number
     kRaw,
 };
