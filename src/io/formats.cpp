@@ -10,6 +10,7 @@ namespace plumb::io {
 
 extern const Format kHdf5;
 extern const Format kNpy;
+extern const Format kOnnxTensor;
 extern const Format kRaw;
 
 namespace {
@@ -18,6 +19,7 @@ namespace {
 const std::array kFormats{
     kNpy,
     kHdf5,
+    kOnnxTensor,
     kRaw,
 };
 
