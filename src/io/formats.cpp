@@ -13,6 +13,7 @@ extern const Format kAscendNano;
 extern const Format kAtb;
 extern const Format kHdf5;
 extern const Format kNpy;
+extern const Format kOnnxTensor;
 extern const Format kRaw;
 
 namespace {
@@ -24,6 +25,7 @@ const std::array kFormats{
     kAscendNano,
     kAtb,
     kAscendDump,  // has no magic number
+    kOnnxTensor,
     kRaw,
 };
 
