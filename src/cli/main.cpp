@@ -1,1 +1,67 @@
-int main() { return 0; }
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb COMMAND ...`: finds the command in the table and runs it.
+#include <csignal>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+#include "cli/command.h"
+
+namespace {
+
+using namespace plumb;
+
+std::atomic<bool>* cancelled = nullptr;  // a signal handler can reach nothing else
+
+// The first Ctrl-C asks the run to end and keeps what is known; the second ends it the hard way.
+void on_interrupt(int signal) {
+  if (cancelled->exchange(true)) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
+
+void print_usage(std::FILE* to) {
+  fmt::print(to,
+             "Does the converted network still compute what the original computed?\n\n"
+             "usage: plumb COMMAND [options]\n\ncommands\n");
+  for (const cli::Command& command : cli::commands())
+    fmt::print(to, "  {:<18}{}\n", command.name, command.summary);
+  fmt::print(to, "\n`plumb COMMAND --help` explains one; `plumb --version` prints the version.\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return cli::kTrouble;
+  }
+  const std::string_view word = argv[1];
+  if (word == "--version" || word == "-V") {
+    fmt::print("plumb {}\n", PLUMB_VERSION);
+    return cli::kAgreement;
+  }
+  if (word == "--help" || word == "-h" || word == "help") {
+    print_usage(stdout);
+    return cli::kAgreement;
+  }
+  for (const cli::Command& command : cli::commands()) {
+    if (command.name != word) continue;
+    RunContext context;
+    cancelled = &context.cancelled;
+    std::signal(SIGINT, on_interrupt);
+    std::signal(SIGTERM, on_interrupt);
+    std::signal(SIGPIPE, SIG_DFL);
+    const int status = command.run(argc - 1, argv + 1, context);
+    std::fflush(stdout);
+    return context.cancelled ? cli::kInterrupted : status;
+  }
+  std::vector<std::string> names;
+  for (const cli::Command& command : cli::commands()) names.emplace_back(command.name);
+  cli::print_error({fmt::format("unknown command '{}'", word), "plumb " + std::string(word),
+                    did_you_mean(word, names) + "`plumb --help` lists the commands"});
+  return cli::kTrouble;
+}

@@ -21,13 +21,13 @@ namespace plumb::io {
 
 class TensorReader;
 
-// What the caller knows beyond the bytes. Content decides which format a file has; the name only adds
-// what some formats keep nowhere else (an FFTS+ slice's thread id).
+// What the caller knows beyond the bytes. Content decides which format a file has; the name only
+// adds what some formats keep nowhere else (an FFTS+ slice's thread id).
 struct ReadHints {
-  std::string_view file_name;   // base name
-  std::optional<DType> dtype;   // of headerless files
-  std::optional<Shape> shape;   // of headerless files
-  std::optional<DType> fp8;     // what npy's one-byte void type stands for
+  std::string_view file_name;  // base name
+  std::optional<DType> dtype;  // of headerless files
+  std::optional<Shape> shape;  // of headerless files
+  std::optional<DType> fp8;    // what npy's one-byte void type stands for
 };
 
 struct Listing {
@@ -69,8 +69,8 @@ inline constexpr size_t kProbeBytes = 4096;
 std::span<const Format> formats();  // every known format, most specific probe first
 const Format* format_by_name(std::string_view name);
 
-// The format of these bytes, or an error that says what was tried. `.bin` files without a header need
-// hints.dtype and then read as "raw".
+// The format of these bytes, or an error that says what was tried. `.bin` files without a header
+// need hints.dtype and then read as "raw".
 Result<const Format*> detect_format(Bytes file, const ReadHints& hints);
 
 }  // namespace plumb::io

@@ -2,6 +2,7 @@
 //
 // The table of all tensor file formats: a new one is a line here and a file beside this one.
 #include <array>
+
 #include <fmt/format.h>
 
 #include "io/format.h"
@@ -23,16 +24,11 @@ namespace {
 
 // Most specific probe first; raw comes last and is never guessed.
 const std::array kFormats{
-    kNpy,
-    kHdf5,
+    kNpy,        kHdf5,
     kPt,  // a zip archive, too: before npz
-    kNpz,
-    kSafetensors,
-    kAscendNano,
-    kAtb,
+    kNpz,        kSafetensors, kAscendNano, kAtb,
     kAscendDump,  // has no magic number
-    kOnnxTensor,
-    kRaw,
+    kOnnxTensor, kRaw,
 };
 
 std::string first_bytes(Bytes file) {
@@ -59,10 +55,8 @@ Result<const Format*> detect_format(Bytes file, const ReadHints& hints) {
   for (const Format& format : kFormats)
     if (format.owns_name != nullptr && format.owns_name(hints.file_name)) return &format;
   if (hints.dtype) return &kRaw;
-  if (file.empty())
-    return Error{"the file is empty", "byte 0", "write or copy it again"};
-  return Error{"not a tensor file of a known format",
-               "byte 0: starts with " + first_bytes(file),
+  if (file.empty()) return Error{"the file is empty", "byte 0", "write or copy it again"};
+  return Error{"not a tensor file of a known format", "byte 0: starts with " + first_bytes(file),
                "`plumb formats` lists what can be read; raw data needs --dtype and --shape"};
 }
 

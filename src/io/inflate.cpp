@@ -2,6 +2,7 @@
 #include "io/inflate.h"
 
 #include <algorithm>
+
 #include <zlib.h>
 
 namespace plumb::io {

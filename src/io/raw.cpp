@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Headerless binary files: nothing but elements, little-endian, row-major. What they mean comes from
-// the command line (--dtype, --shape), so they are never guessed.
+// Headerless binary files: nothing but elements, little-endian, row-major. What they mean comes
+// from the command line (--dtype, --shape), so they are never guessed.
 #include <fmt/format.h>
 
 #include "io/npy.h"
@@ -20,7 +20,8 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
   if (hints.shape) {
     info.shape = *hints.shape;
   } else {
-    info.shape = {static_cast<int64_t>(file.size() * 8 / static_cast<uint64_t>(bits_of(info.dtype)))};
+    info.shape = {
+        static_cast<int64_t>(file.size() * 8 / static_cast<uint64_t>(bits_of(info.dtype)))};
   }
   const auto count = element_count(info.shape);
   const auto bytes = count ? byte_count(info.dtype, *count) : std::nullopt;
@@ -46,7 +47,7 @@ bool writable(DType dtype) { return info_of(dtype).unpacked == dtype; }
 }  // namespace
 
 extern constexpr Format kRaw{
-    "raw", "headerless binary, described by --dtype and --shape", probe, list, nullptr, write,
+    "raw",    "headerless binary, described by --dtype and --shape", probe, list, nullptr, write,
     writable,
 };
 

@@ -18,8 +18,9 @@ constexpr size_t kMaxAxes = 64;  // as in numpy 2
 
 struct TensorReader::State {
   DType stored_dtype;
-  DType dtype;
-  int64_t item_bytes;
+  DType dtype;         // after unpacking nibbles and bits
+  DType handed_out;    // after widening, if that was asked for
+  int64_t item_bytes;  // of `dtype`
   bool swap;
   Shape shape;
   int64_t count;
@@ -41,6 +42,7 @@ struct TensorReader::State {
   Buffer unpacked;  // owns `stored` when it is not part of the file
   std::vector<std::byte> owned;
   Buffer piece;
+  Buffer widened;
 
   // Completes the checksum with what lies behind the last element, and compares.
   Result<void> finish_crc();
@@ -162,14 +164,14 @@ TensorReader::TensorReader(TensorReader&&) noexcept = default;
 TensorReader& TensorReader::operator=(TensorReader&&) noexcept = default;
 TensorReader::~TensorReader() = default;
 
-DType TensorReader::dtype() const { return state_->dtype; }
+DType TensorReader::dtype() const { return state_->handed_out; }
 const Shape& TensorReader::shape() const { return state_->shape; }
 int64_t TensorReader::count() const { return state_->count; }
 bool TensorReader::is_random_access() const { return !state_->inflater && !state_->expected_crc; }
 
 TensorReader TensorReader::from_memory(DType dtype, Shape shape, std::vector<std::byte> elements) {
   auto state = std::make_unique<State>();
-  state->stored_dtype = state->dtype = dtype;
+  state->stored_dtype = state->dtype = state->handed_out = dtype;
   state->item_bytes = bits_of(dtype) / 8;
   state->swap = false;
   state->count = static_cast<int64_t>(elements.size()) / state->item_bytes;
@@ -186,6 +188,7 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
   State& s = *state;
   s.stored_dtype = info.dtype;
   s.dtype = info_of(info.dtype).unpacked;
+  s.handed_out = order.portable ? info_of(s.dtype).portable : s.dtype;
   s.item_bytes = bits_of(s.dtype) / 8;
   s.swap = info.big_endian;
   s.mapping = mapping;
@@ -313,6 +316,12 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
       result = {out, bytes};
     }
     swap_bytes(s.dtype, const_cast<std::byte*>(result.data()), count);
+  }
+  if (s.handed_out == DType::kFloat32 && s.dtype != DType::kFloat32) {
+    const size_t size = static_cast<size_t>(count) * sizeof(float);
+    auto* out = reinterpret_cast<float*>(s.widened.reserve(size));
+    decode_float(s.dtype, result.data(), count, out);
+    result = {reinterpret_cast<const std::byte*>(out), size};
   }
   if (s.mapping != nullptr && !s.mapping->intact())
     return Error{"the file shrank while it was being read", "",

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The elements of one tensor in plain order, in pieces, however the file stores them: layouts, strides,
-// byte order, deflate and sub-byte types end here. Comparison, statistics and writers read nothing else.
+// The elements of one tensor in plain order, in pieces, however the file stores them: layouts,
+// strides, byte order, deflate and sub-byte types end here. Comparison, statistics and writers read
+// nothing else.
 #pragma once
 
 #include <memory>
@@ -17,21 +18,23 @@ struct ReadOrder {
   bool stored = false;           // exactly as it lies in the file, device shape and all
   std::string axes;              // e.g. "NHWC"; empty = the logical shape's own order
   std::optional<Shape> logical;  // instead of the one the file records
+  bool portable = false;         // as DTypeInfo::portable: bfloat16 and 8-bit floats widened
 };
 
 class TensorReader {
  public:
-  // `file` must stay alive and is the whole file `info` was listed from. If `mapping` is given it is
-  // the mapping behind `file`; pages already handed out are then released as reading moves on.
+  // `file` must stay alive and is the whole file `info` was listed from. If `mapping` is given it
+  // is the mapping behind `file`; pages already handed out are then released as reading moves on.
   static Result<TensorReader> open(const Format& format, Bytes file, const TensorInfo& info,
-                                   const ReadOrder& order = {}, const MappedFile* mapping = nullptr);
+                                   const ReadOrder& order = {},
+                                   const MappedFile* mapping = nullptr);
   // A tensor that is already in memory in plain order; takes the bytes over.
   static TensorReader from_memory(DType dtype, Shape shape, std::vector<std::byte> elements);
   TensorReader(TensorReader&&) noexcept;
   TensorReader& operator=(TensorReader&&) noexcept;
   ~TensorReader();
 
-  DType dtype() const;  // one element per whole byte(s), little-endian
+  DType dtype() const;  // as handed out: one element per whole byte(s), little-endian
   const Shape& shape() const;
   int64_t count() const;
 

@@ -2,7 +2,8 @@
 #include "metrics/block_stats.h"
 
 #include <cmath>
-#include <limits>
+
+#include "base/simd.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "metrics/block_stats.cpp"
@@ -13,99 +14,90 @@ HWY_BEFORE_NAMESPACE();
 namespace plumb::metrics::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Vectors of at most 8 doubles: kLanes is a whole number of them on every target.
-using Doubles = hn::CappedTag<double, 8>;
+// kLanes is a whole number of vectors on every target.
+using Doubles = hn::CappedTag<double, kLanes>;
+using Vec = hn::Vec<Doubles>;
+constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(Doubles()));
+constexpr int64_t kVectors = kLanes / kWidth;
 
 template <class T>
-HWY_INLINE hn::Vec<Doubles> load(Doubles d, const T* from) {
+HWY_INLINE Vec load(const T* from) {
   if constexpr (sizeof(T) == 4) {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, Doubles>(), from));
+    return hn::PromoteTo(Doubles(), hn::LoadU(hn::Rebind<float, Doubles>(), from));
   } else {
-    return hn::LoadU(d, from);
+    return hn::LoadU(Doubles(), from);
   }
 }
 
-// Adds the lanes pairwise: 16 -> 8 -> 4 -> 2 -> 1, lane i with lane i + half.
-HWY_INLINE double fold(double* lanes) {
+// Adds `term` of the values that do not fill the lanes, then lane i + half to lane i.
+template <class Term>
+HWY_INLINE double fold(const Vec* vectors, int64_t tail, Term&& term) {
+  HWY_ALIGN double lanes[kLanes];
+  for (int64_t v = 0; v < kVectors; ++v) hn::Store(vectors[v], Doubles(), lanes + v * kWidth);
+  for (int64_t i = 0; i < tail; ++i) lanes[i] += term(i);
   for (int64_t half = kLanes / 2; half > 0; half /= 2)
     for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
 }
 
 template <class T>
-HWY_INLINE BlockStats Block(const T* values, int64_t count) {
-  const Doubles d;
-  constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(Doubles()));
-  constexpr int64_t kVectors = kLanes / kWidth;
-  using Vec = hn::Vec<Doubles>;
-  HWY_ALIGN double lanes[kLanes];
+HWY_INLINE BlockStats Block(const T* values, int64_t count, double centre) {
+  const Vec middle = hn::Set(Doubles(), centre);
+  Vec sum[kVectors], deviations[kVectors], squares[kVectors];
+  for (int64_t v = 0; v < kVectors; ++v) sum[v] = deviations[v] = squares[v] = hn::Zero(Doubles());
+  // Extremes and zeros do not depend on the order, so they go by the type's own width.
+  const hn::CappedTag<T, kLanes> tag;
+  constexpr int64_t kWide = static_cast<int64_t>(hn::MaxLanes(hn::CappedTag<T, kLanes>()));
+  auto low = hn::Set(tag, values[0]), high = low;
+  const hn::RebindToSigned<decltype(tag)> ints;
+  auto zeros = hn::Zero(ints);
+
   const int64_t whole = count / kLanes * kLanes;
-
-  Vec sum[kVectors];
-  for (Vec& s : sum) s = hn::Zero(d);
-  // Extremes and zeros do not depend on the order, so they may go by the type's own width.
-  const hn::ScalableTag<T> t;
-  const int64_t wide = static_cast<int64_t>(hn::Lanes(t));
-  auto lowest = hn::Set(t, values[0]);
-  auto highest = lowest;
-  int64_t zeros = 0;
-  int64_t i = 0;
-  for (; i < whole; i += kLanes)
-    for (int64_t v = 0; v < kVectors; ++v)
-      sum[v] = hn::Add(sum[v], load(d, values + i + v * kWidth));
-  for (int64_t v = 0; v < kVectors; ++v) hn::Store(sum[v], d, lanes + v * kWidth);
-  for (; i < count; ++i) lanes[i - whole] += static_cast<double>(values[i]);
-  BlockStats stats;
-  stats.sum = fold(lanes);
-  stats.finite = std::isfinite(stats.sum);
-  if (!stats.finite) return stats;
-
-  for (i = 0; i + wide <= count; i += wide) {
-    const auto x = hn::LoadU(t, values + i);
-    lowest = hn::Min(lowest, x);
-    highest = hn::Max(highest, x);
-    zeros += static_cast<int64_t>(hn::CountTrue(t, hn::Eq(x, hn::Zero(t))));
-  }
-  T low = hn::GetLane(hn::MinOfLanes(t, lowest));
-  T high = hn::GetLane(hn::MaxOfLanes(t, highest));
-  for (; i < count; ++i) {
-    low = values[i] < low ? values[i] : low;
-    high = values[i] > high ? values[i] : high;
-    zeros += values[i] == 0;
-  }
-  stats.min = static_cast<double>(low);
-  stats.max = static_cast<double>(high);
-  stats.zeros = zeros;
-
-  const double mean = stats.sum / static_cast<double>(count);
-  const Vec center = hn::Set(d, mean);
-  HWY_ALIGN double deviations[kLanes];
-  Vec squares[kVectors], around[kVectors];
-  for (int64_t v = 0; v < kVectors; ++v) squares[v] = around[v] = hn::Zero(d);
-  for (i = 0; i < whole; i += kLanes) {
+  for (int64_t i = 0; i < whole; i += kLanes) {
     for (int64_t v = 0; v < kVectors; ++v) {
-      const Vec x = load(d, values + i + v * kWidth);
-      const Vec from = hn::Sub(x, center);
+      const Vec x = load(values + i + v * kWidth);
+      const Vec d = hn::Sub(x, middle);
+      sum[v] = hn::Add(sum[v], d);
+      deviations[v] = hn::Add(deviations[v], hn::Mul(d, d));
       squares[v] = hn::Add(squares[v], hn::Mul(x, x));
-      around[v] = hn::Add(around[v], hn::Mul(from, from));
+    }
+    for (int64_t v = 0; v < kLanes / kWide; ++v) {
+      const auto x = hn::LoadU(tag, values + i + v * kWide);
+      low = hn::Min(low, x);
+      high = hn::Max(high, x);
+      zeros = hn::Sub(zeros, hn::BitCast(ints, hn::VecFromMask(tag, hn::Eq(x, hn::Zero(tag)))));
     }
   }
-  for (int64_t v = 0; v < kVectors; ++v) {
-    hn::Store(squares[v], d, lanes + v * kWidth);
-    hn::Store(around[v], d, deviations + v * kWidth);
+  const T* rest = values + whole;
+  const int64_t tail = count - whole;
+  const auto d_at = [&](int64_t i) { return static_cast<double>(rest[i]) - centre; };
+  BlockStats stats;
+  stats.offset_sum = fold(sum, tail, d_at);
+  stats.finite = std::isfinite(stats.offset_sum);
+  if (!stats.finite) return stats;
+  stats.offset_sum_squares = fold(deviations, tail, [&](int64_t i) { return d_at(i) * d_at(i); });
+  stats.sum_squares = fold(squares, tail, [&](int64_t i) {
+    return static_cast<double>(rest[i]) * static_cast<double>(rest[i]);
+  });
+  T min = hn::GetLane(hn::MinOfLanes(tag, low));
+  T max = hn::GetLane(hn::MaxOfLanes(tag, high));
+  stats.zeros = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, zeros)));
+  for (int64_t i = 0; i < tail; ++i) {
+    min = rest[i] < min ? rest[i] : min;
+    max = rest[i] > max ? rest[i] : max;
+    stats.zeros += rest[i] == 0;
   }
-  for (; i < count; ++i) {
-    const double x = static_cast<double>(values[i]);
-    lanes[i - whole] += x * x;
-    deviations[i - whole] += (x - mean) * (x - mean);
-  }
-  stats.sum_squares = fold(lanes);
-  stats.squared_deviations = fold(deviations);
+  stats.min = static_cast<double>(min);
+  stats.max = static_cast<double>(max);
   return stats;
 }
 
-BlockStats BlockFloat(const float* values, int64_t count) { return Block(values, count); }
-BlockStats BlockDouble(const double* values, int64_t count) { return Block(values, count); }
+BlockStats BlockFloat(const float* values, int64_t count, double centre) {
+  return Block(values, count, centre);
+}
+BlockStats BlockDouble(const double* values, int64_t count, double centre) {
+  return Block(values, count, centre);
+}
 
 }  // namespace plumb::metrics::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -117,7 +109,7 @@ namespace {
 HWY_EXPORT(BlockFloat);
 HWY_EXPORT(BlockDouble);
 
-double fold_lanes(double* lanes) {
+double folded(double* lanes) {
   for (int64_t half = kLanes / 2; half > 0; half /= 2)
     for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
@@ -125,43 +117,45 @@ double fold_lanes(double* lanes) {
 
 // The definition, one value at a time.
 template <class T>
-BlockStats reference(const T* values, int64_t count) {
-  double sums[kLanes] = {}, squares[kLanes] = {}, deviations[kLanes] = {};
+BlockStats reference(const T* values, int64_t count, double centre) {
+  double sum[kLanes] = {}, deviations[kLanes] = {}, squares[kLanes] = {};
+  T min = values[0], max = values[0];
   BlockStats stats;
-  for (int64_t i = 0; i < count; ++i) sums[i % kLanes] += static_cast<double>(values[i]);
-  stats.sum = fold_lanes(sums);
-  stats.finite = std::isfinite(stats.sum);
-  if (!stats.finite) return stats;
-  const double mean = stats.sum / static_cast<double>(count);
-  T low = values[0], high = values[0];
   for (int64_t i = 0; i < count; ++i) {
-    const double x = static_cast<double>(values[i]);
+    const auto x = static_cast<double>(values[i]);
+    const double d = x - centre;
+    sum[i % kLanes] += d;
+    deviations[i % kLanes] += d * d;
     squares[i % kLanes] += x * x;
-    deviations[i % kLanes] += (x - mean) * (x - mean);
-    low = values[i] < low ? values[i] : low;
-    high = values[i] > high ? values[i] : high;
+    min = values[i] < min ? values[i] : min;
+    max = values[i] > max ? values[i] : max;
     stats.zeros += values[i] == 0;
   }
-  stats.min = static_cast<double>(low);
-  stats.max = static_cast<double>(high);
-  stats.sum_squares = fold_lanes(squares);
-  stats.squared_deviations = fold_lanes(deviations);
+  stats.offset_sum = folded(sum);
+  stats.finite = std::isfinite(stats.offset_sum);
+  if (!stats.finite) return stats;
+  stats.offset_sum_squares = folded(deviations);
+  stats.sum_squares = folded(squares);
+  stats.min = static_cast<double>(min);
+  stats.max = static_cast<double>(max);
   return stats;
 }
 
 }  // namespace
 
-BlockStats block_stats(const float* values, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(BlockFloat)(values, count);
+BlockStats block_stats(const float* values, int64_t count, double centre) {
+  if (!simd_allowed()) return reference(values, count, centre);
+  return HWY_DYNAMIC_DISPATCH(BlockFloat)(values, count, centre);
 }
-BlockStats block_stats(const double* values, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(BlockDouble)(values, count);
+BlockStats block_stats(const double* values, int64_t count, double centre) {
+  if (!simd_allowed()) return reference(values, count, centre);
+  return HWY_DYNAMIC_DISPATCH(BlockDouble)(values, count, centre);
 }
-BlockStats block_stats_scalar(const float* values, int64_t count) {
-  return reference(values, count);
+BlockStats block_stats_scalar(const float* values, int64_t count, double centre) {
+  return reference(values, count, centre);
 }
-BlockStats block_stats_scalar(const double* values, int64_t count) {
-  return reference(values, count);
+BlockStats block_stats_scalar(const double* values, int64_t count, double centre) {
+  return reference(values, count, centre);
 }
 
 }  // namespace plumb::metrics

@@ -16,24 +16,33 @@ struct Block {
   alignas(64) double doubles[kBlock];
 };
 
-TensorStats from_block(const BlockStats& b, int64_t count) {
+// What a centre far from the block's mean would cost in digits, a second look buys back.
+template <class T, class Kernel>
+TensorStats from_finite(const T* values, int64_t count, double centre, BlockStats b,
+                        Kernel kernel) {
+  const auto n = static_cast<double>(count);
+  const auto around_mean = [&] { return b.offset_sum_squares - b.offset_sum * (b.offset_sum / n); };
   TensorStats s;
+  s.mean = centre + b.offset_sum / n;
+  if (around_mean() < 0x1p-10 * b.offset_sum_squares) {
+    centre = s.mean;
+    b = kernel(values, count, centre);
+  }
+  s.squared_deviations = std::max(around_mean(), 0.0);
   s.count = s.finite = count;
   s.zeros = b.zeros;
   s.min = b.min;
   s.max = b.max;
-  s.mean = b.sum / static_cast<double>(count);
   s.sum_squares = b.sum_squares;
-  s.squared_deviations = b.squared_deviations;
   return s;
 }
 
 // Blocks with NaN or infinities: set those aside, then treat the rest as a block of its own. `room`
 // has space for the rest and may be the values themselves.
 template <class T, class Kernel>
-TensorStats from_values(const T* values, int64_t count, T* room, Kernel kernel) {
-  BlockStats block = kernel(values, count);
-  if (block.finite) return from_block(block, count);
+TensorStats from_values(const T* values, int64_t count, double centre, T* room, Kernel kernel) {
+  const BlockStats block = kernel(values, count, centre);
+  if (block.finite) return from_finite(values, count, centre, block, kernel);
   TensorStats odd;
   int64_t kept = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -44,7 +53,8 @@ TensorStats from_values(const T* values, int64_t count, T* room, Kernel kernel) 
     else
       room[kept++] = values[i];
   }
-  TensorStats s = kept > 0 ? from_block(kernel(room, kept), kept) : TensorStats{};
+  TensorStats s;
+  if (kept > 0) s = from_finite(room, kept, centre, kernel(room, kept, centre), kernel);
   s.count = count;
   s.nan = odd.nan;
   s.positive_inf = odd.positive_inf;
@@ -93,15 +103,15 @@ TensorStats over_blocks(DType dtype, const std::byte* data, int64_t count, Float
     TensorStats s;
     if (kind_of(dtype) == DKind::kComplex) {
       decode_modulus(dtype, at, n, block.doubles);
-      s = from_values(block.doubles, n, block.doubles, doubles);
+      s = from_values(block.doubles, n, all.mean, block.doubles, doubles);
     } else if (dtype == DType::kFloat32 && reinterpret_cast<uintptr_t>(at) % alignof(float) == 0) {
-      s = from_values(reinterpret_cast<const float*>(at), n, block.floats, floats);
+      s = from_values(reinterpret_cast<const float*>(at), n, all.mean, block.floats, floats);
     } else if (fits_float(dtype)) {
       decode_float(dtype, at, n, block.floats);
-      s = from_values(block.floats, n, block.floats, floats);
+      s = from_values(block.floats, n, all.mean, block.floats, floats);
     } else {
       decode_double(dtype, at, n, block.doubles);
-      s = from_values(block.doubles, n, block.doubles, doubles);
+      s = from_values(block.doubles, n, all.mean, block.doubles, doubles);
       if (dtype == DType::kInt64) exact_extremes<int64_t>(at, n, s);
       if (dtype == DType::kUint64) exact_extremes<uint64_t>(at, n, s);
     }
@@ -146,14 +156,15 @@ void TensorStats::append(const TensorStats& later) {
 
 TensorStats stats_of(DType dtype, const std::byte* data, int64_t count) {
   return over_blocks(
-      dtype, data, count, [](const float* v, int64_t n) { return block_stats(v, n); },
-      [](const double* v, int64_t n) { return block_stats(v, n); });
+      dtype, data, count, [](const float* v, int64_t n, double c) { return block_stats(v, n, c); },
+      [](const double* v, int64_t n, double c) { return block_stats(v, n, c); });
 }
 
 TensorStats stats_of_scalar(DType dtype, const std::byte* data, int64_t count) {
   return over_blocks(
-      dtype, data, count, [](const float* v, int64_t n) { return block_stats_scalar(v, n); },
-      [](const double* v, int64_t n) { return block_stats_scalar(v, n); });
+      dtype, data, count,
+      [](const float* v, int64_t n, double c) { return block_stats_scalar(v, n, c); },
+      [](const double* v, int64_t n, double c) { return block_stats_scalar(v, n, c); });
 }
 
 void Histogram::add(DType dtype, const std::byte* data, int64_t count) {

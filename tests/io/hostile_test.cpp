@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <new>
 
-
 #include "io/archive_testing.h"
 
 namespace {

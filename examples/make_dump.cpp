@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes a dump pair to try Plumbline on: a small network (convolution, ReLU, average pooling, fully
+// connected, softmax) computed once in float32, saved as a framework would (`golden/*.npy`), and
+// once with every tensor rounded to float16, saved as a device would (`npu/`, device layouts
+// included).
+//
+//   make_example_dump DIR
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "io/ascend_dump.h"
+#include "io/reader.h"
+#include "tensor/decode.h"
+#include "tensor/encode.h"
+
+namespace {
+
+using namespace plumb;
+namespace fs = std::filesystem;
+
+struct Tensor {
+  Shape shape;
+  std::vector<float> values;
+};
+
+// How a device would round: to float16 after every operator. The reference does not round.
+using Rounding = float (*)(float);
+float exact(float x) { return x; }
+float to_half(float x) { return float_from_half(half_from_float(x)); }
+
+struct Network {
+  Tensor image, kernel, bias, matrix;              // inputs and weights
+  Tensor conv, relu, pool, scores, probabilities;  // results
+
+  void run(Rounding round) {
+    constexpr int64_t kChannels = 3, kFilters = 20, kSize = 16, kClasses = 10;
+    for (Tensor* t : {&image, &kernel, &bias, &matrix})
+      for (float& x : t->values) x = round(x);
+    conv = relu = {{1, kFilters, kSize, kSize}, std::vector<float>(kFilters * kSize * kSize)};
+    pool = {{1, kFilters}, std::vector<float>(kFilters)};
+    scores = probabilities = {{1, kClasses}, std::vector<float>(kClasses)};
+    for (int64_t f = 0; f < kFilters; ++f) {
+      double mean = 0;
+      for (int64_t y = 0; y < kSize; ++y) {
+        for (int64_t x = 0; x < kSize; ++x) {
+          double sum = bias.values[size_t(f)];
+          for (int64_t c = 0; c < kChannels; ++c)
+            for (int64_t dy = -1; dy <= 1; ++dy)
+              for (int64_t dx = -1; dx <= 1; ++dx)
+                if (y + dy >= 0 && y + dy < kSize && x + dx >= 0 && x + dx < kSize)
+                  sum += double(image.values[size_t((c * kSize + y + dy) * kSize + x + dx)]) *
+                         kernel.values[size_t(((f * kChannels + c) * 3 + dy + 1) * 3 + dx + 1)];
+          const auto at = size_t((f * kSize + y) * kSize + x);
+          conv.values[at] = round(float(sum));
+          relu.values[at] = std::fmax(conv.values[at], 0.0f);
+          mean += relu.values[at];
+        }
+      }
+      pool.values[size_t(f)] = round(float(mean / double(kSize * kSize)));
+    }
+    double total = 0;
+    for (int64_t k = 0; k < kClasses; ++k) {
+      double sum = 0;
+      for (int64_t f = 0; f < kFilters; ++f)
+        sum += double(pool.values[size_t(f)]) * matrix.values[size_t(f * kClasses + k)];
+      scores.values[size_t(k)] = round(float(sum));
+      total += std::exp(scores.values[size_t(k)]);
+    }
+    for (size_t k = 0; k < size_t(kClasses); ++k)
+      probabilities.values[k] = round(float(std::exp(scores.values[k]) / total));
+  }
+};
+
+io::WriteItem item(std::string name, const Tensor& tensor, DType dtype) {
+  std::vector<std::byte> bytes;
+  for (float x : tensor.values) {
+    const uint16_t half = half_from_float(x);
+    const void* from = dtype == DType::kFloat16 ? static_cast<const void*>(&half) : &x;
+    const auto* at = static_cast<const std::byte*>(from);
+    bytes.insert(bytes.end(), at, at + bits_of(dtype) / 8);
+  }
+  return {std::move(name), dtype, tensor.shape,
+          [dtype, shape = tensor.shape, bytes]() -> Result<io::TensorReader> {
+            return io::TensorReader::from_memory(dtype, shape, bytes);
+          }};
+}
+
+bool finished(Result<void> result) {
+  if (!result)
+    std::fprintf(stderr, "error: %s\n  where: %s\n", result.error().what.c_str(),
+                 result.error().where.c_str());
+  return result.ok();
+}
+
+bool save_npy(const fs::path& path, const Tensor& tensor) {
+  auto sink = FileSink::create(path);
+  if (!sink) return finished(sink.error());
+  const io::WriteItem one = item("", tensor, DType::kFloat32);
+  return finished(io::format_by_name("npy")->write(*sink, {&one, 1})) && finished(sink->commit());
+}
+
+struct Stored {
+  std::string slot;
+  const Tensor* tensor;
+  std::string_view layout;
+};
+bool save_dump(const fs::path& path, const std::string& op, const std::vector<Stored>& tensors) {
+  auto sink = FileSink::create(path);
+  if (!sink) return finished(sink.error());
+  std::vector<io::AscendItem> items;
+  for (const Stored& s : tensors)
+    items.push_back({item(s.slot, *s.tensor, DType::kFloat16), *layout_from_name(s.layout)});
+  return finished(io::write_ascend_dump(*sink, op, items)) && finished(sink->commit());
+}
+
+Tensor random(Shape shape, double scale, std::mt19937& engine) {
+  Tensor tensor{shape, std::vector<float>(size_t(*element_count(shape)))};
+  // Not std::normal_distribution: its numbers differ from library to library.
+  for (float& x : tensor.values) x = float((double(engine()) / 4294967296.0 * 2 - 1) * scale);
+  return tensor;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_example_dump DIR\n");
+    return 2;
+  }
+  const fs::path root = argv[1], golden = root / "golden",
+                 npu = root / "npu/20260101120000/0/tiny/1/0";
+  fs::create_directories(golden);
+  fs::create_directories(npu);
+
+  std::mt19937 engine(7);
+  Network reference;
+  reference.image = random({1, 3, 16, 16}, 1, engine);
+  reference.kernel = random({20, 3, 3, 3}, 0.4, engine);
+  reference.bias = random({20}, 0.1, engine);
+  reference.matrix = random({20, 10}, 2, engine);
+  Network device = reference;
+  reference.run(exact);
+  device.run(to_half);
+
+  const Network &g = reference, &n = device;
+  const bool ok = save_npy(golden / "conv1.0.1767268800000001.npy", g.conv) &&
+                  save_npy(golden / "relu1.0.1767268800000002.npy", g.relu) &&
+                  save_npy(golden / "pool1.0.1767268800000003.npy", g.pool) &&
+                  save_npy(golden / "fc1.0.1767268800000004.npy", g.scores) &&
+                  save_npy(golden / "prob.0.1767268800000005.npy", g.probabilities) &&
+                  save_dump(npu / "Conv2D.conv1.1.7.1767268800000001", "conv1",
+                            {{"input.0", &n.image, "NC1HWC0"},
+                             {"input.1", &n.kernel, "FRACTAL_Z"},
+                             {"input.2", &n.bias, "ND"},
+                             {"output.0", &n.conv, "NC1HWC0"}}) &&
+                  save_dump(npu / "Relu.relu1.2.7.1767268800000002", "relu1",
+                            {{"input.0", &n.conv, "NC1HWC0"}, {"output.0", &n.relu, "NC1HWC0"}}) &&
+                  save_dump(npu / "AvgPool.pool1.3.7.1767268800000003", "pool1",
+                            {{"input.0", &n.relu, "NC1HWC0"}, {"output.0", &n.pool, "ND"}}) &&
+                  save_dump(npu / "MatMulV2.fc1.4.7.1767268800000004", "fc1",
+                            {{"input.0", &n.pool, "FRACTAL_NZ"},
+                             {"input.1", &n.matrix, "FRACTAL_NZ"},
+                             {"output.0", &n.scores, "FRACTAL_NZ"}}) &&
+                  save_dump(npu / "SoftmaxV2.prob.5.7.1767268800000005", "prob",
+                            {{"input.0", &n.scores, "ND"}, {"output.0", &n.probabilities, "ND"}});
+  if (!ok) return 2;
+  std::printf("%s: golden/ (float32 npy) and npu/ (float16 device dump)\n", root.c_str());
+  return 0;
+}

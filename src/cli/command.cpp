@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command.h"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+
+namespace plumb::cli {
+namespace {
+
+// Help as a screenful: what it does, usage, the arguments, options by group, examples.
+class HelpLayout : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const override {
+    std::string text =
+        app->get_description() + "\n\nusage: plumb " + app->get_name() + " [options]";
+    std::string arguments;
+    std::vector<std::string> groups;
+    for (const CLI::Option* option : app->get_options({})) {
+      if (!option->nonpositional()) {
+        text += " " + option->get_name(true);
+        arguments += line(option->get_name(true), option->get_description());
+      } else if (std::find(groups.begin(), groups.end(), option->get_group()) == groups.end()) {
+        groups.push_back(option->get_group());
+      }
+    }
+    text += "\n" + arguments;
+    std::stable_partition(groups.begin(), groups.end(),
+                          [](const std::string& group) { return group != "other"; });
+    for (const std::string& group : groups) {
+      text += "\n" + group + "\n";
+      for (const CLI::Option* option : app->get_options({}))
+        if (option->nonpositional() && option->get_group() == group)
+          text += line(label_of(*option), option->get_description());
+    }
+    return text + "\n" + app->get_footer() + "\n";
+  }
+
+ private:
+  static std::string label_of(const CLI::Option& option) {
+    std::string label;
+    for (const std::string& letter : option.get_snames()) label += "-" + letter + ", ";
+    for (const std::string& word : option.get_lnames()) label += "--" + word + ", ";
+    label.resize(label.size() - 2);
+    // The type's name goes on with ":" and the values allowed, which the description says already.
+    const std::string type = option.get_type_name();
+    if (option.get_type_size_max() > 0) label += " " + type.substr(0, type.find(':'));
+    return label;
+  }
+  static std::string line(const std::string& label, const std::string& description) {
+    constexpr size_t kColumn = 22;
+    std::string text = "  " + label;
+    if (text.size() + 1 < kColumn)
+      text.resize(kColumn, ' ');
+    else
+      text += "\n" + std::string(kColumn, ' ');
+    for (char c : description) {
+      text += c;
+      if (c == '\n') text.append(kColumn, ' ');
+    }
+    return text + "\n";
+  }
+};
+
+}  // namespace
+
+struct Options::Parser {
+  CLI::App app;
+  std::string group;
+
+  CLI::Option* declared(CLI::Option* option, std::string_view metavariable) const {
+    return option->type_name(std::string(metavariable))->group(group);
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const CLI::Option* option : app.get_options({}))
+      for (const std::string& word : option->get_lnames()) all.push_back("--" + word);
+    return all;
+  }
+};
+
+Options::Options(std::string_view command, std::string description, std::string footer)
+    : parser_(std::make_unique<Parser>()) {
+  CLI::App& app = parser_->app;
+  app.name(std::string(command));
+  app.description(std::move(description));
+  app.footer(std::move(footer));
+  app.formatter(std::make_shared<HelpLayout>());
+  app.set_help_flag("-h,--help", "print this help")->group("other");
+}
+Options::~Options() = default;
+
+void Options::group(std::string_view title) { parser_->group = title; }
+
+void Options::flag(const std::string& names, bool& value, std::string help) {
+  parser_->app.add_flag(names, value, std::move(help))->group(parser_->group);
+}
+
+void Options::text(const std::string& names, std::string_view metavariable, std::string& value,
+                   std::string help) {
+  parser_->declared(parser_->app.add_option(names, value, std::move(help)), metavariable);
+}
+
+void Options::choice(const std::string& names, std::string_view metavariable, std::string& value,
+                     std::vector<std::string> choices, std::string help) {
+  CLI::Option* option = parser_->app.add_option(names, value, std::move(help));
+  option->check([choices = std::move(choices), names](const std::string& word) -> std::string {
+    if (std::find(choices.begin(), choices.end(), word) != choices.end()) return "";
+    return fmt::format("'{}' is not one of {}", word, fmt::join(choices, ", "));
+  });
+  parser_->declared(option, metavariable);
+}
+
+void Options::texts(const std::string& names, std::string_view metavariable,
+                    std::vector<std::string>& values, std::string help) {
+  CLI::Option* option = parser_->app.add_option(names, values, std::move(help));
+  // One word each time, so that the words after it stay arguments.
+  parser_->declared(option, metavariable)
+      ->type_size(1)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void Options::integers(const std::string& names, std::string_view metavariable,
+                       std::vector<int64_t>& values, std::string help) {
+  CLI::Option* option = parser_->app.add_option(names, values, std::move(help));
+  parser_->declared(option, metavariable)
+      ->delimiter(',')
+      ->type_size(1)
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void Options::count(const std::string& names, std::string_view metavariable, int& value,
+                    std::string help) {
+  parser_->declared(parser_->app.add_option(names, value, std::move(help)), metavariable)
+      ->check(CLI::Range(1, 1024));
+}
+
+void Options::arguments(std::string_view metavariable, std::vector<std::string>& values,
+                        std::string help) {
+  parser_->app.add_option(std::string(metavariable), values, std::move(help))->required();
+}
+
+std::optional<int> Options::parse(int argc, char** argv) {
+  CLI::App& app = parser_->app;
+  const std::string command = "plumb " + app.get_name();
+  try {
+    app.parse(argc, argv);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return kAgreement;
+  } catch (const CLI::ExtrasError&) {
+    const std::string extra = app.remaining().empty() ? "?" : app.remaining().front();
+    print_error(
+        {(extra.starts_with("-") ? "unknown option '" : "unexpected argument '") + extra + "'",
+         command,
+         did_you_mean(extra.substr(0, extra.find('=')), parser_->names()) + "`" + command +
+             " --help` lists the options"});
+  } catch (const CLI::ParseError& error) {
+    std::string what = error.what();
+    if (const size_t end = what.find('\n'); end != std::string::npos) what.resize(end);
+    print_error({what, command, "`" + command + " --help` shows the usage"});
+  }
+  return kTrouble;
+}
+
+void CommonOptions::declare(Options& options) {
+  options.group("other");
+  options.count("--jobs", "N", jobs, "worker threads (default: one per core)");
+  options.flag("--quiet", quiet, "only errors on stderr, no progress or warnings");
+  options.flag("--no-progress", no_progress, "no progress bar");
+}
+
+void print_error(const Error& error) {
+  std::string text = "error: " + error.what + "\n";
+  if (!error.where.empty()) text += "  where: " + error.where + "\n";
+  if (!error.remedy.empty()) text += "  try:   " + error.remedy + "\n";
+  std::fputs(text.c_str(), stderr);
+}
+
+void print_warning(std::string_view text) { fmt::print(stderr, "warning: {}\n", text); }
+
+}  // namespace plumb::cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the subcommands share: the table that lists them, exit status, and how options are declared,
+// explained and refused.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/run_context.h"
+
+namespace plumb::cli {
+
+enum ExitStatus : int {
+  kAgreement = 0,
+  kDifference = 1,
+  kTrouble = 2,
+  kInterrupted = 130,
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(int argc, char** argv, RunContext& context);  // argv[0] is the subcommand's name
+};
+std::span<const Command> commands();
+
+// A subcommand's options. The variables behind them keep their value unless the option is given.
+// (The parser library stays behind this class: it alone takes longer to compile than a command.)
+class Options {
+ public:
+  Options(std::string_view command, std::string description, std::string footer);
+  ~Options();
+
+  // Help lists options by group, groups in the order of their first option.
+  void group(std::string_view title);
+  void flag(const std::string& names, bool& value, std::string help);
+  void text(const std::string& names, std::string_view metavariable, std::string& value,
+            std::string help);
+  void choice(const std::string& names, std::string_view metavariable, std::string& value,
+              std::vector<std::string> choices, std::string help);
+  void texts(const std::string& names, std::string_view metavariable,
+             std::vector<std::string>& values, std::string help);
+  void integers(const std::string& names, std::string_view metavariable,
+                std::vector<int64_t>& values, std::string help);  // also as 1,2,3
+  void count(const std::string& names, std::string_view metavariable, int& value, std::string help);
+  // What stands without an option; at least one word.
+  void arguments(std::string_view metavariable, std::vector<std::string>& values, std::string help);
+
+  // nullopt: go on. Otherwise the exit status; help or the complaint has been printed.
+  std::optional<int> parse(int argc, char** argv);
+
+ private:
+  struct Parser;
+  std::unique_ptr<Parser> parser_;
+};
+
+// Options every long-running command has.
+struct CommonOptions {
+  int jobs = 0;  // 0 = all cores
+  bool quiet = false;
+  bool no_progress = false;
+
+  void declare(Options& options);
+};
+
+// "error: ..." / "  where: ..." / "  try:   ..." on stderr.
+void print_error(const Error& error);
+void print_warning(std::string_view text);
+
+}  // namespace plumb::cli

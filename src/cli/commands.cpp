@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of all subcommands: a new one is a line here and a file beside this one.
+#include <array>
+
+#include "cli/command.h"
+
+namespace plumb::cli {
+
+int run_inspect(int argc, char** argv, RunContext& context);
+int run_convert(int argc, char** argv, RunContext& context);
+int run_formats(int argc, char** argv, RunContext& context);
+
+std::span<const Command> commands() {
+  static constexpr std::array kCommands{
+      Command{"inspect", "what is in this file or directory", run_inspect},
+      Command{"convert", "decode to npy, npz, bin or safetensors", run_convert},
+      Command{"formats", "list the files, directories and layouts that can be read", run_formats},
+  };
+  return kCommands;
+}
+
+}  // namespace plumb::cli

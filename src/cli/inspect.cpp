@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb inspect PATH`: what is in this file or directory. Headers only, unless --stats.
+#include <cmath>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+
+#include "base/file_sink.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/selection.h"
+#include "cli/table.h"
+#include "compare/measure.h"
+
+namespace plumb::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Row {
+  const dump::Entry* entry;
+  std::optional<TensorInfo> info;
+  std::optional<compare::Measured> measured;
+  std::optional<Error> error;
+};
+
+Row read_header(const dump::DumpSet& set, const dump::Entry& entry, const io::ReadHints& hints) {
+  Row row{&entry, {}, {}, {}};
+  if (entry.info) row.info = *entry.info;
+  if (!row.info && !entry.parts.empty()) {
+    const dump::TensorRef& ref = entry.parts.front();
+    auto file = io::open_tensor_file(set.root / ref.file, hints);
+    if (!file) {
+      row.error = file.error();
+      return row;
+    }
+    for (TensorInfo& info : file->listing.tensors)
+      if (info.name == ref.tensor) row.info = std::move(info);
+  }
+  if (row.info && row.info->error) {
+    row.error = row.info->error;
+    row.error = std::move(*row.error).in((set.root / entry.parts.front().file).string());
+  }
+  return row;
+}
+
+const Shape* shape_of(const Row& row) {
+  if (row.measured) return &row.measured->shape;
+  if (row.info) return row.info->logical_shape ? &*row.info->logical_shape : &row.info->shape;
+  return row.entry->recorded_shape ? &*row.entry->recorded_shape : nullptr;
+}
+
+std::string dtype_of(const Row& row) {
+  return row.info ? dtype_text(*row.info) : row.entry->dtype_text;
+}
+
+// The layout, with the stored shape when that is not the logical one: "NC1HWC0 [1, 2, 3, 4, 16]".
+std::string layout_of(const Row& row) {
+  if (!row.info || row.info->layout == kPlainLayout) return "";
+  std::string text = name_of(row.info->layout);
+  if (row.info->layout.groups > 1) text += fmt::format(":{}", row.info->layout.groups);
+  if (shape_of(row) != nullptr && *shape_of(row) != row.info->shape)
+    text += " " + to_string(row.info->shape);
+  return text;
+}
+
+int64_t stored_bytes(const Row& row) {
+  return row.info ? static_cast<int64_t>(row.info->size_bytes) : 0;
+}
+
+std::string number(long double value) { return fmt::format("{:.6g}", static_cast<double>(value)); }
+
+// Extremes of integers to the last digit, others to six.
+std::string extreme(const compare::Measured& m, long double value) {
+  return kind_of(m.dtype) == DKind::kFloat || kind_of(m.dtype) == DKind::kComplex
+             ? number(value)
+             : fmt::format("{:.0f}", value);
+}
+
+std::string sparkline(const metrics::Histogram& histogram) {
+  constexpr const char* kBars[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const int64_t most = *std::max_element(histogram.bins.begin(), histogram.bins.end());
+  if (most == 0) return "";
+  std::string line;
+  for (int64_t n : histogram.bins) line += kBars[n == 0 ? 0 : 1 + n * 7 / most];
+  return line;
+}
+
+std::string count_text(int64_t n) { return n == 0 ? "" : std::to_string(n); }
+
+Table table_of(const std::vector<Row>& rows, bool stats) {
+  Table table;
+  table.columns = {
+      {"rank", true, 7},    {"step", true, 7},  {"graph", false, 2}, {"operator", false, 9, true},
+      {"type", false, 3},   {"slot", false, 9}, {"dtype", false, 9}, {"shape", false, 8},
+      {"layout", false, 4}, {"size", true, 5}};
+  if (stats)
+    table.columns.insert(table.columns.end(), {{"min", true, 8},
+                                               {"max", true, 8},
+                                               {"mean", true, 7},
+                                               {"std", true, 6},
+                                               {"l2", true, 4},
+                                               {"zeros", true, 5},
+                                               {"nan", true, 9},
+                                               {"inf", true, 9},
+                                               {"histogram", false, 1}});
+  table.columns.push_back({"problem", false, 9});
+  for (const Row& row : rows) {
+    const dump::Entry& e = *row.entry;
+    const auto recorded = e.statistics ? *e.statistics : dump::RecordedStatistics{};
+    std::vector<std::string> cells{
+        e.rank ? std::to_string(*e.rank) : "",
+        e.step ? std::to_string(*e.step) : "",
+        printable(e.graph),
+        printable(e.operator_name),
+        printable(e.type),
+        printable(to_string(e.slot)),
+        printable(dtype_of(row)),
+        shape_of(row) != nullptr ? to_string(*shape_of(row)) : "",
+        layout_of(row),
+        row.info ? bytes_text(static_cast<double>(stored_bytes(row))) : ""};
+    if (stats) {
+      const auto known = [](const std::optional<double>& v) { return v ? number(*v) : ""; };
+      if (row.measured && row.measured->stats.count > 0 && row.measured->dtype != DType::kOpaque) {
+        const compare::Measured& m = *row.measured;
+        const bool any = m.stats.finite > 0;
+        cells.insert(
+            cells.end(),
+            {any ? extreme(m, m.stats.min) : "", any ? extreme(m, m.stats.max) : "",
+             any ? number(m.stats.mean) : "", any ? number(m.stats.standard_deviation()) : "",
+             any ? number(m.stats.l2()) : "", count_text(m.stats.zeros), count_text(m.stats.nan),
+             count_text(m.stats.inf()), sparkline(m.histogram)});
+      } else {
+        cells.insert(cells.end(), {known(recorded.min), known(recorded.max), known(recorded.mean),
+                                   "", known(recorded.l2), "", "", "", printable(recorded.text)});
+      }
+    }
+    cells.push_back(row.error ? printable(row.error->what) : "");
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+// rank > step > graph > operator > slots, as an indented tree.
+std::string tree_of(const std::vector<Row>& rows) {
+  std::string text, place, name;
+  for (const Row& row : rows) {
+    const dump::Entry& e = *row.entry;
+    std::string here;
+    if (e.rank) here += fmt::format("rank {}  ", *e.rank);
+    if (e.step) here += fmt::format("step {}  ", *e.step);
+    here += printable(e.graph);
+    here.erase(here.find_last_not_of(' ') + 1);
+    if (here != place) {
+      text += here + "\n";
+      place = here;
+      name.clear();
+    }
+    const std::string title =
+        printable(e.operator_name) + (e.type.empty() ? "" : "  (" + printable(e.type) + ")");
+    if (title != name) text += "  " + title + "\n";
+    name = title;
+    text += fmt::format("    {:<12} {} {}{}{}\n", printable(to_string(e.slot)), dtype_of(row),
+                        shape_of(row) != nullptr ? to_string(*shape_of(row)) : "",
+                        layout_of(row).empty() ? "" : "  " + layout_of(row),
+                        row.error ? "  PROBLEM: " + row.error->what : "");
+  }
+  return text;
+}
+
+// The one tensor asked for, in full.
+std::string histogram_text(const compare::Measured& m) {
+  constexpr double kWidth = 48;
+  const metrics::Histogram& h = m.histogram;
+  const int64_t most = *std::max_element(h.bins.begin(), h.bins.end());
+  if (most == 0) return "";
+  std::string text = h.counted < m.stats.finite
+                         ? fmt::format("\nhistogram of {} values, evenly sampled\n", h.counted)
+                         : "\nhistogram\n";
+  const bool constant = !(h.high > h.low);
+  const int bins = constant ? 1 : metrics::Histogram::kBins;
+  for (int i = 0; i < bins; ++i) {
+    const double low = h.low + (h.high - h.low) * i / metrics::Histogram::kBins;
+    const int64_t n = h.bins[static_cast<size_t>(i)];
+    std::string bar;
+    for (double left = kWidth * static_cast<double>(n) / static_cast<double>(most); left > 0;
+         --left)
+      bar += left >= 1 ? "█" : "▌";
+    text += fmt::format("  {:>12} {:>10} {}\n", number(low), n, bar);
+  }
+  return text;
+}
+
+Json number_json(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Json extreme_json(DType dtype, long double value) {
+  if (kind_of(dtype) != DKind::kInteger) return number_json(static_cast<double>(value));
+  return value < 0 ? Json(static_cast<int64_t>(value)) : Json(static_cast<uint64_t>(value));
+}
+
+Json stats_json(const compare::Measured& m) {
+  const metrics::TensorStats& s = m.stats;
+  Json json;
+  const bool any = s.finite > 0 && m.dtype != DType::kOpaque;
+  json["count"] = s.count;
+  json["min"] = any ? extreme_json(m.dtype, s.min) : Json();
+  json["max"] = any ? extreme_json(m.dtype, s.max) : Json();
+  json["mean"] = any ? number_json(s.mean) : Json();
+  json["std"] = any ? number_json(s.standard_deviation()) : Json();
+  json["l2"] = any ? number_json(s.l2()) : Json();
+  json["zeros"] = s.zeros;
+  json["nan"] = s.nan;
+  json["inf"] = s.inf();
+  if (any)
+    json["histogram"] = {{"low", number_json(m.histogram.low)},
+                         {"high", number_json(m.histogram.high)},
+                         {"counted", m.histogram.counted},
+                         {"bins", m.histogram.bins}};
+  return json;
+}
+
+Json error_json(const Error& error) {
+  return {{"what", error.what}, {"where", error.where}, {"try", error.remedy}};
+}
+
+template <class T>
+Json optional_json(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json json_of(const dump::DumpSet& set, const std::vector<Row>& rows) {
+  Json tensors = Json::array();
+  for (const Row& row : rows) {
+    const dump::Entry& e = *row.entry;
+    Json json{{"operator", e.operator_name},   {"type", e.type},
+              {"slot", to_string(e.slot)},     {"step", optional_json(e.step)},
+              {"rank", optional_json(e.rank)}, {"graph", e.graph}};
+    json["files"] = Json::array();
+    for (const dump::TensorRef& part : e.parts) json["files"].push_back(part.file);
+    json["tensor"] = e.parts.empty() ? "" : e.parts.front().tensor;
+    json["dtype"] = dtype_of(row);
+    json["shape"] = shape_of(row) != nullptr ? Json(*shape_of(row)) : Json();
+    if (row.info) {
+      json["layout"] = name_of(row.info->layout);
+      json["stored_shape"] = row.info->shape;
+      json["bytes"] = row.info->size_bytes;
+      if (!row.info->notes.empty()) json["notes"] = row.info->notes;
+    }
+    if (row.measured) json["stats"] = stats_json(*row.measured);
+    if (e.statistics) {
+      const auto known = [](const std::optional<double>& v) {
+        return v ? number_json(*v) : Json();
+      };
+      json["recorded"] = {{"min", known(e.statistics->min)},    {"max", known(e.statistics->max)},
+                          {"mean", known(e.statistics->mean)},  {"l2", known(e.statistics->l2)},
+                          {"checksum", e.statistics->checksum}, {"text", e.statistics->text}};
+    }
+    if (row.error) json["error"] = error_json(*row.error);
+    tensors.push_back(std::move(json));
+  }
+  Json skipped = Json::array();
+  for (const dump::Skipped& s : set.skipped) {
+    skipped.push_back({{"file", s.file}, {"reason", s.reason}});
+    if (s.error) skipped.back()["error"] = error_json(*s.error);
+  }
+  return {
+      {"schema", "plumb.inspect/1"},   {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
+      {"path", set.root.string()},     {"convention", set.convention},
+      {"tensors", std::move(tensors)}, {"skipped", std::move(skipped)},
+      {"warnings", set.warnings}};
+}
+
+// `--json FILE` is how all commands spell it, and `--json PATH` what fingers type. The word after
+// --json is the output if it ends in .json and the path to inspect is named as well.
+std::string take_json_file(int argc, char** argv, std::vector<std::string>& paths) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    const std::string word = argv[i + 1];
+    const auto found = std::find(paths.begin(), paths.end(), word);
+    if (std::string_view(argv[i]) != "--json" || paths.size() < 2 || !word.ends_with(".json") ||
+        found == paths.end())
+      continue;
+    paths.erase(found);
+    return word;
+  }
+  return "";
+}
+
+void print_summary(const std::string& path, const dump::DumpSet& set, const std::vector<Row>& rows,
+                   size_t damaged) {
+  std::set<std::string> operators;
+  int64_t bytes = 0;
+  for (const Row& row : rows) {
+    operators.insert(row.entry->operator_name);
+    bytes += stored_bytes(row);
+  }
+  fmt::print("{}: {}, {}, {}, {}", path, set.convention, counted(operators.size(), "operator"),
+             counted(rows.size(), "tensor"), bytes_text(static_cast<double>(bytes)));
+  if (damaged > 0) fmt::print(", {} damaged", damaged);
+  const auto others = std::count_if(set.skipped.begin(), set.skipped.end(),
+                                    [](const dump::Skipped& s) { return !s.error; });
+  if (others > 0) fmt::print(", {}", counted(static_cast<size_t>(others), "other file"));
+  fmt::print("\n");
+}
+
+}  // namespace
+
+int run_inspect(int argc, char** argv, RunContext& context) {
+  Options options("inspect", "Show what is in a tensor file or a dump directory.",
+                  "examples\n"
+                  "  plumb inspect npu_dump/\n"
+                  "  plumb inspect model.safetensors --stats --op '*.weight'\n"
+                  "  plumb inspect output.bin --dtype float32 --shape 1,1000 --stats\n"
+                  "exit status: 0 all readable, 1 some tensor is damaged, 2 nothing could be read");
+  std::vector<std::string> paths;
+  std::string output;
+  bool stats = false, tree = false, json = false;
+  Selection selection;
+  CommonOptions common;
+  options.arguments("PATH", paths, "file or directory");
+  selection.declare(options);
+  options.group("output");
+  options.flag("--stats", stats,
+               "read the data: min, max, mean, std, l2, zeros,\nNaN, infinities, histogram");
+  options.flag("--tree", tree, "a tree instead of a table");
+  options.flag("--json", json, "JSON on stdout, or into the FILE.json that follows");
+  options.text("-o", "FILE", output, "write the JSON to FILE");
+  common.declare(options);
+  if (auto status = options.parse(argc, argv)) return *status;
+  if (std::string file = take_json_file(argc, argv, paths); !file.empty()) output = file;
+  if (paths.size() != 1) {
+    print_error({"one path at a time", fmt::format("plumb inspect {}", fmt::join(paths, " ")),
+                 "call it once for each"});
+    return kTrouble;
+  }
+  auto hints = selection.hints();
+  if (!hints) {
+    print_error(hints.error());
+    return kTrouble;
+  }
+  std::optional<tbb::global_control> limit;
+  if (common.jobs > 0)
+    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
+
+  auto set = dump::open_dump(paths[0], *hints, selection.convention());
+  if (!set) {
+    print_error(set.error());
+    return kTrouble;
+  }
+  std::vector<Row> rows;
+  for (const dump::Entry& entry : set->entries)
+    if (selection.wants(entry)) rows.push_back({&entry, {}, {}, {}});
+  tbb::parallel_for(size_t{0}, rows.size(), [&](size_t i) {
+    if (!context.cancelled) rows[i] = read_header(*set, *rows[i].entry, *hints);
+  });
+  if (stats) {
+    int64_t total = 0;
+    for (const Row& row : rows) total += stored_bytes(row);
+    ProgressBar bar(context, common, total);
+    tbb::parallel_for(size_t{0}, rows.size(), [&](size_t i) {
+      Row& row = rows[i];
+      if (row.error || row.entry->parts.empty() || context.cancelled) return;
+      auto measured = compare::measure(*set, *row.entry, *hints, context);
+      if (measured)
+        row.measured = std::move(*measured);
+      else
+        row.error = measured.error();
+    });
+  }
+  if (context.cancelled) return kInterrupted;
+
+  size_t damaged = 0;
+  for (const Row& row : rows) damaged += row.error.has_value();
+  for (const dump::Skipped& skipped : set->skipped) damaged += skipped.error.has_value();
+
+  if (json || !output.empty()) {
+    const std::string text =
+        json_of(*set, rows).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (output.empty()) {
+      fmt::print("{}", text);
+    } else {
+      auto sink = FileSink::create(output);
+      if (sink) sink->write(text);
+      auto written = sink ? sink->commit() : Result<void>(sink.error());
+      if (!written) {
+        print_error(written.error());
+        return kTrouble;
+      }
+    }
+  } else {
+    print_summary(paths[0], *set, rows, damaged);
+    if (!rows.empty())
+      fmt::print("{}", tree ? tree_of(rows) : table_of(rows, stats).render(terminal_width()));
+    if (rows.size() == 1 && rows[0].measured) fmt::print("{}", histogram_text(*rows[0].measured));
+    if (rows.size() == 1 && rows[0].info)
+      for (const std::string& note : rows[0].info->notes) fmt::print("note: {}\n", note);
+  }
+  if (!common.quiet)
+    for (const std::string& warning : set->warnings) print_warning(warning);
+  for (const Row& row : rows)
+    if (row.error) print_error(*row.error);
+  for (const dump::Skipped& skipped : set->skipped)
+    if (skipped.error) print_error(*skipped.error);
+  if (damaged == 0) return kAgreement;
+  const bool anything =
+      std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.error; });
+  return anything ? kDifference : kTrouble;
+}
+
+}  // namespace plumb::cli

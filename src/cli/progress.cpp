@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/progress.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace plumb::cli {
+
+ProgressBar::ProgressBar(RunContext& context, const CommonOptions& options, int64_t total_bytes)
+    : context_(context),
+      shown_(!options.quiet && !options.no_progress && ::isatty(STDERR_FILENO) == 1),
+      total_(std::max<int64_t>(total_bytes, 1)) {
+  if (!shown_) return;
+  context_.progress = [this](int64_t bytes) {
+    const int64_t done = done_ += bytes;
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start_);
+    int64_t due = next_draw_ms_;
+    if (now.count() >= due && next_draw_ms_.compare_exchange_strong(due, now.count() + 100))
+      draw(done);
+  };
+}
+
+ProgressBar::~ProgressBar() {
+  if (!shown_) return;
+  context_.progress = nullptr;
+  if (next_draw_ms_ > 300) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressBar::draw(int64_t done) {
+  constexpr int kWidth = 30;
+  std::lock_guard lock(drawing_);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+  const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
+  const auto filled = static_cast<size_t>(share * kWidth);
+  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {} of {}  {}/s  {:.0f} s left",
+             std::string(filled, '#'), std::string(kWidth - filled, '.'), share * 100,
+             bytes_text(static_cast<double>(done)), bytes_text(static_cast<double>(total_)),
+             bytes_text(rate), rate > 0 ? static_cast<double>(total_ - done) / rate : 0);
+  std::fflush(stderr);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  size_t unit = 0;
+  while (bytes >= 999.5 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1000;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes)
+                   : fmt::format("{:.{}f} {}", bytes, bytes < 99.95 ? 1 : 0, kUnits[unit]);
+}
+
+std::string counted(size_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+}  // namespace plumb::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A bar on stderr with rate and time left; only if stderr is a terminal and nobody asked for quiet.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+
+#include "cli/command.h"
+
+namespace plumb::cli {
+
+class ProgressBar {
+ public:
+  // Hooks itself into `context` until it goes out of scope.
+  ProgressBar(RunContext& context, const CommonOptions& options, int64_t total_bytes);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw(int64_t done);
+
+  RunContext& context_;
+  bool shown_;
+  int64_t total_;
+  std::atomic<int64_t> done_{0};
+  std::atomic<int64_t> next_draw_ms_{300};  // a run that is over by then shows no bar
+  std::mutex drawing_;
+  Clock::time_point start_ = Clock::now();
+};
+
+// "1.2 GB", decimal units.
+std::string bytes_text(double bytes);
+
+// "1 tensor", "12 tensors".
+std::string counted(size_t n, std::string_view noun);
+
+}  // namespace plumb::cli

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/selection.h"
+
+#include <algorithm>
+
+#include <fnmatch.h>
+
+#include "base/nearest.h"
+
+namespace plumb::cli {
+namespace {
+
+std::string separators_replaced(std::string name) {
+  for (char& c : name)
+    if (c == '/' || c == '.' || c == ':') c = '_';
+  return name;
+}
+
+bool matches(const std::string& pattern, const std::string& name) {
+  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0 ||
+         ::fnmatch(pattern.c_str(), separators_replaced(name).c_str(), 0) == 0;
+}
+
+// "output:0", "output" (all outputs), or with the dump tools' dot: "output.0".
+bool slot_matches(std::string pattern, const dump::Slot& slot) {
+  const std::string name = to_string(slot);
+  if (const size_t dot = pattern.find('.');
+      dot != std::string::npos && pattern.find(':') == std::string::npos)
+    pattern[dot] = ':';
+  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0 ||
+         name.substr(0, name.find(':')) == pattern;
+}
+
+Result<DType> parse_dtype(const std::string& text, std::string_view option) {
+  if (auto dtype = dtype_from_name(text)) return *dtype;
+  std::vector<std::string> names;
+  for (const DTypeInfo& info : dtypes())
+    if (info.dtype != DType::kOpaque) names.emplace_back(info.name);
+  return Error{"unknown type '" + text + "'", std::string(option) + " " + text,
+               did_you_mean(text, names) + "`plumb formats` lists the types"};
+}
+
+}  // namespace
+
+void Selection::declare(Options& options) {
+  options.group("selecting");
+  options.texts("--op", "PATTERN", ops_, "only operators whose name matches, e.g. 'conv*'");
+  options.texts("--slot", "SLOT", slots_, "only this slot: output:0, input:1, input, output");
+  options.integers("--step", "N", steps_, "only this step or token");
+  options.integers("--rank", "N", ranks_, "only this rank");
+  options.group("reading");
+  options.text("--dtype", "TYPE", dtype_, "element type of headerless files, e.g. float16");
+  options.text("--shape", "SHAPE", shape_, "shape of headerless files, e.g. 1,3,224,224");
+  options.text("--fp8", "TYPE", fp8_, "what npy's one-byte void type is: e4m3fn, e5m2 or hif8");
+  options.text("--convention", "NAME", convention_,
+               "how the directory names its files, if detection\nerrs (see `plumb formats`)");
+}
+
+Result<io::ReadHints> Selection::hints() const {
+  io::ReadHints hints;
+  if (!dtype_.empty()) {
+    auto dtype = parse_dtype(dtype_, "--dtype");
+    if (!dtype) return dtype.error();
+    hints.dtype = *dtype;
+  }
+  if (!shape_.empty()) {
+    hints.shape = shape_from_text(shape_);
+    if (!hints.shape)
+      return Error{"malformed shape '" + shape_ + "'", "--shape " + shape_,
+                   "write it as 1,3,224,224, or 'scalar'"};
+  }
+  if (!fp8_.empty()) {
+    auto dtype = parse_dtype(fp8_, "--fp8");
+    if (!dtype) return dtype.error();
+    if (bits_of(*dtype) != 8 || kind_of(*dtype) != DKind::kFloat)
+      return Error{"not an 8-bit float: '" + fp8_ + "'", "--fp8 " + fp8_,
+                   "use e4m3fn, e5m2 or hif8"};
+    hints.fp8 = *dtype;
+  }
+  if (!convention_.empty()) {
+    std::vector<std::string> names;
+    for (const dump::Convention& known : dump::conventions()) names.emplace_back(known.name);
+    if (std::find(names.begin(), names.end(), convention_) == names.end())
+      return Error{"unknown convention '" + convention_ + "'", "--convention " + convention_,
+                   did_you_mean(convention_, names) + "`plumb formats` lists them"};
+  }
+  return hints;
+}
+
+bool Selection::wants(const dump::Entry& entry) const {
+  const auto any = [](const auto& list, auto&& test) {
+    return list.empty() || std::any_of(list.begin(), list.end(), test);
+  };
+  return any(ops_, [&](const std::string& p) { return matches(p, entry.operator_name); }) &&
+         any(slots_, [&](const std::string& p) { return slot_matches(p, entry.slot); }) &&
+         any(steps_, [&](int64_t n) { return entry.step == n; }) &&
+         any(ranks_, [&](int64_t n) { return entry.rank == n; });
+}
+
+}  // namespace plumb::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Options that say what to read and which part of it: shared by the commands that take dumps.
+#pragma once
+
+#include "cli/command.h"
+#include "dump/dump.h"
+
+namespace plumb::cli {
+
+class Selection {
+ public:
+  void declare(Options& options);
+
+  // After parsing: complains about values that make no sense. The hints borrow from this object.
+  Result<io::ReadHints> hints() const;
+  const std::string& convention() const { return convention_; }
+
+  // True if the entry is wanted. Names match with * and ? as in the shell, on the exact name or
+  // with the separators that dump tools replace ('/', '.', ':') written as '_'.
+  bool wants(const dump::Entry& entry) const;
+
+ private:
+  std::vector<std::string> ops_, slots_;
+  std::vector<int64_t> steps_, ranks_;
+  std::string dtype_, shape_, fp8_, convention_;
+};
+
+}  // namespace plumb::cli
