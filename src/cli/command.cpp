@@ -177,12 +177,16 @@ void CommonOptions::declare(Options& options) {
 }
 
 void print_error(const Error& error) {
+  std::fflush(stdout);  // a complaint comes after what it is about, also in a file
   std::string text = "error: " + error.what + "\n";
   if (!error.where.empty()) text += "  where: " + error.where + "\n";
   if (!error.remedy.empty()) text += "  try:   " + error.remedy + "\n";
   std::fputs(text.c_str(), stderr);
 }
 
-void print_warning(std::string_view text) { fmt::print(stderr, "warning: {}\n", text); }
+void print_warning(std::string_view text) {
+  std::fflush(stdout);
+  fmt::print(stderr, "warning: {}\n", text);
+}
 
 }  // namespace plumb::cli

@@ -357,6 +357,11 @@ int run_inspect(int argc, char** argv, RunContext& context) {
   std::vector<Row> rows;
   for (const dump::Entry& entry : set->entries)
     if (selection.wants(entry)) rows.push_back({&entry, {}, {}, {}});
+  if (rows.empty() && !set->entries.empty()) {
+    print_error({"no tensor matches", paths[0],
+                 "check --op, --slot, --step and --rank; without them `plumb inspect` shows all"});
+    return kTrouble;
+  }
   tbb::parallel_for(size_t{0}, rows.size(), [&](size_t i) {
     if (!context.cancelled) rows[i] = read_header(*set, *rows[i].entry, *hints);
   });

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# How the files here were made, from the repository's root after a build.
+set -euo pipefail
+cd "$(dirname "$0")/../../.."
+build/bin/make_example_dump tests/data/cli/example
+mkdir -p tests/data/cli/damaged
+dump=tests/data/cli/example/npu/20260101120000/0/tiny/1/0
+cp "$dump/Relu.relu1.2.7.1767268800000002" tests/data/cli/damaged/
+head -c 9000 "$dump/AvgPool.pool1.3.7.1767268800000003" > tests/data/cli/damaged/AvgPool.pool1.3.7.1767268800000003
+cp tests/data/pt/nested_dict.pt tests/data/cli/
