@@ -59,6 +59,9 @@ struct Format {
   // has no word for come in as DTypeInfo::portable (see `writable`).
   Result<void> (*write)(FileSink& out, std::span<const WriteItem> items);
   bool (*writable)(DType dtype);  // null: every portable type
+  // True for names that only files of this format have. Used when no probe claims a file: a damaged
+  // one then gets this format's error instead of "not a tensor file". Null: names tell nothing.
+  bool (*owns_name)(std::string_view file_name) = nullptr;
 };
 
 inline constexpr size_t kProbeBytes = 4096;

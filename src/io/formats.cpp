@@ -8,6 +8,9 @@
 
 namespace plumb::io {
 
+extern const Format kAscendDump;
+extern const Format kAscendNano;
+extern const Format kAtb;
 extern const Format kNpy;
 extern const Format kRaw;
 
@@ -16,6 +19,9 @@ namespace {
 // Most specific probe first; raw comes last and is never guessed.
 const std::array kFormats{
     kNpy,
+    kAscendNano,
+    kAtb,
+    kAscendDump,  // has no magic number
     kRaw,
 };
 
@@ -40,6 +46,8 @@ Result<const Format*> detect_format(Bytes file, const ReadHints& hints) {
   const Bytes head = file.first(std::min(file.size(), kProbeBytes));
   for (const Format& format : kFormats)
     if (format.probe(head, file.size())) return &format;
+  for (const Format& format : kFormats)
+    if (format.owns_name != nullptr && format.owns_name(hints.file_name)) return &format;
   if (hints.dtype) return &kRaw;
   if (file.empty())
     return Error{"the file is empty", "byte 0", "write or copy it again"};

@@ -106,6 +106,7 @@ TensorReader TensorReader::from_memory(DType dtype, Shape shape, std::vector<std
 
 Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const TensorInfo& info,
                                         const ReadOrder& order, const MappedFile* mapping) {
+  if (info.error) return *info.error;
   auto state = std::make_unique<State>();
   State& s = *state;
   s.stored_dtype = info.dtype;

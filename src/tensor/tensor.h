@@ -39,6 +39,7 @@ struct TensorInfo {
   uint64_t crc_offset_bytes = 0;  // kPlain zip members: where the bytes under `crc32` start
   uint64_t crc_size_bytes = 0;
   std::vector<std::string> notes;  // oddities worth telling, e.g. "8 bytes of padding ignored"
+  std::optional<Error> error;      // listed, but cannot be read
 };
 
 // The file's word for an undecodable type, else ours.

@@ -80,7 +80,7 @@ NamedShape padded_shape(const LayoutKind& kind, const Shape& stored) {
 Result<IndexMap> read_blocked(const LayoutKind& kind, int groups, const Shape& stored,
                               const std::optional<Shape>& logical, std::string_view order) {
   if (stored.size() != stored_axes(kind).size() || stored.back() == 0)
-    return wrong_rank(kind, stored, fmt::format("({})", kind.axes));
+    return not_its_shape(kind, stored, fmt::format("({}), C0 at least 1", kind.axes));
   std::optional<NamedMap> found;
   if (logical) {
     found = fit(kind, groups, stored, *logical, logical_axes(kind), true, place);

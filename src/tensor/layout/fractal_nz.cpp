@@ -27,6 +27,7 @@ bool same_batch(const Shape& a, const Shape& b) {
 }
 
 IndexMap place(const Shape& logical, const Shape& stored) {
+  if (element_count(logical) == 0) return row_major_map(logical);  // nothing lies anywhere
   const size_t last = stored.size() - 1;
   const int64_t n0 = stored[last];
   const Shape strides = row_major_strides(stored);
@@ -36,7 +37,7 @@ IndexMap place(const Shape& logical, const Shape& stored) {
   IndexMap map;
   for (size_t i = 0; i < batch.size(); ++i)
     map.axes.push_back(whole_axis(batch[i], batch_strides[i] * matrix));
-  if (logical.size() >= 2)  // (m / M0) * M0 * N0 + (m % M0) * N0
+  if (logical.size() >= 2)  // tiles of M0 follow each other
     map.axes.push_back(whole_axis(logical[logical.size() - 2], n0));
   if (!logical.empty()) map.axes.push_back(split_axis(logical.back(), n0, strides[last - 3], 1));
   return map;
@@ -48,7 +49,7 @@ Result<IndexMap> read_fractal_nz(const LayoutKind& kind, int, const Shape& store
                                  const std::optional<Shape>& logical, std::string_view) {
   const size_t rank = stored.size();
   if (rank < 4 || stored[rank - 1] == 0 || stored[rank - 2] == 0)
-    return wrong_rank(kind, stored, "(..., N1, M1, M0, N0)");
+    return not_its_shape(kind, stored, "(..., N1, M1, M0, N0)");
   const int64_t n1 = stored[rank - 4], m1 = stored[rank - 3], m0 = stored[rank - 2],
                 n0 = stored[rank - 1];
   if (!logical) {

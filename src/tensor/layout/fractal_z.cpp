@@ -23,10 +23,6 @@ struct Folding {
   Shape stored;
 };
 
-std::string_view logical_axes(const LayoutKind& kind) {
-  return kind.name == "FRACTAL_Z_3D" ? "NCDHW" : "NCHW";
-}
-
 std::optional<int64_t> product(std::initializer_list<int64_t> factors) {
   return element_count(Shape(factors));
 }
@@ -54,6 +50,7 @@ std::optional<Folding> fold(const NamedShape& sizes, int64_t groups, int64_t n0,
 }
 
 IndexMap place(const NamedShape& sizes, int64_t groups, const Folding& folding) {
+  if (element_count(sizes.sizes) == 0) return row_major_map(sizes.sizes);  // nothing lies anywhere
   const int64_t c0 = folding.stored[3];
   const int64_t row = folding.stored[1] * folding.stored[2] * c0;
   const int64_t plane = sizes['H'] * sizes['W'] * row;  // one channel tile
@@ -61,9 +58,7 @@ IndexMap place(const NamedShape& sizes, int64_t groups, const Folding& folding) 
   for (size_t i = 0; i < sizes.axes.size(); ++i) {
     const int64_t size = sizes.sizes[i];
     switch (sizes.axes[i]) {
-      case 'N':
-        map.axes.push_back(whole_axis(size, c0));
-        break;  // (n / N0) * N0 * C0 + (n % N0) * C0
+      case 'N': map.axes.push_back(whole_axis(size, c0)); break;  // tiles of N0 follow each other
       case 'C': {
         AxisMap axis = split_axis(size * folding.folded, c0, plane, 1);
         axis.size = size;
@@ -94,14 +89,12 @@ std::optional<IndexMap> place_if_fits(const LayoutKind&, int groups, const Named
 Result<IndexMap> read_fractal_z(const LayoutKind& kind, int groups, const Shape& stored,
                                 const std::optional<Shape>& logical, std::string_view order) {
   if (stored.size() != 4 || stored[2] == 0 || stored[3] == 0)
-    return wrong_rank(
-        kind, stored,
-        kind.name == "FRACTAL_Z_3D" ? "(D * C1 * H * W, N1, N0, C0)" : "(C1 * H * W, N1, N0, C0)");
+    return not_its_shape(kind, stored, "(D * C1 * H * W, N1, N0, C0)");
   if (!logical)
     return Error{fmt::format("layout {} needs the logical shape", kind.name),
                  fmt::format("stored {} does not tell height from width", to_string(stored)),
                  "give the shape of the weights, or read them as stored"};
-  const auto found = fit(kind, groups, stored, *logical, logical_axes(kind), false, place_if_fits);
+  const auto found = fit(kind, groups, stored, *logical, kind.axes, false, place_if_fits);
   if (!found)
     return does_not_fit(
         kind, stored, *logical,
@@ -113,7 +106,7 @@ Result<IndexMap> read_fractal_z(const LayoutKind& kind, int groups, const Shape&
 
 Result<StoredAs> store_fractal_z(const LayoutKind& kind, int groups, const Shape& logical,
                                  std::string_view order, int64_t c0) {
-  auto sizes = named_shape(kind, logical, order, logical_axes(kind));
+  auto sizes = named_shape(kind, logical, order, kind.axes);
   if (!sizes) return sizes.error();
   if (c0 < 1 || !element_count(logical)) return impossible_storage(kind, logical, c0);
   const auto folding = fold(*sizes, groups, kOutputsPerTile, c0);

@@ -2,8 +2,7 @@
 //
 // What layouts.cpp knows of each layout, and the helpers that layouts with named axes share.
 // Private to this folder. A layout describes one thing: where a tensor with given axis sizes lies
-// in a given stored shape. Reading, fitting an unnamed logical shape and storing all follow from
-// that.
+// in a given stored shape. Reading, fitting a logical shape and storing all follow from that.
 #pragma once
 
 #include "tensor/layout/layout.h"
@@ -13,8 +12,8 @@ namespace plumb {
 struct LayoutKind {
   int number;
   std::string_view name;
-  // The axes of the stored shape, "C1" and "C0" being the two halves of C; empty if they have no
-  // names.
+  // The axes of the stored shape by name, "C1" and "C0" being the two halves of C; for FRACTAL_Z
+  // those of the logical shape; empty if they have no names.
   std::string_view axes;
   // Both null for a layout that is known by name only. `groups` is at least 1.
   Result<IndexMap> (*read)(const LayoutKind& kind, int groups, const Shape& stored,
@@ -55,8 +54,8 @@ struct NamedMap {
 using Place = std::optional<IndexMap> (*)(const LayoutKind& kind, int groups,
                                           const NamedShape& sizes, const Shape& stored);
 
-// The logical shape does not name its axes: the first order in which it fits. `partial` also takes
-// shapes of lower rank, whose other axes then have length 1.
+// The logical shape does not name its axes: the first order in which it fits, beginning with
+// `first_axes`. `partial` also takes shapes of lower rank; the other axes, of length 1, come last.
 std::optional<NamedMap> fit(const LayoutKind& kind, int groups, const Shape& stored,
                             const Shape& logical, std::string_view first_axes, bool partial,
                             Place place);
@@ -73,7 +72,7 @@ IndexMap row_major_map(const Shape& shape);
 
 Error does_not_fit(const LayoutKind& kind, const Shape& stored, const Shape& logical,
                    std::string_view why);
-Error wrong_rank(const LayoutKind& kind, const Shape& stored, std::string_view expected);
+Error not_its_shape(const LayoutKind& kind, const Shape& stored, std::string_view expected);
 // The named shape a caller of stored_as means; `usual` stands in for an empty order.
 Result<NamedShape> named_shape(const LayoutKind& kind, const Shape& logical, std::string_view order,
                                std::string_view usual);

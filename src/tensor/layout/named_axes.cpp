@@ -6,15 +6,15 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.h"
 #include "tensor/layout/layout_kind.h"
 
 namespace plumb {
 namespace {
 
-// In the order in which they are tried. Shapes of lower rank leave out the last axes, or the batch
-// and the last axes (a bias is its channels).
-constexpr std::string_view kOrders[] = {"NCHW",  "NHWC",  "HWCN",  "CHWN", "NCDHW",
-                                        "NDHWC", "DHWCN", "DHWNC", "NC",   "CN"};
+// In the order in which they are tried.
+constexpr std::string_view kOrders[] = {"NCHW",  "NHWC",  "HWCN", "NCDHW",
+                                        "NDHWC", "DHWCN", "NC",   "CN"};
 
 }  // namespace
 
@@ -48,6 +48,7 @@ std::optional<NamedMap> fit(const LayoutKind& kind, int groups, const Shape& sto
       if (same_letters(order, first_axes))
         if (auto found = attempt(order, "")) return found;
   } else if (partial && rank < first_axes.size()) {
+    // Without the last axes, or without the batch and the last axes: a bias is its channels.
     if (auto found = attempt(first_axes.substr(0, rank), first_axes.substr(rank))) return found;
     const std::string rest =
         std::string(first_axes.substr(rank + 1)) + std::string(first_axes.substr(0, 1));
@@ -77,9 +78,7 @@ Result<IndexMap> permuted(const LayoutKind& kind, const NamedMap& named, std::st
 AxisMap split_axis(int64_t size, int64_t block, int64_t outer, int64_t inner) {
   if (block == 1) return whole_axis(size, outer);
   if (size <= block) return whole_axis(size, inner);
-  int64_t together = 0;
-  if (!__builtin_mul_overflow(block, inner, &together) && together == outer)
-    return whole_axis(size, inner);
+  if (checked_mul(block, inner) == outer) return whole_axis(size, inner);
   return {size, block, outer, inner};
 }
 
@@ -91,7 +90,7 @@ Error does_not_fit(const LayoutKind& kind, const Shape& stored, const Shape& log
           "give the shape the tensor had before the device layout, or read it as stored"};
 }
 
-Error wrong_rank(const LayoutKind& kind, const Shape& stored, std::string_view expected) {
+Error not_its_shape(const LayoutKind& kind, const Shape& stored, std::string_view expected) {
   return {"stored shape does not fit its layout",
           fmt::format("layout {} has the shape {}, stored is {}", kind.name, expected,
                       to_string(stored)),

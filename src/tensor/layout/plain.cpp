@@ -29,7 +29,7 @@ Result<IndexMap> read_unnamed(const LayoutKind& kind, const Shape& stored, const
     return does_not_fit(kind, stored, logical,
                         reshaped ? "the element counts differ" : "the axes differ in length");
   if (names_axes(order) && squeezed(logical).size() > 1)
-    return Error{fmt::format("layout {} does not name its axes", kind.name),
+    return Error{"layout ND does not name its axes",
                  fmt::format("shape {} was wanted as {}", to_string(logical), order),
                  "read it in its own order"};
   return row_major_map(logical);
@@ -43,10 +43,12 @@ Result<IndexMap> read_plain(const LayoutKind& kind, int groups, const Shape& sto
   if (!named) return read_unnamed(kind, stored, logical.value_or(stored), order);
   auto found = fit(kind, groups, stored, logical.value_or(stored), kind.axes, false, place);
   // A shape of another rank does not say which axis is which, but the stored one does.
-  if (!found && names_axes(order) && element_count(*logical) == element_count(stored))
+  if (!found && names_axes(order) && logical->size() != stored.size() &&
+      element_count(*logical) == element_count(stored))
     found = fit(kind, groups, stored, stored, kind.axes, false, place);
   if (!found) return read_unnamed(kind, stored, *logical, "");
-  if (!names_axes(order)) return found->map;
+  const bool is_vector = squeezed(stored).size() <= 1;  // looks the same in any order
+  if (!names_axes(order) || (is_vector && !same_letters(order, kind.axes))) return found->map;
   return permuted(kind, *found, order);
 }
 

@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Standard Ascend dumps: a u64 length, a protobuf message `DumpData` of that many bytes, then the
+// bytes of every input, output, buffer and workspace in that order, without padding. The message is
+// public as dump_data.proto in the CANN runtime and oam-tools repositories.
+#include "io/ascend_dump.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include "base/proto_wire.h"
+#include "io/ascend_record.h"
+#include "io/reader.h"
+
+namespace plumb::io {
+namespace {
+
+constexpr size_t kLengthBytes = 8;
+// An empty record takes two bytes of the file and five hundred of memory.
+constexpr size_t kMaxRecords = 1 << 16;
+constexpr size_t kMaxRank = 64;
+constexpr std::string_view kVersion = "2.0";
+
+// In the order of the payload.
+enum Kind : size_t { kInput, kOutput, kBuffer, kSpace };
+constexpr std::array<std::string_view, 4> kKindNames{"input", "output", "l1buffer", "space"};
+constexpr std::array<uint32_t, 4> kKindFields{4, 3, 5, 8};  // of DumpData
+
+// Field numbers of a record. 0: the record has no such field.
+struct RecordFields {
+  uint32_t data_type = 0, format = 0, shape = 0, original_op = 0, data = 0, size = 0;
+  uint32_t original_shape = 0, sub_format = 0, address = 0;
+};
+constexpr RecordFields kOutputFields{1, 2, 3, 4, 5, 6, 7, 8, 9};
+constexpr RecordFields kInputFields{1, 2, 3, 0, 4, 5, 6, 7, 8};
+constexpr RecordFields kMemoryFields{0, 0, 0, 0, 2, 3, 0, 0, 0};  // buffers and workspaces
+constexpr std::array kRecordFields{kInputFields, kOutputFields, kMemoryFields, kMemoryFields};
+
+struct OriginalOp {
+  std::string_view name;
+  uint64_t index = 0;
+  uint64_t format = 0;
+};
+
+struct Record {
+  uint64_t data_type = 0;
+  uint64_t format = 0;
+  int64_t sub_format = 0;
+  std::optional<Shape> shape;
+  std::optional<Shape> original_shape;
+  std::optional<OriginalOp> original_op;
+  Bytes data;  // only files older than the payload carry it
+  uint64_t data_at = 0;
+  uint64_t address = 0;
+  uint64_t offset = 0;  // in the file
+  uint64_t size = 0;
+};
+
+struct Attribute {
+  std::string_view name;
+  std::string_view value;
+  uint64_t position = 0;
+};
+
+// Views borrow from the file.
+struct Header {
+  std::string_view version;
+  uint64_t dump_time = 0;
+  std::string_view op_name;
+  std::string_view dfx_message;
+  std::array<std::vector<Record>, 4> records;  // by Kind
+  std::vector<Attribute> attributes;
+  uint64_t end = 0;  // where the payload starts
+  bool is_whole_file = false;
+
+  size_t size() const {
+    size_t n = attributes.size();
+    for (const auto& of_kind : records) n += of_kind.size();
+    return n;
+  }
+  bool has_data() const {
+    for (const auto& of_kind : records)
+      for (const Record& record : of_kind)
+        if (!record.data.empty()) return true;
+    return false;
+  }
+};
+
+uint64_t number_in(ProtoReader& reader, const ProtoField& field) {
+  if (field.type != WireType::kVarint)
+    reader.fail(field.position, fmt::format("field {} is not a number", field.number));
+  return field.value;
+}
+
+bool is_nested(ProtoReader& reader, const ProtoField& field) {
+  if (field.type == WireType::kBytes) return true;
+  reader.fail(field.position, fmt::format("field {} has no length", field.number));
+  return false;
+}
+
+std::string_view text_in(ProtoReader& reader, const ProtoField& field) {
+  if (!is_nested(reader, field)) return {};
+  const std::string_view text = as_text(field.bytes);
+  if (!simdjson::validate_utf8(text.data(), text.size()))
+    reader.fail(field.content, fmt::format("text of field {} is not UTF-8", field.number));
+  return text;
+}
+
+// Repeated occurrences of a message merge, so the dimensions append.
+void read_shape(ProtoReader& outer, const ProtoField& message, std::optional<Shape>& shape) {
+  if (!is_nested(outer, message)) return;
+  if (!shape) shape.emplace();
+  ProtoReader reader(message);
+  for (ProtoField field; reader.next(field);)
+    if (field.number == 1) reader.append_varints(field, *shape, kMaxRank);
+  if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
+}
+
+void read_original_op(ProtoReader& outer, const ProtoField& message,
+                      std::optional<OriginalOp>& op) {
+  if (!is_nested(outer, message)) return;
+  if (!op) op.emplace();
+  ProtoReader reader(message);
+  for (ProtoField field; reader.next(field);) {
+    if (field.number == 1) op->name = text_in(reader, field);
+    if (field.number == 2) op->index = number_in(reader, field);
+    if (field.number == 4) op->format = number_in(reader, field);
+  }
+  if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
+}
+
+void read_record(ProtoReader& outer, const ProtoField& message, const RecordFields& fields,
+                 Record& record) {
+  if (!is_nested(outer, message)) return;
+  ProtoReader reader(message);
+  for (ProtoField field; reader.next(field);) {
+    const uint32_t number = field.number;
+    if (number == fields.data_type) record.data_type = number_in(reader, field);
+    if (number == fields.format) record.format = number_in(reader, field);
+    if (number == fields.shape) read_shape(reader, field, record.shape);
+    if (number == fields.original_op) read_original_op(reader, field, record.original_op);
+    if (number == fields.size) record.size = number_in(reader, field);
+    if (number == fields.original_shape) read_shape(reader, field, record.original_shape);
+    if (number == fields.sub_format)
+      record.sub_format = static_cast<int64_t>(number_in(reader, field));
+    if (number == fields.address) record.address = number_in(reader, field);
+    if (number == fields.data && is_nested(reader, field)) {
+      record.data = field.bytes;
+      record.data_at = field.content;
+    }
+  }
+  if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
+}
+
+void read_attribute(ProtoReader& outer, const ProtoField& message, Attribute& attribute) {
+  if (!is_nested(outer, message)) return;
+  attribute.position = message.position;
+  ProtoReader reader(message);
+  for (ProtoField field; reader.next(field);) {
+    if (field.number == 1) attribute.name = text_in(reader, field);
+    if (field.number == 2) attribute.value = text_in(reader, field);
+  }
+  if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
+}
+
+Result<Header> parse_header(Bytes message, uint64_t origin) {
+  Header header;
+  header.end = origin + message.size();
+  ProtoReader reader(message, origin);
+  for (ProtoField field; reader.next(field);) {
+    if (field.number == 1) header.version = text_in(reader, field);
+    if (field.number == 2) header.dump_time = number_in(reader, field);
+    if (field.number == 6) header.op_name = text_in(reader, field);
+    if (field.number == 9) header.dfx_message = text_in(reader, field);
+    if (field.number == 7) read_attribute(reader, field, header.attributes.emplace_back());
+    for (size_t kind = 0; kind < kKindFields.size(); ++kind)
+      if (field.number == kKindFields[kind])
+        read_record(reader, field, kRecordFields[kind], header.records[kind].emplace_back());
+    if (header.size() > kMaxRecords)
+      reader.fail(field.position, fmt::format("more than {} records", kMaxRecords));
+  }
+  if (!reader.ok())
+    return Error{"dump header is damaged",
+                 fmt::format("byte {}: {}", reader.failed_at(), reader.problem()),
+                 "copy the file from the device again, or dump the operator again"};
+  return header;
+}
+
+Result<Header> read_header(Bytes file) {
+  if (file.empty())
+    return Error{"dump file is empty", "byte 0: no header, no data",
+                 "copy the file from the device again; check that its disk was not full"};
+  if (file.size() <= kLengthBytes)
+    return Error{
+        "dump file ends before its header",
+        fmt::format("byte {}: a dump has 8 bytes of length and a header after it, the file "
+                    "has {} bytes",
+                    file.size(), file.size()),
+        "copy the file from the device again; it is truncated"};
+  const auto length = load_le<uint64_t>(file.data());
+  const uint64_t left = file.size() - kLengthBytes;
+  if (length <= left)
+    return parse_header(file.subspan(kLengthBytes, static_cast<size_t>(length)), kLengthBytes);
+
+  // Before there was a payload, a dump was nothing but the message, its data inside.
+  if (auto whole = parse_header(file, 0); whole && whole->has_data()) {
+    whole->is_whole_file = true;
+    return whole;
+  }
+  return Error{"dump header is longer than its file",
+               fmt::format("byte 0: header of {} bytes, {} are left", length, left),
+               "copy the file from the device again; it is truncated, or no dump"};
+}
+
+std::string name_of_record(size_t kind, size_t index) {
+  return fmt::format("{}.{}", kKindNames[kind], index);
+}
+
+template <class Use>  // bool use(kind, index, record), false to stop
+bool for_each_record(Header& header, Use&& use) {
+  for (size_t kind = 0; kind < header.records.size(); ++kind)
+    for (size_t i = 0; i < header.records[kind].size(); ++i)
+      if (!use(kind, i, header.records[kind][i])) return false;
+  return true;
+}
+
+// The device leaves out tensors at address 0 but keeps their size in the header, so that everything
+// after them is shifted. True if that, and nothing else, explains `missing` bytes.
+bool are_skipped_records(Header& header, uint64_t missing, std::string& first) {
+  uint64_t skipped = 0;
+  bool has_addresses = false;
+  for_each_record(header, [&](size_t kind, size_t i, const Record& record) {
+    if (kind != kInput && kind != kOutput) return true;
+    has_addresses |= record.address != 0;
+    if (record.address != 0 || record.size == 0) return true;
+    if (first.empty()) first = name_of_record(kind, i);
+    skipped = checked_add(skipped, record.size).value_or(UINT64_MAX);
+    return true;
+  });
+  return has_addresses && missing > 0 && skipped == missing;
+}
+
+// Finds each record's bytes. Records that carry data in the header use it if there is no payload
+// for them; otherwise the payload is newer.
+Result<void> place_records(Header& header, uint64_t file_size, Listing& listing) {
+  uint64_t unclaimed = file_size - header.end;
+  const bool fits = for_each_record(header, [&](size_t, size_t, const Record& record) {
+    if (record.size > unclaimed) return false;
+    unclaimed -= record.size;
+    return true;
+  });
+
+  uint64_t at = header.end;
+  uint64_t missing = 0;
+  std::optional<Error> error;
+  for_each_record(header, [&](size_t kind, size_t i, Record& record) {
+    if (!record.data.empty() && (record.size == 0 || !fits)) {
+      record.offset = record.data_at;
+      record.size = record.data.size();
+      return true;
+    }
+    if (!record.data.empty())
+      listing.warnings.push_back(
+          fmt::format("{}: {} bytes of data in the header ignored, the payload counts",
+                      name_of_record(kind, i), record.data.size()));
+    const uint64_t left = file_size - at;
+    if (error || record.size > left) {
+      missing = checked_add(missing, record.size - (error ? 0 : left)).value_or(UINT64_MAX);
+      if (!error)
+        error = Error{"dump holds less data than its header promises",
+                      fmt::format("byte {}: {} needs {} bytes, {} are left", at,
+                                  name_of_record(kind, i), record.size, left),
+                      "copy the file from the device again, or leave this operator out"};
+      return true;
+    }
+    record.offset = at;
+    at += record.size;
+    return true;
+  });
+  if (error) {
+    if (std::string first; are_skipped_records(header, missing, first)) {
+      error->where +=
+          fmt::format("; the payload is {} bytes short, and {} has address 0", missing, first);
+      error->remedy =
+          "dump the operator again; the device leaves out tensors without an address, and what "
+          "follows them cannot be trusted";
+    }
+    return *error;
+  }
+  if (at < file_size && !header.is_whole_file)
+    listing.warnings.push_back(
+        fmt::format("{} bytes after the last record ignored", file_size - at));
+  return {};
+}
+
+// ---- FFTS+ slices ----
+
+struct FoundSlices {
+  std::optional<FftsSlices> slices;
+  std::string where;  // byte and name of the attribute
+};
+
+// One of the attributes may describe them, whatever its name.
+Result<FoundSlices> find_slices(const Header& header) {
+  for (const Attribute& attribute : header.attributes) {
+    auto slices = ffts_slices_from_json(attribute.value);
+    if (slices.ok() && !*slices) continue;
+    FoundSlices found;
+    found.where = fmt::format("byte {}: attribute '{}'", attribute.position, attribute.name);
+    if (!slices) return std::move(slices.error()).in(found.where);
+    found.slices = std::move(*slices);
+    return found;
+  }
+  return FoundSlices{};
+}
+
+// Replaces the shapes of one kind of record by those of the thread's slices.
+Result<void> apply_slices(const std::vector<std::vector<FftsSlices::Region>>& threads,
+                          int64_t thread, size_t kind, std::vector<Record>& records) {
+  if (records.empty()) return {};
+  const auto index = static_cast<size_t>(thread);
+  if (index >= threads.size() || threads[index].size() != records.size())
+    return Error{"FFTS+ slice description does not fit the dump",
+                 index >= threads.size()
+                     ? fmt::format("thread {} is wanted, {} slices are described for {} threads",
+                                   thread, kKindNames[kind], threads.size())
+                     : fmt::format("thread {} has {} {} slices, the dump has {} {} records", thread,
+                                   threads[index].size(), kKindNames[kind], records.size(),
+                                   kKindNames[kind]),
+                 "check that the file kept its name: the last but one field is the thread"};
+  for (size_t i = 0; i < records.size(); ++i) {
+    Shape shape;
+    for (const FftsSlices::Range& range : threads[index][i])
+      shape.push_back(range.higher - range.lower);
+    records[i].shape = std::move(shape);
+  }
+  return {};
+}
+
+Result<void> apply_slices(const FftsSlices& slices, const ReadHints& hints, Header& header,
+                          Listing& listing) {
+  if (slices.automatic) {
+    if (const auto thread = ffts_thread(hints.file_name)) {
+      if (auto done = apply_slices(slices.inputs, *thread, kInput, header.records[kInput]); !done)
+        return done;
+      if (auto done = apply_slices(slices.outputs, *thread, kOutput, header.records[kOutput]);
+          !done)
+        return done;
+    } else {
+      listing.warnings.emplace_back(
+          "FFTS+ slice: the file name does not tell its thread, shapes are the header's");
+    }
+  }
+  // The original shape is the whole operator's. A manual slice may still be whole: then it fits.
+  for (size_t kind : {kInput, kOutput})
+    for (Record& record : header.records[kind]) {
+      const Shape shape = record.shape.value_or(Shape{});
+      if (slices.automatic || !record.original_shape ||
+          !plain_map(layout_of(record.format, record.sub_format), shape, record.original_shape))
+        record.original_shape.reset();
+    }
+  return {};
+}
+
+// ---- Format ----
+
+// Wire types of the fields 1, 2, ... of each message; a record nests no deeper.
+constexpr std::string_view kDumpWire = "202222222";
+constexpr std::string_view kOutputWire = "002220200200";
+constexpr std::string_view kInputWire = "00220200000";
+
+// Walks what is visible of a message of `length` bytes. False if it cannot be one; otherwise
+// `use(field, length)` has seen every field, the last one perhaps cut short.
+template <class Use>
+bool walk(Bytes visible, uint64_t length, std::string_view wire, Use&& use) {
+  ProtoReader reader(visible);
+  ProtoField field;
+  const auto fits = [&](uint64_t field_length) {
+    return (field.number > wire.size() ||
+            wire[field.number - 1] - '0' == static_cast<char>(field.type)) &&
+           use(field, field_length);
+  };
+  while (reader.next(field))
+    if (!fits(field.bytes.size())) return false;
+  if (reader.ok()) return true;
+  if (reader.missing() == 0 || reader.missing() > length - visible.size()) return false;
+  return field.bytes.empty() || fits(field.bytes.size() + reader.missing());
+}
+
+bool is_text(Bytes bytes, bool is_cut) {
+  const std::string_view text = as_text(bytes);
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; }) &&
+         (is_cut || simdjson::validate_utf8(text.data(), text.size()));
+}
+
+// What a glance at a DumpData message shows.
+struct Glance {
+  bool is_possible = false;
+  bool has_text = false;    // a version or operator name
+  bool has_record = false;  // that says something
+  bool has_data = false;    // inside the message
+};
+
+Glance glance(Bytes visible, uint64_t length) {
+  Glance seen;
+  seen.is_possible = walk(visible, length, kDumpWire, [&](const ProtoField& field, uint64_t size) {
+    if (field.number == 1 || field.number == 6) {
+      seen.has_text |= size > 0;
+      return is_text(field.bytes, size > field.bytes.size());
+    }
+    if (field.number != 3 && field.number != 4) return true;
+    seen.has_record |= size > 0;
+    const bool is_output = field.number == 3;
+    return walk(field.bytes, size, is_output ? kOutputWire : kInputWire,
+                [&](const ProtoField& inner, uint64_t inner_size) {
+                  seen.has_data |= inner.number == (is_output ? 5u : 4u) && inner_size > 0;
+                  return true;
+                });
+  });
+  return seen;
+}
+
+// There is no magic number: the length must be possible and the message must look like one. A file
+// that was cut inside its header is still claimed, for the sake of the message it gets.
+bool probe(Bytes head, uint64_t file_size) {
+  if (head.size() <= kLengthBytes || is_nano_dump(head)) return false;
+  const auto length = load_le<uint64_t>(head.data());
+  if (length > 0 && length <= INT32_MAX) {
+    const Bytes rest = head.subspan(kLengthBytes);
+    const Glance seen =
+        glance(rest.first(static_cast<size_t>(std::min<uint64_t>(length, rest.size()))), length);
+    if (seen.is_possible && (seen.has_text || seen.has_record)) return true;
+  }
+  const Glance whole = glance(head, file_size);
+  return whole.is_possible && whole.has_data;
+}
+
+std::string describe(const OriginalOp& op) {
+  return fmt::format("{}:{}:{}", op.name, op.index, name_of(layout_of(op.format, 0)));
+}
+
+std::vector<std::pair<std::string, std::string>> properties_of(const Header& header) {
+  std::vector<std::pair<std::string, std::string>> properties;
+  const auto add = [&](std::string name, std::string value) {
+    if (!value.empty()) properties.emplace_back(std::move(name), std::move(value));
+  };
+  add("version", std::string(header.version));
+  if (header.dump_time != 0) add("dump_time", std::to_string(header.dump_time));
+  add("op_name", std::string(header.op_name));
+  add("dfx_message", std::string(header.dfx_message));
+  for (size_t i = 0; i < header.records[kOutput].size(); ++i)
+    if (const auto& op = header.records[kOutput][i].original_op)
+      add(name_of_record(kOutput, i) + ".original_op", describe(*op));
+  for (const Attribute& attribute : header.attributes)
+    add(fmt::format("attr.{}", attribute.name), std::string(attribute.value));
+  return properties;
+}
+
+TensorInfo tensor_of(size_t kind, size_t index, Record& record) {
+  AscendRecord tensor;
+  tensor.name = name_of_record(kind, index);
+  tensor.offset_bytes = record.offset;
+  tensor.size_bytes = record.size;
+  if (kind == kInput || kind == kOutput) {
+    tensor.type = ascend_type(record.data_type);
+    tensor.layout = layout_of(record.format, record.sub_format);
+    tensor.shape = std::move(record.shape);
+    tensor.original_shape = std::move(record.original_shape);
+  } else {
+    tensor.type = {kind == kBuffer ? "buffer" : "workspace", DType::kOpaque, {}};
+  }
+  return tensor_from_record(std::move(tensor));
+}
+
+Result<Listing> list(Bytes file, const ReadHints& hints) {
+  auto header = read_header(file);
+  if (!header) return header.error();
+  Listing listing;
+  if (auto placed = place_records(*header, file.size(), listing); !placed) return placed.error();
+  auto slices = find_slices(*header);
+  if (!slices) return slices.error();
+  if (slices->slices)
+    if (auto applied = apply_slices(*slices->slices, hints, *header, listing); !applied)
+      return std::move(applied.error()).in(slices->where);
+
+  listing.properties = properties_of(*header);
+  for_each_record(*header, [&](size_t kind, size_t i, Record& record) {
+    listing.tensors.push_back(tensor_of(kind, i, record));
+    return true;
+  });
+  if (listing.tensors.empty()) listing.warnings.emplace_back("the dump header lists no tensors");
+  return listing;
+}
+
+// ---- writing ----
+
+bool writable(DType dtype) { return header_number_of(dtype).has_value(); }
+
+struct Planned {
+  const AscendItem* item;
+  size_t kind;
+  int64_t index;
+  Shape stored;
+  std::optional<IndexMap> map;  // nullopt: the elements are stored as they come
+  int64_t size_bytes;
+};
+
+Result<std::pair<size_t, int64_t>> slot_of(std::string_view name) {
+  if (name.empty()) return std::pair(size_t{kOutput}, int64_t{0});
+  const size_t dot = name.rfind('.');
+  for (size_t kind = 0; dot != std::string_view::npos && kind < kKindNames.size(); ++kind) {
+    int64_t index = -1;
+    const char* end = name.data() + name.size();
+    const auto [stop, code] = std::from_chars(name.data() + dot + 1, end, index);
+    if (name.substr(0, dot) == kKindNames[kind] && code == std::errc() && stop == end && index >= 0)
+      return std::pair(kind, index);
+  }
+  return Error{"an Ascend dump has no place for a tensor of this name", fmt::format("'{}'", name),
+               "name the tensors input.0, input.1, ... and output.0, ..., or write npz"};
+}
+
+Result<Planned> plan_item(const AscendItem& item) {
+  auto slot = slot_of(item.tensor.name);
+  if (!slot) return slot.error();
+  Planned plan{&item, slot->first, slot->second, item.tensor.shape, {}, 0};
+  const bool is_memory = plan.kind == kBuffer || plan.kind == kSpace;
+  if (!is_memory && !writable(item.tensor.dtype))
+    return Error{"Ascend dumps have no such element type",
+                 fmt::format("'{}' is {}", item.tensor.name, name_of(item.tensor.dtype)),
+                 "convert the tensor first"};
+  if (item.layout.number != kPlainLayout.number) {
+    const int64_t c0 = item.c0 > 0 ? item.c0 : 32 * 8 / bits_of(item.tensor.dtype);
+    auto stored = stored_as(item.layout, item.tensor.shape, item.axes, c0);
+    if (!stored) return std::move(stored.error()).in(fmt::format("'{}'", item.tensor.name));
+    plan.stored = std::move(stored->stored);
+    plan.map = std::move(stored->map);
+  }
+  const auto count = element_count(plan.stored);
+  const auto bytes = count ? byte_count(item.tensor.dtype, *count) : std::nullopt;
+  if (!bytes)
+    return Error{"tensor is impossibly large", "shape " + to_string(plan.stored), "split it"};
+  plan.size_bytes = *bytes;
+  return plan;
+}
+
+ProtoWriter record_message(const Planned& plan) {
+  const RecordFields& fields = kRecordFields[plan.kind];
+  ProtoWriter record;
+  if (plan.kind == kBuffer || plan.kind == kSpace) {
+    record.varint(fields.size, static_cast<uint64_t>(plan.size_bytes));
+    return record;
+  }
+  ProtoWriter shape, original;
+  shape.packed(1, plan.stored);
+  original.packed(1, plan.item->tensor.shape);
+  record.varint(fields.data_type, *header_number_of(plan.item->tensor.dtype));
+  record.varint(fields.format, static_cast<uint64_t>(plan.item->layout.number));
+  record.message(fields.shape, shape);
+  record.varint(fields.size, static_cast<uint64_t>(plan.size_bytes));
+  record.message(fields.original_shape, original);
+  if (plan.item->layout.groups > 1)
+    record.varint(fields.sub_format, static_cast<uint64_t>(plan.item->layout.groups));
+  return record;
+}
+
+Result<void> write_payload(FileSink& out, const Planned& plan) {
+  auto source = plan.item->tensor.open();
+  if (!source) return source.error();
+  const int64_t count = *element_count(plan.item->tensor.shape);
+  if (source->dtype() != plan.item->tensor.dtype || source->count() != count)
+    return Error{"tensor is not what it was announced to be",
+                 fmt::format("'{}': {} elements of {}, announced {} of {}", plan.item->tensor.name,
+                             source->count(), name_of(source->dtype()), count,
+                             name_of(plan.item->tensor.dtype)),
+                 "report this as a bug"};
+  if (!plan.map)
+    return for_each_piece(*source, [&](Bytes piece, int64_t, int64_t) { out.write(piece); });
+  auto plain = source->read(0, count);
+  if (!plain) return plain.error();
+  std::vector<std::byte> stored(static_cast<size_t>(plan.size_bytes));
+  scatter(*plan.map, static_cast<size_t>(bits_of(source->dtype()) / 8), plain->data(),
+          stored.data());
+  out.write(stored);
+  return {};
+}
+
+Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+  std::vector<AscendItem> plain;
+  for (const WriteItem& item : items) plain.push_back({item});
+  return write_ascend_dump(out, {}, plain);
+}
+
+}  // namespace
+
+extern constexpr Format kAscendDump{
+    "ascend-dump", "Ascend dump: protobuf header and raw tensors",
+    probe,         list,
+    nullptr,       write,
+    writable,      is_ascend_dump_name,
+};
+
+bool is_ascend_dump_name(std::string_view file_name) {
+  std::vector<std::string_view> fields;
+  for (size_t at = 0; at <= file_name.size();) {
+    const size_t dot = std::min(file_name.find('.', at), file_name.size());
+    fields.push_back(file_name.substr(at, dot - at));
+    at = dot + 1;
+  }
+  const auto is_digits = [](std::string_view field) {
+    return !field.empty() && field.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  size_t numbers = 0;  // fields at the end that are numbers
+  while (numbers < fields.size() && is_digits(fields[fields.size() - 1 - numbers])) ++numbers;
+  // Behind the timestamp: nothing, or what FFTS+ adds (the device may be missing).
+  for (size_t behind : {size_t{0}, size_t{3}, size_t{4}}) {
+    if (numbers < behind + 2 || fields.size() < behind + 4) continue;
+    if (fields[fields.size() - 1 - behind].size() >= 10)
+      return !fields[0].empty() && !fields[1].empty();
+  }
+  return false;
+}
+
+Result<std::optional<FftsSlices>> ffts_slices(Bytes file) {
+  if (is_nano_dump(file)) return std::optional<FftsSlices>();
+  auto header = read_header(file);
+  if (!header) return header.error();
+  auto found = find_slices(*header);
+  if (!found) return found.error();
+  return std::move(found->slices);
+}
+
+std::optional<int64_t> ffts_thread(std::string_view file_name) {
+  const size_t last = file_name.rfind('.');
+  if (last == std::string_view::npos || last == 0) return std::nullopt;
+  const size_t before = file_name.rfind('.', last - 1);
+  if (before == std::string_view::npos) return std::nullopt;
+  int64_t thread = -1;
+  const char* end = file_name.data() + last;
+  const auto [stop, code] = std::from_chars(file_name.data() + before + 1, end, thread);
+  if (code != std::errc() || stop != end || thread < 0) return std::nullopt;
+  return thread;
+}
+
+Result<void> write_ascend_dump(FileSink& out, std::string_view op_name,
+                               std::span<const AscendItem> items) {
+  std::vector<Planned> plans;
+  for (const AscendItem& item : items) {
+    auto plan = plan_item(item);
+    if (!plan) return plan.error();
+    plans.push_back(std::move(*plan));
+  }
+  std::ranges::stable_sort(plans, {}, [](const Planned& p) { return std::pair(p.kind, p.index); });
+  // A record has no number of its own, only its place among those of its kind.
+  std::array<int64_t, kKindNames.size()> next{};
+  for (const Planned& plan : plans)
+    if (plan.index != next[plan.kind]++)
+      return Error{"tensors of an Ascend dump must be numbered from 0 without gaps",
+                   fmt::format("'{}'", plan.item->tensor.name),
+                   "number them input.0, input.1, ..."};
+
+  ProtoWriter header;
+  header.text(1, kVersion);
+  for (uint32_t field = 3; field <= 8; ++field) {
+    if (field == 6) header.text(6, op_name);
+    for (const Planned& plan : plans)
+      if (kKindFields[plan.kind] == field) header.message(field, record_message(plan));
+  }
+  const uint64_t length = header.bytes().size();
+  out.write(std::as_bytes(std::span(&length, 1)));
+  out.write(header.bytes());
+  for (const Planned& plan : plans)
+    if (auto written = write_payload(out, plan); !written) return written;
+  return {};
+}
+
+}  // namespace plumb::io
