@@ -11,7 +11,9 @@ namespace plumb::io {
 extern const Format kAscendDump;
 extern const Format kAscendNano;
 extern const Format kAtb;
+extern const Format kHdf5;
 extern const Format kNpy;
+extern const Format kOnnxTensor;
 extern const Format kRaw;
 
 namespace {
@@ -19,9 +21,11 @@ namespace {
 // Most specific probe first; raw comes last and is never guessed.
 const std::array kFormats{
     kNpy,
+    kHdf5,
     kAscendNano,
     kAtb,
     kAscendDump,  // has no magic number
+    kOnnxTensor,  // nor has this
     kRaw,
 };
 

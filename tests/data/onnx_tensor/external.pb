@@ -1,0 +1,2 @@
+j
+locationweights.binpBx
