@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Borrowed bytes and a bounds-checked little-endian reader over them. The reader remembers its first
-// failure instead of reporting each one, so that a parser reads in the order of the bytes and asks once.
+// Borrowed bytes and a bounds-checked little-endian reader over them. The reader remembers its
+// first failure instead of reporting each one, so that a parser reads in the order of the bytes and
+// asks once.
 #pragma once
 
 #include <bit>
@@ -16,7 +17,8 @@
 
 namespace plumb {
 
-static_assert(std::endian::native == std::endian::little, "decoders copy little-endian bytes as is");
+static_assert(std::endian::native == std::endian::little,
+              "decoders copy little-endian bytes as is");
 
 using Bytes = std::span<const std::byte>;
 
@@ -40,7 +42,7 @@ class Buffer {
   // At least `size` bytes, 64-byte aligned; earlier contents are lost when it grows.
   std::byte* reserve(size_t size) {
     if (size > capacity_) {
-      data_.reset(static_cast<std::byte*>(::operator new(size, std::align_val_t{64})));
+      data_.reset(static_cast<std::byte*>(::operator new (size, std::align_val_t{64})));
       capacity_ = size;
     }
     return data_.get();
@@ -49,7 +51,7 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
+    void operator()(std::byte* p) const { ::operator delete (p, std::align_val_t{64}); }
   };
   std::unique_ptr<std::byte, Free> data_;
   size_t capacity_ = 0;

@@ -2,6 +2,7 @@
 #include "base/file_sink.h"
 
 #include <cerrno>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A file's bytes for reading. Small files are read into memory (cheaper than a mapping), large ones
-// are mapped; `release` gives back the pages of a part that has been used, so that streaming through
-// a huge file needs little memory.
+// are mapped; `release` gives back the pages of a part that has been used, so that streaming
+// through a huge file needs little memory.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How failures that input can cause travel: an Error says what is wrong, where, and what to try, and
-// a Result<T> is either a value or such an error. The library never throws, prints or exits for them.
+// How failures that input can cause travel: an Error says what is wrong, where, and what to try,
+// and a Result<T> is either a value or such an error. The library never throws, prints or exits for
+// them.
 #pragma once
 
 #include <cassert>
@@ -18,7 +19,8 @@ struct Error {
   std::string where;  // file, byte or line, operator; with the numbers that prove it
   std::string remedy;
 
-  // The same error seen from one level further out: `in("a.npy")` turns "byte 8" into "a.npy, byte 8".
+  // The same error seen from one level further out: `in("a.npy")` turns "byte 8" into "a.npy, byte
+  // 8".
   Error in(std::string_view outer) && {
     where = where.empty() ? std::string(outer) : std::string(outer) + ", " + where;
     return std::move(*this);

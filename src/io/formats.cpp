@@ -13,8 +13,11 @@ extern const Format kAscendNano;
 extern const Format kAtb;
 extern const Format kHdf5;
 extern const Format kNpy;
+extern const Format kNpz;
 extern const Format kOnnxTensor;
+extern const Format kPt;
 extern const Format kRaw;
+extern const Format kSafetensors;
 
 namespace {
 
@@ -22,10 +25,13 @@ namespace {
 const std::array kFormats{
     kNpy,
     kHdf5,
+    kPt,  // a zip archive, too: before npz
+    kNpz,
+    kSafetensors,
     kAscendNano,
     kAtb,
     kAscendDump,  // has no magic number
-    kOnnxTensor,  // nor has this
+    kOnnxTensor,
     kRaw,
 };
 

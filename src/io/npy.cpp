@@ -6,6 +6,7 @@
 
 #include <array>
 #include <charconv>
+
 #include <fmt/format.h>
 
 #include "io/reader.h"
@@ -48,6 +49,8 @@ class HeaderParser {
       if (!accept(',') && peek() != '}') return fail("',' or '}'");
     }
     if (!has_descr || !has_order || !has_shape) return fail("descr, fortran_order and shape");
+    spaces();
+    if (at_ < text_.size()) return fail("nothing but spaces after the dictionary");
     return {};
   }
 
@@ -86,6 +89,7 @@ class HeaderParser {
   }
   bool tuple(Shape& out) {
     if (!accept('(')) return false;
+    out.clear();
     while (!accept(')')) {
       spaces();
       int64_t dim = 0;
@@ -119,10 +123,10 @@ struct Code {
   DType dtype;
 };
 constexpr Code kCodes[] = {
-    {"b1", DType::kBool},      {"i1", DType::kInt8},     {"u1", DType::kUint8},
-    {"i2", DType::kInt16},     {"u2", DType::kUint16},   {"i4", DType::kInt32},
-    {"u4", DType::kUint32},    {"i8", DType::kInt64},    {"u8", DType::kUint64},
-    {"f2", DType::kFloat16},   {"f4", DType::kFloat32},  {"f8", DType::kFloat64},
+    {"b1", DType::kBool},      {"i1", DType::kInt8},        {"u1", DType::kUint8},
+    {"i2", DType::kInt16},     {"u2", DType::kUint16},      {"i4", DType::kInt32},
+    {"u4", DType::kUint32},    {"i8", DType::kInt64},       {"u8", DType::kUint64},
+    {"f2", DType::kFloat16},   {"f4", DType::kFloat32},     {"f8", DType::kFloat64},
     {"c8", DType::kComplex64}, {"c16", DType::kComplex128},
 };
 
@@ -132,8 +136,11 @@ Result<void> read_descr(std::string_view descr, const ReadHints& hints, TensorIn
     return Error{std::string(what), fmt::format("byte 10: descr is '{}'", descr),
                  std::string(remedy)};
   };
-  if (auto named = dtype_from_name(descr); named && descr.size() > 2) {  // ml_dtypes: "bfloat16"
-    info.dtype = *named;
+  // ml_dtypes: "bfloat16". Full names only: numpy's f16 is a long double, its float a float64.
+  for (const DTypeInfo& named : dtypes()) {
+    if (named.name != descr || named.dtype != named.unpacked || named.dtype == DType::kOpaque)
+      continue;
+    info.dtype = named.dtype;
     return {};
   }
   std::string_view code = descr;
@@ -214,7 +221,20 @@ extern constexpr Format kNpy{
 
 bool is_npy(Bytes head) { return as_text(head).starts_with(kMagic); }
 
+size_t npy_header_end(Bytes head) {
+  if (!is_npy(head)) return 0;
+  ByteReader reader(head);
+  reader.skip(kMagic.size());
+  const bool wide = reader.u8() != 1;
+  reader.u8();
+  const size_t size = wide ? reader.u32() : reader.u16();
+  return reader.position() + std::min(size, kMaxHeaderBytes);
+}
+
 Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
+  if (!is_npy(head))
+    return Error{"not an npy file", "byte 0: the magic word is missing",
+                 "save the array again with numpy.save"};
   ByteReader reader(head);
   reader.skip(kMagic.size());
   const uint8_t major = reader.u8();
@@ -242,7 +262,8 @@ Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
     return Error{"npy shape is impossibly large",
                  fmt::format("byte {}: shape {}", start, to_string(info.shape)),
                  "save the array again; the header is damaged"};
-  if (parser.fortran_order && info.shape.size() > 1) info.strides = column_major_strides(info.shape);
+  if (parser.fortran_order && info.shape.size() > 1)
+    info.strides = column_major_strides(info.shape);
   info.offset_bytes = reader.position();
   info.size_bytes = static_cast<uint64_t>(*bytes);
   return info;
@@ -263,7 +284,8 @@ std::string npy_header(DType dtype, const Shape& shape) {
   std::string header(kMagic);
   header += wide ? '\2' : '\1';
   header += '\0';
-  for (size_t i = 0; i < prefix - 8; ++i) header += static_cast<char>(dict.size() >> (8 * i) & 0xFF);
+  for (size_t i = 0; i < prefix - 8; ++i)
+    header += static_cast<char>(dict.size() >> (8 * i) & 0xFF);
   return header + dict;
 }
 

@@ -9,6 +9,11 @@ namespace plumb::io {
 
 bool is_npy(Bytes head);
 
+// Where the header ends and the data starts, told from the first kNpyPrefixBytes of a file; not
+// more than a header may have. 0 if it is not npy.
+inline constexpr size_t kNpyPrefixBytes = 12;
+size_t npy_header_end(Bytes head);
+
 // Reads magic, version and header from the start of `head`, which may end before the data does.
 // The result's offset_bytes is where the data starts; size_bytes is what dtype and shape need.
 Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints);

@@ -2,6 +2,8 @@
 #include "io/reader.h"
 
 #include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 #include <libdeflate.h>
 
@@ -9,6 +11,10 @@
 #include "tensor/decode.h"
 
 namespace plumb::io {
+
+namespace {
+constexpr size_t kMaxAxes = 64;  // as in numpy 2
+}
 
 struct TensorReader::State {
   DType stored_dtype;
@@ -19,68 +25,137 @@ struct TensorReader::State {
   int64_t count;
   std::optional<IndexMap> map;  // nullopt: storage order is the wanted order
 
-  Bytes stored;                       // all stored elements; empty while `inflater` is in use
-  std::optional<Inflater> inflater;   // deflated, read front to back
-  Bytes packed;                       // ... from here
-  uint64_t skip_bytes = 0;            // ... after this many unpacked bytes
+  Bytes stored;                      // all stored elements; empty while `inflater` is in use
+  std::optional<Inflater> inflater;  // deflated, read front to back
+  Bytes packed;                      // ... from here
+  uint64_t skip_bytes = 0;           // ... after this many unpacked bytes
+  uint64_t member_bytes = 0;         // ... of so many
   const MappedFile* mapping = nullptr;
   Bytes last_piece;  // handed out from the mapping, to be released
 
   std::optional<uint32_t> expected_crc;
-  Bytes crc_head;  // bytes under the checksum that lie before the elements (kPlain)
-  Bytes crc_tail;  // ... and after them
+  Bytes crc_tail;  // bytes under the checksum that lie after the elements (kPlain)
   uint32_t crc = 0;
   int64_t crc_next = 0;  // next element the running checksum needs; -1 = read out of order
 
   Buffer unpacked;  // owns `stored` when it is not part of the file
   std::vector<std::byte> owned;
   Buffer piece;
+
+  // Completes the checksum with what lies behind the last element, and compares.
+  Result<void> finish_crc();
 };
 
 namespace {
 
-Error too_short(const TensorInfo& info, uint64_t needed) {
+Error too_short(const TensorInfo& info, uint64_t needed, uint64_t available) {
   return {"tensor data is shorter than its shape needs",
           fmt::format("byte {}: {} {} needs {} bytes, {} are there", info.offset_bytes,
-                      dtype_text(info), to_string(info.shape), needed, info.size_bytes),
+                      dtype_text(info), to_string(info.shape), needed, available),
           "copy or write the file again; it is truncated or its header is wrong"};
+}
+
+// libdeflate takes a null pointer as "start over", even in the middle.
+uint32_t add_to_crc(uint32_t crc, Bytes bytes) {
+  return bytes.empty() ? crc : libdeflate_crc32(crc, bytes.data(), bytes.size());
+}
+
+// Unpacks up to `position` bytes that nobody wants, for the sake of the checksum.
+Result<void> pass_over(Inflater& inflater, uint64_t position, uint32_t& crc) {
+  std::array<std::byte, 16 * 1024> unwanted;
+  while (inflater.position() < position) {
+    const auto step =
+        static_cast<size_t>(std::min<uint64_t>(unwanted.size(), position - inflater.position()));
+    if (auto got = inflater.read(unwanted.data(), step); !got) return got.error();
+    crc = libdeflate_crc32(crc, unwanted.data(), step);
+  }
+  return {};
+}
+
+Result<void> compare_crc(uint32_t crc, uint32_t expected) {
+  if (crc == expected) return {};
+  return Error{"checksum does not match",
+               fmt::format("CRC-32 is {:08x}, the archive says {:08x}", crc, expected),
+               "copy or write the file again; it is damaged"};
 }
 
 // Unpacks all of a deflated tensor. Deflate grows data at most 1032-fold, so a header that promises
 // more than that is lying and gets no memory.
-Result<Bytes> inflate_all(Bytes packed, uint64_t skip, uint64_t size, Buffer& into) {
+Result<Bytes> inflate_all(Bytes packed, const TensorInfo& info, uint64_t size, Buffer& into) {
   if (size / 1032 > packed.size())
     return Error{"compressed tensor promises more data than it can hold",
                  fmt::format("{} packed bytes cannot unpack to {}", packed.size(), size),
                  "write the file again"};
   Inflater inflater(packed);
-  std::byte* out = into.reserve(static_cast<size_t>(std::max(size, skip)) + 1);
-  if (auto head = inflater.read(out, static_cast<size_t>(skip)); !head) return head.error();
-  if (auto body = inflater.read(out, static_cast<size_t>(size)); !body) return body.error();
-  return Bytes(out, static_cast<size_t>(size));
+  uint32_t crc = 0;
+  if (auto head = pass_over(inflater, info.skip_bytes, crc); !head) return head.error();
+  const Bytes all(into.reserve(static_cast<size_t>(size) + 1), static_cast<size_t>(size));
+  auto body = inflater.read(const_cast<std::byte*>(all.data()), all.size());
+  if (!body) return body.error();
+  if (!info.crc32) return all;
+  crc = add_to_crc(crc, all);
+  if (auto rest = pass_over(inflater, info.crc_size_bytes, crc); !rest) return rest.error();
+  if (auto same = compare_crc(crc, *info.crc32); !same) return same.error();
+  return all;
 }
 
-Result<std::optional<IndexMap>> wanted_map(const TensorInfo& info, const ReadOrder& order,
-                                           int64_t stored_count) {
+struct Wanted {
+  std::optional<IndexMap> map;  // nullopt: storage order is the wanted order
+  Shape shape;
+};
+
+Result<Wanted> wanted(const TensorInfo& info, const ReadOrder& order, int64_t stored_count) {
+  Wanted wanted{std::nullopt, info.shape};
   if (!info.strides.empty()) {
     auto map = strided_map(info.shape, info.strides, info.first_element, stored_count);
     if (!map) return map.error();
-    return std::optional(*map);
+    if (!map->is_identity()) wanted.map = std::move(*map);
   }
-  if (order.stored) return std::optional<IndexMap>();
+  if (order.stored) return wanted;
   const std::optional<Shape>& logical = order.logical ? order.logical : info.logical_shape;
   // A device layout without a recorded shape stays as it is: its padding cannot be told from data.
-  if (!logical && order.axes.empty()) return std::optional<IndexMap>();
+  if (!logical && order.axes.empty()) return wanted;
   auto map = plain_map(info.layout, info.shape, logical, order.axes);
-  if (map) return std::optional(*map);
   // Plain data is what it is; a recorded shape that does not fit belongs to something else (FFTS+
   // slices carry the whole operator's shape). An explicit wish must not be ignored, though.
-  if (is_plain(info.layout) && !order.logical && order.axes.empty())
-    return std::optional<IndexMap>();
-  return map.error();
+  if (!map && is_plain(info.layout) && !order.logical && order.axes.empty()) return wanted;
+  if (!map) return map.error();
+  wanted.shape = map->shape();
+  if (map->is_identity()) return wanted;  // another shape for the same order
+  if (wanted.map)
+    return Error{
+        "tensor has both strides and a device layout",
+        fmt::format("strides {}, layout {}", to_string(info.strides), name_of(info.layout)),
+        "read it as stored"};
+  wanted.map = std::move(*map);
+  return wanted;
+}
+
+// How many elements lie in the file. With strides the shape is a view, and the bytes tell.
+Result<int64_t> stored_count(const TensorInfo& info) {
+  const auto count = element_count(info.shape);
+  if (!count || !byte_count(info.dtype, *count))
+    return Error{"tensor is impossibly large", "shape " + to_string(info.shape),
+                 "write the file again; its header is damaged"};
+  if (info.shape.size() > kMaxAxes)
+    return Error{"tensor has too many axes",
+                 fmt::format("{} axes, at most {} are read", info.shape.size(), kMaxAxes),
+                 "reshape it before saving"};
+  if (info.strides.empty()) return *count;
+  const uint64_t bytes = info.packing == Packing::kDeflated
+                             ? info.crc_size_bytes - std::min(info.skip_bytes, info.crc_size_bytes)
+                             : info.size_bytes;
+  const auto stored = checked_mul(static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX)), 8);
+  return stored.value_or(INT64_MAX) / bits_of(info.dtype);
 }
 
 }  // namespace
+
+Result<void> TensorReader::State::finish_crc() {
+  if (!inflater) return compare_crc(add_to_crc(crc, crc_tail), *expected_crc);
+  if (auto rest = pass_over(*inflater, member_bytes, crc); !rest) return rest.error();
+  return compare_crc(crc, *expected_crc);
+}
 
 TensorReader::TensorReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TensorReader::TensorReader(TensorReader&&) noexcept = default;
@@ -115,26 +190,16 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
   s.swap = info.big_endian;
   s.mapping = mapping;
 
-  const auto stored_count = element_count(info.shape);
-  if (!stored_count || !byte_count(info.dtype, *stored_count))
-    return Error{"tensor is impossibly large", "shape " + to_string(info.shape),
-                 "write the file again; its header is damaged"};
-  // With strides the shape is a view: how much is stored follows from the bytes.
-  const int64_t available =
-      info.strides.empty() ? *stored_count
-                           : static_cast<int64_t>(info.size_bytes * 8 / uint64_t(bits_of(info.dtype)));
-  auto map = wanted_map(info, order, available);
-  if (!map) return map.error();
-  s.map = std::move(*map);
-  if (s.map && s.map->is_identity()) {
-    s.shape = s.map->shape();
-    s.map.reset();
-  } else {
-    s.shape = s.map ? s.map->shape() : info.shape;
-  }
+  auto stored = stored_count(info);
+  if (!stored) return stored.error();
+  auto want = wanted(info, order, *stored);
+  if (!want) return want.error();
+  s.map = std::move(want->map);
+  s.shape = std::move(want->shape);
   s.count = *element_count(s.shape);
+  const int64_t used = s.map ? *stored : s.count;
 
-  const auto needed = static_cast<uint64_t>(*byte_count(info.dtype, available));
+  const auto needed = static_cast<uint64_t>(*byte_count(info.dtype, used));
   const auto whole = checked_add(info.offset_bytes, info.size_bytes);
   if (info.packing != Packing::kFormat && (!whole || *whole > file.size()))
     return Error{"tensor lies outside its file",
@@ -144,55 +209,59 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
 
   switch (info.packing) {
     case Packing::kPlain:
-      if (info.size_bytes < needed) return too_short(info, needed);
+      if (info.size_bytes < needed) return too_short(info, needed, info.size_bytes);
       s.stored = file.subspan(info.offset_bytes, needed);
       if (info.crc32) {
-        const uint64_t end = info.crc_offset_bytes + info.crc_size_bytes;
-        if (end > file.size() || info.crc_offset_bytes > info.offset_bytes ||
-            end < info.offset_bytes + needed)
-          return Error{"checksummed range does not hold the tensor", "", "report this as a bug"};
+        const uint64_t begin = info.crc_offset_bytes, at = info.offset_bytes;
+        const auto end = checked_add(begin, info.crc_size_bytes);
+        if (!end || *end > file.size() || begin > at || *end < at + needed)
+          return Error{"checksummed range does not hold the tensor",
+                       fmt::format("byte {}: tensor, byte {}: {} bytes under the checksum", at,
+                                   begin, info.crc_size_bytes),
+                       "report this as a bug"};
         s.expected_crc = info.crc32;
-        s.crc_head = file.subspan(info.crc_offset_bytes, info.offset_bytes - info.crc_offset_bytes);
-        s.crc_tail = file.subspan(info.offset_bytes + needed, end - info.offset_bytes - needed);
-        s.crc = libdeflate_crc32(0, s.crc_head.data(), s.crc_head.size());
+        s.crc = add_to_crc(0, file.subspan(begin, at - begin));
+        s.crc_tail = file.subspan(at + needed, *end - at - needed);
       }
       break;
-    case Packing::kDeflated:
+    case Packing::kDeflated: {
+      const auto end = checked_add(info.skip_bytes, needed);
+      if (!end || *end > info.crc_size_bytes)
+        return too_short(info, needed,
+                         info.crc_size_bytes - std::min(info.skip_bytes, info.crc_size_bytes));
       s.packed = file.subspan(info.offset_bytes, info.size_bytes);
-      s.skip_bytes = info.skip_bytes;
       if (!s.map && s.dtype == info.dtype) {
         s.inflater.emplace(s.packed);
-        if (info.crc32) s.expected_crc = info.crc32;
+        s.skip_bytes = info.skip_bytes;
+        s.member_bytes = info.crc_size_bytes;
+        s.expected_crc = info.crc32;
       } else {
-        auto all = inflate_all(s.packed, s.skip_bytes, needed, s.unpacked);
+        auto all = inflate_all(s.packed, info, needed, s.unpacked);
         if (!all) return all.error();
         s.stored = *all;
       }
       break;
+    }
     case Packing::kFormat: {
       auto loaded = format.load(file, info, s.unpacked);
       if (!loaded) return loaded.error();
-      if (loaded->size() < needed) return too_short(info, needed);
+      if (loaded->size() < needed) return too_short(info, needed, loaded->size());
       s.stored = loaded->first(needed);
       break;
     }
   }
-  if (s.map && s.dtype != s.stored_dtype) {  // gather moves whole bytes: unpack nibbles and bits first
-    s.owned.resize(static_cast<size_t>(available));
-    unpack(s.stored_dtype, s.stored.data(), 0, available, s.owned.data());
+  // What is handed out is then not what is stored, or nothing: check now.
+  if (s.expected_crc && (s.map || s.dtype != s.stored_dtype || s.count == 0)) {
+    s.crc = add_to_crc(s.crc, s.stored);
+    if (auto checked = s.finish_crc(); !checked) return checked.error();
+    s.expected_crc.reset();
+  }
+  if (s.map &&
+      s.dtype != s.stored_dtype) {  // gather moves whole bytes: unpack nibbles and bits first
+    s.owned.resize(static_cast<size_t>(used));
+    unpack(s.stored_dtype, s.stored.data(), 0, used, s.owned.data());
     s.stored = s.owned;
     s.stored_dtype = s.dtype;
-  }
-  if (s.map) {  // the pieces come out of order: check the checksum now
-    if (s.expected_crc) {
-      uint32_t crc = libdeflate_crc32(s.crc, s.stored.data(), s.stored.size());
-      crc = libdeflate_crc32(crc, s.crc_tail.data(), s.crc_tail.size());
-      if (crc != *s.expected_crc)
-        return Error{"checksum does not match",
-                     fmt::format("CRC-32 is {:08x}, the archive says {:08x}", crc, *s.expected_crc),
-                     "copy or write the file again; it is damaged"};
-      s.expected_crc.reset();
-    }
   }
   return TensorReader(std::move(state));
 }
@@ -207,16 +276,10 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
     if (s.inflater->position() > wanted) {
       s.inflater.emplace(s.packed);
       s.crc = 0;
-      s.crc_next = 0;
     }
-    std::byte* out = s.piece.reserve(std::max<size_t>(bytes, 64 * 1024));
-    while (s.inflater->position() < wanted) {
-      const auto step =
-          static_cast<size_t>(std::min<uint64_t>(wanted - s.inflater->position(), 64 * 1024));
-      if (auto skipped = s.inflater->read(out, step); !skipped) return skipped.error();
-      s.crc = libdeflate_crc32(s.crc, out, step);
-      s.crc_next = first;
-    }
+    if (auto passed = pass_over(*s.inflater, wanted, s.crc); !passed) return passed.error();
+    s.crc_next = first;
+    std::byte* out = s.piece.reserve(bytes);
     if (auto got = s.inflater->read(out, bytes); !got) return got.error();
     result = {out, bytes};
   } else if (s.map) {
@@ -235,21 +298,13 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
     }
   }
 
-  if (s.expected_crc && s.crc_next >= 0) {
-    if (first == s.crc_next) {
-      s.crc = libdeflate_crc32(s.crc, result.data(), result.size());
-      s.crc_next = first + count;
-      if (s.crc_next == s.count) {
-        const uint32_t crc = libdeflate_crc32(s.crc, s.crc_tail.data(), s.crc_tail.size());
-        if (crc != *s.expected_crc)
-          return Error{"checksum does not match",
-                       fmt::format("CRC-32 is {:08x}, the archive says {:08x}", crc,
-                                   *s.expected_crc),
-                       "copy or write the file again; it is damaged"};
-      }
-    } else {
-      s.crc_next = -1;
-    }
+  if (s.expected_crc && s.crc_next == first) {
+    s.crc = add_to_crc(s.crc, result);
+    s.crc_next = first + count;
+    if (s.crc_next == s.count)
+      if (auto checked = s.finish_crc(); !checked) return checked.error();
+  } else {
+    s.crc_next = -1;
   }
   if (s.swap && count > 0) {
     if (result.data() != s.piece.reserve(0)) {
@@ -260,7 +315,8 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
     swap_bytes(s.dtype, const_cast<std::byte*>(result.data()), count);
   }
   if (s.mapping != nullptr && !s.mapping->intact())
-    return Error{"the file shrank while it was being read", "", "wait until its writer has finished"};
+    return Error{"the file shrank while it was being read", "",
+                 "wait until its writer has finished"};
   return result;
 }
 

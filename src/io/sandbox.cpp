@@ -16,14 +16,6 @@
 namespace plumb::io {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kShadowMemory = true;
-#elif defined(__has_feature)
-constexpr bool kShadowMemory = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kShadowMemory = false;
-#endif
-
 // `grace`: how much further the hard limit is. Processor time needs some, or the signal is a plain
 // kill.
 void limit(int what, uint64_t value, uint64_t grace = 0) {
@@ -73,7 +65,7 @@ int keep_only(int out) {
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, 0);
   limit(RLIMIT_CPU, limits.cpu_seconds, 2);
-  if (!kShadowMemory) limit(RLIMIT_AS, used + limits.memory_bytes);
+  if (kMemoryIsLimited) limit(RLIMIT_AS, used + limits.memory_bytes);
   work(out);
   ::_exit(0);
 }

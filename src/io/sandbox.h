@@ -14,6 +14,16 @@
 
 namespace plumb::io {
 
+// Sanitizers reserve terabytes of addresses, so that there is no telling what is too much.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kMemoryIsLimited = false;
+#elif defined(__has_feature)
+inline constexpr bool kMemoryIsLimited =
+    !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer);
+#else
+inline constexpr bool kMemoryIsLimited = true;
+#endif
+
 struct SandboxLimits {
   uint64_t memory_bytes = 0;  // address space on top of what the program has already
   unsigned cpu_seconds = 0;

@@ -21,9 +21,9 @@ float float_from_hifloat8(uint8_t code);
 // True if every value of the type is a float exactly (so not int32, int64, float64, complex).
 bool fits_float(DType dtype);
 
-// `count` elements of little-endian `data`, one element per whole byte(s) (see DTypeInfo::unpacked).
-// decode_float requires fits_float(dtype). decode_double takes all real types; 64-bit integers are
-// rounded to the nearest double. NaN payloads are kept.
+// `count` elements of little-endian `data`, one element per whole byte(s) (see
+// DTypeInfo::unpacked). decode_float requires fits_float(dtype). decode_double takes all real
+// types; 64-bit integers are rounded to the nearest double. NaN payloads are kept.
 void decode_float(DType dtype, const std::byte* data, int64_t count, float* out);
 void decode_double(DType dtype, const std::byte* data, int64_t count, double* out);
 void decode_float_scalar(DType dtype, const std::byte* data, int64_t count, float* out);

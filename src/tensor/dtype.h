@@ -13,7 +13,7 @@
 namespace plumb {
 
 enum class DType : uint8_t {
-  kBool,  // one byte, any non-zero value is true
+  kBool,   // one byte, any non-zero value is true
   kUint1,  // eight to a byte, most significant bit first
   kInt4,   // two to a byte, low nibble first, two's complement
   kInt8,

@@ -20,7 +20,7 @@ std::optional<int64_t> element_count(const Shape& shape);
 // The shape without its axes of length 1.
 Shape squeezed(const Shape& shape);
 
-std::string to_string(const Shape& shape);                      // "[1, 64, 112]", "[]"
+std::string to_string(const Shape& shape);                       // "[1, 64, 112]", "[]"
 std::string join(const Shape& shape, std::string_view between);  // "1x64x112" for "x"
 
 // "1,3,224,224" or "1x3x224x224"; "" or "scalar" is a scalar. nullopt if malformed.

@@ -14,6 +14,7 @@
 namespace plumb::io {
 namespace {
 
+using std::string_literals::operator""s;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -365,7 +366,7 @@ TEST(AscendDump, ReadsInt4LowNibbleFirst) {
   const Array array = read_tensor(file, "output.0", {});
   EXPECT_EQ(array.dtype, DType::kInt8);
   EXPECT_EQ(array.shape, (Shape{8}));
-  EXPECT_EQ(array.elements, std::string("\x02\x01\x04\x03\x06\x05\xF8\x07"));
+  EXPECT_EQ(array.elements, "\x02\x01\x04\x03\x06\x05\xF8\x07"s);
   EXPECT_THAT(file.listing.tensors[0].notes, Contains(HasSubstr("nibble")));
 }
 
@@ -445,7 +446,7 @@ TEST(AscendDump, SurvivesAbsurdNumbers) {
 
 TEST(AscendDump, BoundsWhatAHeaderCanCost) {
   std::string records;
-  for (int i = 0; i < 70000; ++i) records += std::string("\x1A\x00", 2);
+  for (int i = 0; i < 70000; ++i) records += "\x1A\x00"s;
   EXPECT_THAT(refused(with_length(records)).where, HasSubstr("more than 65536 records"));
   EXPECT_THAT(refused(dump_of({{.shape = Shape(65, 1), .payload = numbers(4)}})).where,
               HasSubstr("more than 64 numbers"));
@@ -508,7 +509,7 @@ TEST(AscendDump, ReadsAsManyBitsAsTheShapeHas) {
   const std::string file =
       dump_of({{.type = 29, .shape = Shape{11}, .payload = "\xA5\xE0 padding"}});
   const Array array = read_listed(file, listed(file).tensors[0]);
-  EXPECT_EQ(array.elements, std::string("\1\0\1\0\0\1\0\1\1\1\1", 11));
+  EXPECT_EQ(array.elements, "\1\0\1\0\0\1\0\1\1\1\1"s);
 }
 
 TEST(AscendDump, RecordsWithoutAShape) {
@@ -766,14 +767,12 @@ TEST(AscendDump, LeavesOtherFilesAlone) {
       const auto narrow_bytes = std::as_bytes(std::span(narrow));
       EXPECT_FALSE(format().probe(narrow_bytes, narrow_bytes.size())) << first << " " << second;
     }
-  for (const std::string& other :
-       {std::string("\x93NUMPY\x01\x00v\x00{'descr': '<f4'", 27),
-        std::string("PK\x03\x04 and so on and on"),
-        std::string(
-            "@\0\0\0\0\0\0\0{\"weight\":{\"dtype\":\"F32\"}}                                   ",
-            72),
-        std::string("\x08\x07\x12\x07pytorch:\x05graph", 17),  // ONNX
-        std::string(64, '\0'), std::string(64, '\xFF'), std::string(64, 'Z')})
+  for (
+      const std::string& other :
+      {"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False}"s, "PK\x03\x04 and so on"s,
+       "\x28\0\0\0\0\0\0\0{\"weight\":{\"dtype\":\"F32\",\"shape\":[2]}}    12345678"s,  // safetensors
+       "\x08\x07\x12\x07pytorch\x3A\x05graph"s,                                          // ONNX
+       std::string(64, '\0'), std::string(64, '\xFF'), std::string(64, 'Z')})
     EXPECT_FALSE(format().probe(as_bytes(other), other.size()));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory layouts, each described once against the plain (row-major, logical) order. A description is
-// an IndexMap: for every logical axis, where its positions lie in storage. The same map serves
+// Memory layouts, each described once against the plain (row-major, logical) order. A description
+// is an IndexMap: for every logical axis, where its positions lie in storage. The same map serves
 // streaming reads (`gather`, a range of logical elements at a time, no transposed copy) and
 // conversion in both directions (`gather` all of it, or `scatter` into zeroed storage).
 #pragma once
@@ -32,7 +32,8 @@ struct LayoutKind;  // one row of the table in layouts.cpp
 
 std::string name_of(Layout layout);  // "NC1HWC0", or "format 77" for a number without a name
 std::optional<Layout> layout_from_name(std::string_view name);
-std::vector<std::string> layout_names();  // for help texts and "did you mean"; only convertible ones
+std::vector<std::string>
+layout_names();  // for help texts and "did you mean"; only convertible ones
 
 // True if the stored shape is the logical shape in some axis order, without blocks or padding.
 bool is_plain(Layout layout);
@@ -47,10 +48,10 @@ struct AxisMap {
   int64_t at(int64_t i) const { return i / block * outer + i % block * inner; }
 };
 
-// Grouped FRACTAL_Z: `folded` groups share one block of the storage, shifted along N and C. Position
-// n of the axis `n_axis` belongs to group g = n / per_group; within it, the C position is read
-// (g % folded) * channels further on, the N position as (g % folded) * per_group + n % per_group,
-// and every `folded` groups the storage moves on by `block_stride`.
+// Grouped FRACTAL_Z: `folded` groups share one block of the storage, shifted along N and C.
+// Position n of the axis `n_axis` belongs to group g = n / per_group; within it, the C position is
+// read (g % folded) * channels further on, the N position as (g % folded) * per_group + n %
+// per_group, and every `folded` groups the storage moves on by `block_stride`.
 struct GroupMap {
   size_t n_axis = 0;
   size_t c_axis = 0;
@@ -70,24 +71,26 @@ struct IndexMap {
   int64_t offset(std::span<const int64_t> index) const;
 };
 
-// The map of elements at `first + sum(index[i] * strides[i])`. Fails if it leaves [0, stored_count).
+// The map of elements at `first + sum(index[i] * strides[i])`. Fails if it leaves [0,
+// stored_count).
 Result<IndexMap> strided_map(const Shape& shape, const Shape& strides, int64_t first,
                              int64_t stored_count);
 Shape column_major_strides(const Shape& shape);
 Shape row_major_strides(const Shape& shape);
 
 // How a tensor stored in `layout` with shape `stored` reads as the logical tensor `logical`, in the
-// axis order in which `logical` is given (found by fitting: an original shape does not name its axes;
-// `order`, e.g. "NHWC", decides where two orders fit). Without `logical` a blocked layout reads as its
-// padded self in NCHW / NCDHW order. `order` alone asks for that axis order.
-//   logical given, order empty      -> as recorded, whichever order fits (NCHW before NHWC before HWCN)
-//   logical given, order given      -> resolved as above, then permuted to `order`
+// axis order in which `logical` is given (found by fitting: an original shape does not name its
+// axes; `order`, e.g. "NHWC", decides where two orders fit). Without `logical` a blocked layout
+// reads as its padded self in NCHW / NCDHW order. `order` alone asks for that axis order.
+//   logical given, order empty      -> as recorded, whichever order fits (NCHW before NHWC before
+//   HWCN) logical given, order given      -> resolved as above, then permuted to `order`
 // Fails, saying why with the numbers, if the shapes do not fit or the layout is not understood.
 Result<IndexMap> plain_map(Layout layout, const Shape& stored, const std::optional<Shape>& logical,
                            std::string_view order = {});
 
-// The other direction: where a logical tensor with axes `order` (e.g. "NCHW"; ignored by FRACTAL_NZ)
-// goes when stored in `layout` with `c0` channels to a block. The map's logical order is `order`.
+// The other direction: where a logical tensor with axes `order` (e.g. "NCHW"; ignored by
+// FRACTAL_NZ) goes when stored in `layout` with `c0` channels to a block. The map's logical order
+// is `order`.
 struct StoredAs {
   Shape stored;
   IndexMap map;

@@ -106,9 +106,9 @@ def strided(file):
     values = np.arange(12, dtype="f4")
     with h5py.File(os.path.join(here, file), "w") as f:
 
-        def put(path, shape, stride, device, kind=0, restrided=True):
+        def put(path, shape, stride, device, kind=0, restrided=True, **how):
             data = values[: int(np.prod(shape))].reshape(shape)
-            made = f.create_dataset(path, data=data)
+            made = f.create_dataset(path, data=data, **how)
             made.attrs.update(Type=kind, DataType=1, DeviceType=device, FormatType=0, Stride=stride)
             if restrided:
                 view = np.lib.stride_tricks.as_strided(data, shape, [4 * s for s in stride])
@@ -117,6 +117,7 @@ def strided(file):
                 expect(file, path, data)
 
         put("Add/1/output/transposed", (3, 4), [1, 3], 0)
+        put("Add/1/output/packed", (3, 4), [1, 3], 0, chunks=(2, 2), compression="gzip")
         put("Add/1/output/expanded", (3, 4), [1, 0], 1)
         put("Add/1/output/plain", (3, 4), [4, 1], 1)
         put("Add/1/output/npu", (3, 4), [1, 3], 10, restrided=False)

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NumPy's npz files: a zip archive of npy files, one per array, stored or deflated.
+// Described in the NumPy manual under `numpy.savez`.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "io/inflate.h"
+#include "io/npy.h"
+#include "io/reader.h"
+#include "io/zip.h"
+
+namespace plumb::io {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+
+bool probe(Bytes head, uint64_t) {
+  const std::string_view text = as_text(head);
+  return text.starts_with("PK\3\4") || text.starts_with("PK\5\6");  // the latter holds nothing
+}
+
+// The first bytes of a member, at least all of an npy header if it has one.
+Result<Bytes> header_bytes(Bytes file, const ZipMember& member, std::vector<std::byte>& scratch) {
+  const Bytes packed = file.subspan(member.offset_bytes, member.packed_bytes);
+  if (!member.deflated) return packed;
+  Inflater inflater(packed);
+  const auto unpack_to = [&](uint64_t end) -> Result<void> {
+    const size_t start = scratch.size();
+    scratch.resize(std::max(start, static_cast<size_t>(std::min(end, member.size_bytes))));
+    return inflater.read(scratch.data() + start, scratch.size() - start);
+  };
+  if (auto start = unpack_to(kNpyPrefixBytes); !start) return start.error();
+  if (auto rest = unpack_to(npy_header_end(scratch)); !rest) return rest.error();
+  return Bytes(scratch);
+}
+
+// Describes the npy file in `member`; nullopt if it is something else.
+Result<std::optional<TensorInfo>> read_member(Bytes file, const ZipMember& member,
+                                              const ReadHints& hints) {
+  if (member.error) return *member.error;
+  const std::string where = fmt::format("member '{}'", member.name);
+  std::vector<std::byte> scratch;
+  auto head = header_bytes(file, member, scratch);
+  if (!head) return std::move(head.error()).in(where);
+  if (!is_npy(*head) && !member.name.ends_with(kSuffix)) return std::optional<TensorInfo>();
+  auto info = parse_npy_header(*head, hints);
+  if (!info) return std::move(info.error()).in(where);
+
+  const uint64_t header = info->offset_bytes, data = member.size_bytes - header;
+  if (data < info->size_bytes)
+    return Error{"npz member holds less data than its header promises",
+                 fmt::format("{}, byte {}: {} {} needs {} bytes, {} are left", where, header,
+                             dtype_text(*info), to_string(info->shape), info->size_bytes, data),
+                 "copy or save the file again; it is damaged"};
+  if (data > info->size_bytes)
+    info->notes.push_back(fmt::format("{} bytes after the data ignored", data - info->size_bytes));
+  info->crc32 = member.crc32;
+  info->crc_size_bytes = member.size_bytes;
+  info->offset_bytes = member.offset_bytes;
+  if (member.deflated) {
+    info->packing = Packing::kDeflated;
+    info->size_bytes = member.packed_bytes;
+    info->skip_bytes = header;
+  } else {
+    info->crc_offset_bytes = member.offset_bytes;
+    info->offset_bytes += header;
+  }
+  return std::optional(std::move(*info));
+}
+
+Result<Listing> list(Bytes file, const ReadHints& hints) {
+  auto members = list_zip(file);
+  if (!members) return members.error();
+  Listing listing;
+  for (const ZipMember& member : *members) {
+    if (member.name.ends_with('/') && member.size_bytes == 0) continue;  // a directory
+    auto info = read_member(file, member, hints);
+    if (info && !*info) {
+      listing.warnings.push_back(fmt::format("member '{}' is not an npy file", member.name));
+      continue;
+    }
+    TensorInfo& tensor = listing.tensors.emplace_back();
+    if (info) {
+      tensor = std::move(**info);
+    } else {
+      tensor.error = std::move(info.error());
+    }
+    tensor.name = member.name;
+    if (member.name.ends_with(kSuffix)) tensor.name.resize(member.name.size() - kSuffix.size());
+  }
+  if (listing.tensors.empty() && !listing.warnings.empty())
+    return Error{"zip archive holds no npy file",
+                 fmt::format("byte 0: {} members, the first is '{}'", members->size(),
+                             members->front().name),
+                 "name an archive written by numpy.savez, or unpack this one"};
+  return listing;
+}
+
+// The only tensor of a file may have no name; numpy would call it so.
+std::string_view name_in_archive(const WriteItem& item) {
+  return item.name.empty() ? "arr_0" : std::string_view(item.name);
+}
+
+Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+  ZipWriter zip(out);
+  std::vector<std::string_view> names;
+  for (const WriteItem& item : items) names.push_back(name_in_archive(item));
+  std::sort(names.begin(), names.end());
+  if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
+    return Error{"two tensors of the same name", fmt::format("'{}'", *twice),
+                 "rename one, or write separate files"};
+  for (const WriteItem& item : items) {
+    auto begun = zip.begin(fmt::format("{}{}", name_in_archive(item), kSuffix));
+    if (!begun) return begun.error();
+    zip.write(as_bytes(npy_header(item.dtype, item.shape)));
+    auto source = item.open();
+    if (!source) return source.error();
+    auto written =
+        for_each_piece(*source, [&](Bytes piece, int64_t, int64_t) { zip.write(piece); });
+    if (!written) return written.error();
+  }
+  zip.finish();
+  return {};
+}
+
+bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
+
+}  // namespace
+
+extern constexpr Format kNpz{
+    "npz", "NumPy archive of arrays, stored or deflated", probe, list, nullptr, write, writable,
+};
+
+}  // namespace plumb::io

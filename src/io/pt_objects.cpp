@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "io/pt_objects.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/checked.h"
+
+namespace plumb::io {
+namespace {
+
+using Kind = Pickle::Kind;
+using Ref = Pickle::Ref;
+
+constexpr size_t kMaxDepth = 1000;
+constexpr size_t kMaxNameBytes = 4096;
+constexpr size_t kMaxKeyBytes = 64;  // of storages: a number in decimal
+constexpr size_t kMaxAxes = 64;
+constexpr const char* kSaveAgain = "save it again with torch.save";
+constexpr const char* kCopyAgain = "copy or save the file again; it is damaged";
+
+// ---- element types ----
+
+struct ElementType {
+  DType dtype = DType::kOpaque;
+  std::string_view name;   // PyTorch's word
+  int64_t item_bytes = 0;  // 0: not known
+};
+
+struct TypeName {
+  std::string_view name;     // of the torch.dtype
+  std::string_view storage;  // the class of storages typed so, or empty
+  DType dtype;
+  int item_bytes;
+};
+constexpr TypeName kTypes[] = {
+    {"float32", "FloatStorage", DType::kFloat32, 4},
+    {"float64", "DoubleStorage", DType::kFloat64, 8},
+    {"float16", "HalfStorage", DType::kFloat16, 2},
+    {"bfloat16", "BFloat16Storage", DType::kBFloat16, 2},
+    {"int64", "LongStorage", DType::kInt64, 8},
+    {"int32", "IntStorage", DType::kInt32, 4},
+    {"int16", "ShortStorage", DType::kInt16, 2},
+    {"int8", "CharStorage", DType::kInt8, 1},
+    {"uint8", "ByteStorage", DType::kUint8, 1},
+    {"bool", "BoolStorage", DType::kBool, 1},
+    {"complex64", "ComplexFloatStorage", DType::kComplex64, 8},
+    {"complex128", "ComplexDoubleStorage", DType::kComplex128, 16},
+    {"uint16", "", DType::kUint16, 2},
+    {"uint32", "", DType::kUint32, 4},
+    {"uint64", "", DType::kUint64, 8},
+    {"float8_e4m3fn", "", DType::kFloat8E4M3Fn, 1},
+    {"float8_e5m2", "", DType::kFloat8E5M2, 1},
+    // Bytes that we keep and count, but cannot decode.
+    {"float8_e4m3fnuz", "", DType::kOpaque, 1},
+    {"float8_e5m2fnuz", "", DType::kOpaque, 1},
+    {"float8_e8m0fnu", "", DType::kOpaque, 1},
+    {"float4_e2m1fn_x2", "", DType::kOpaque, 1},
+    {"qint8", "QInt8Storage", DType::kOpaque, 1},
+    {"quint8", "QUInt8Storage", DType::kOpaque, 1},
+    {"quint4x2", "QUInt4x2Storage", DType::kOpaque, 1},
+    {"quint2x4", "QUInt2x4Storage", DType::kOpaque, 1},
+    {"qint32", "QInt32Storage", DType::kOpaque, 4},
+    {"complex32", "ComplexHalfStorage", DType::kOpaque, 4},
+    {"bytes", "UntypedStorage", DType::kUint8, 1},
+};
+
+// By the name of a torch.dtype or of a storage class, whatever module it is in.
+ElementType element_type(std::string_view name) {
+  for (const TypeName& type : kTypes)
+    if (!name.empty() && (name == type.name || name == type.storage))
+      return {type.dtype, type.name, type.item_bytes};
+  return {DType::kOpaque, name, 0};
+}
+
+// ---- storages ----
+
+// What a pickle says of a storage it refers to: ('storage', class, key, device, count[, view]).
+struct Storage {
+  ElementType type;
+  std::string_view key;
+  int64_t first = 0;  // of the elements it may use ...
+  int64_t count = 0;  // ... so many
+};
+
+std::optional<Storage> read_storage(const Pickle& pickle, Ref ref) {
+  if (pickle.kind(ref) != Kind::kPersistent) return std::nullopt;
+  const auto id = pickle.items(pickle.items(ref)[0]);
+  if (id.size() < 5 || pickle.text(id[0]) != "storage" || pickle.kind(id[1]) != Kind::kGlobal ||
+      pickle.kind(id[2]) != Kind::kText || pickle.kind(id[4]) != Kind::kInt)
+    return std::nullopt;
+  Storage storage{element_type(pickle.global(id[1]).name), pickle.text(id[2]), 0,
+                  pickle.integer(id[4])};
+  if (id.size() > 5) {  // the older form may use a part of another storage: (key, first, count)
+    if (const auto view = pickle.items(id[5]); view.size() == 3) {
+      storage.first = pickle.integer(view[1]);
+      storage.count = pickle.integer(view[2]);
+    }
+  }
+  if (storage.first < 0 || storage.count < 0 || storage.key.size() > kMaxKeyBytes)
+    return std::nullopt;
+  return storage;
+}
+
+// ---- tensors ----
+
+std::optional<Shape> read_shape(const Pickle& pickle, Ref ref) {
+  if (pickle.kind(ref) == Kind::kObject) {  // torch.Size
+    const auto args = pickle.items(pickle.object(ref).args);
+    if (args.size() != 1) return std::nullopt;
+    ref = args[0];
+  }
+  if (pickle.kind(ref) != Kind::kTuple && pickle.kind(ref) != Kind::kList) return std::nullopt;
+  if (pickle.items(ref).size() > kMaxAxes) return std::nullopt;
+  Shape shape;
+  for (const Ref item : pickle.items(ref)) {
+    if (pickle.kind(item) != Kind::kInt || pickle.integer(item) < 0) return std::nullopt;
+    shape.push_back(pickle.integer(item));
+  }
+  return shape;
+}
+
+// One past the last element that the view touches; nullopt if that overflows.
+std::optional<int64_t> view_end(const Shape& shape, const Shape& strides) {
+  int64_t last = 0;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return 0;
+    const auto reach = checked_mul(shape[i] - 1, strides[i]);
+    const auto sum = reach ? checked_add(last, *reach) : std::nullopt;
+    if (!sum) return std::nullopt;
+    last = *sum;
+  }
+  return checked_add(last, int64_t{1});
+}
+
+bool is_row_major(const Shape& shape, const Shape& strides) {
+  const Shape plain = row_major_strides(shape);
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] > 1 && strides[i] != plain[i]) return false;
+  return true;
+}
+
+// The arguments (storage, first element, sizes, strides) that all rebuilding functions start with.
+struct View {
+  Storage storage;
+  int64_t first = 0;
+  Shape shape, strides;
+};
+
+std::optional<View> read_view(const Pickle& pickle, std::span<const Ref> args) {
+  if (args.size() < 4 || pickle.kind(args[1]) != Kind::kInt) return std::nullopt;
+  auto storage = read_storage(pickle, args[0]);
+  auto shape = read_shape(pickle, args[2]), strides = read_shape(pickle, args[3]);
+  const int64_t first = pickle.integer(args[1]);
+  if (!storage || !shape || !strides || shape->size() != strides->size() || first < 0)
+    return std::nullopt;
+  return View{std::move(*storage), first, std::move(*shape), std::move(*strides)};
+}
+
+// Says where the view lies in the file, or why it cannot be read.
+TensorInfo tensor_of(const View& view, const StoragePlaces& places, bool big_endian) {
+  TensorInfo info;
+  info.dtype = view.storage.type.dtype;
+  if (info.dtype == DType::kOpaque) info.dtype_name = view.storage.type.name;
+  const auto refuse = [&](std::string what, std::string where, std::string remedy) {
+    info.error = Error{std::move(what), fmt::format("storage '{}': {}", view.storage.key, where),
+                       std::move(remedy)};
+    return info;
+  };
+  const int64_t item = view.storage.type.item_bytes;
+  const auto count = element_count(view.shape);
+  const auto bytes = count && item > 0 ? checked_mul(*count, item) : std::nullopt;
+  info.shape = view.shape;
+  if (item == 0 || (item > 1 && info.dtype == DType::kOpaque))
+    return refuse("tensor's type is not known", fmt::format("type '{}'", view.storage.type.name),
+                  "convert it to a type such as float32 before saving");
+  if (!bytes)
+    return refuse("tensor is impossibly large", "shape " + to_string(view.shape), kCopyAgain);
+
+  const auto place = places.find(view.storage.key);
+  if (place == places.end())
+    return refuse("tensor's data is missing", "the file has no such storage", kCopyAgain);
+  if (place->second.error) {
+    info.error = *place->second.error;
+    return info;
+  }
+  const StoragePlace& data = place->second;
+  const auto end = view_end(view.shape, view.strides);
+  const auto stored_end =
+      end ? checked_add(checked_add(view.storage.first, view.first).value_or(INT64_MAX), *end)
+          : std::nullopt;
+  const auto used = checked_add(view.first, end.value_or(INT64_MAX));
+  if (*count > 0 && (!stored_end || !used || *used > view.storage.count ||
+                     *stored_end > static_cast<int64_t>(data.size_bytes) / item))
+    return refuse("tensor lies outside its storage",
+                  fmt::format("shape {}, strides {}, first element {} of {}, {} bytes stored",
+                              to_string(view.shape), to_string(view.strides), view.first,
+                              view.storage.count, data.size_bytes),
+                  kCopyAgain);
+
+  const bool plain = *count == 0 || is_row_major(view.shape, view.strides);
+  const uint64_t start =
+      *count == 0 ? 0 : static_cast<uint64_t>((view.storage.first + view.first) * item);
+  const uint64_t size = static_cast<uint64_t>((plain ? *count : *end) * item);
+  if (!plain) info.strides = view.strides;
+  info.big_endian = big_endian && item > 1;
+  info.packing = data.packing;
+  info.crc_size_bytes = data.size_bytes;
+  if (data.packing == Packing::kDeflated) {
+    info.offset_bytes = data.offset_bytes;
+    info.size_bytes = data.packed_bytes;
+    info.skip_bytes = start;
+  } else {
+    info.offset_bytes = data.offset_bytes + start;
+    info.size_bytes = size;
+    info.crc_offset_bytes = data.offset_bytes;
+  }
+  // The checksum covers the whole storage. To read all of it for each of many small views would
+  // take forever; damage shows in the values, too.
+  if (size >= data.size_bytes / 4) info.crc32 = data.crc32;
+  return info;
+}
+
+// ---- objects ----
+
+// Walks what a pickle describes and lists the tensors in it by their path. A pickle may refer to
+// the same object many times, and to itself, so the walk is bounded by the size of the file.
+class Collector {
+ public:
+  Collector(const Pickle& pickle, const StoragePlaces& places, bool big_endian, uint64_t file_size,
+            Listing& listing)
+      : pickle_(pickle),
+        places_(places),
+        big_endian_(big_endian),
+        listing_(listing),
+        on_path_(pickle.node_count()),
+        visits_left_(8 * pickle.node_count() + (1 << 20)),
+        memory_left_(64 * file_size + (1 << 20)),
+        elements_left_(1024 * file_size + (uint64_t{4} << 30)) {}
+
+  Result<void> run() {
+    visit(pickle_.root());
+    if (error_) return *error_;
+    if (others_ > 0) listing_.properties.emplace_back("other_values", std::to_string(others_));
+    if (arrays_ > 0)
+      listing_.warnings.push_back(
+          fmt::format("{} numpy arrays inside are not read; save them as tensors", arrays_));
+    if (circles_ > 0)
+      listing_.warnings.push_back(fmt::format("{} objects contain themselves", circles_));
+    return {};
+  }
+
+ private:
+  void fail(std::string what, std::string where) {
+    if (!error_) error_ = Error{std::move(what), std::move(where), kSaveAgain};
+  }
+
+  // Called for every step of the walk, however small: what a pickle shares it can share endlessly.
+  bool may_go_on() {
+    if (visits_left_ == 0)
+      fail("pickle refers to the same objects too often",
+           fmt::format("{} values in the file", pickle_.node_count()));
+    else
+      --visits_left_;
+    return !error_;
+  }
+
+  void fail_depth() {
+    fail("pickle is nested too deeply",
+         fmt::format("'{}...' is {} levels down", path_.substr(0, 80), depth_));
+  }
+
+  // Visits `ref` one step further down, as `step` of the path.
+  void descend(std::string_view step, Ref ref) {
+    const size_t length = path_.size();
+    if (path_.size() + step.size() > kMaxNameBytes)
+      return fail("tensor's path is too long", fmt::format("more than {} bytes", kMaxNameBytes));
+    if (!path_.empty()) path_ += '.';
+    path_ += step;
+    visit(ref);
+    path_.resize(length);
+  }
+
+  void visit(Ref ref) {
+    if (!may_go_on()) return;
+    if (on_path_[ref]) {  // its tensors are listed where it came first
+      ++circles_;
+      return;
+    }
+    if (depth_ == kMaxDepth) return fail_depth();
+    on_path_[ref] = true;
+    ++depth_;
+    switch (pickle_.kind(ref)) {
+      case Kind::kTuple:
+      case Kind::kList:
+      case Kind::kSet: visit_elements(ref); break;
+      case Kind::kDict: visit_entries(ref, false); break;
+      case Kind::kObject: visit_object(ref); break;
+      case Kind::kPersistent: add_storage(ref); break;
+      case Kind::kNone:
+      case Kind::kGlobal: break;
+      default: ++others_;
+    }
+    --depth_;
+    on_path_[ref] = false;
+  }
+
+  void visit_elements(Ref ref) {
+    if (!may_go_on()) return;
+    const auto items = pickle_.items(ref);
+    for (size_t i = 0; i < items.size() && !error_; ++i) descend(std::to_string(i), items[i]);
+  }
+
+  // A module keeps its tensors and its parts in three dictionaries that state_dict() leaves out of
+  // the names; so do we.
+  void visit_entries(Ref ref, bool of_object) {
+    if (!may_go_on()) return;
+    const auto items = pickle_.items(ref);
+    for (size_t i = 0; i + 1 < items.size() && !error_; i += 2) {
+      const std::string_view text = pickle_.text(items[i]);
+      if (of_object && (text == "_parameters" || text == "_buffers" || text == "_modules")) {
+        visit(items[i + 1]);
+      } else {
+        visit_entry(items[i], items[i + 1], i / 2);
+      }
+    }
+  }
+  void visit_entry(Ref key, Ref value, size_t position) {
+    if (const std::string_view text = pickle_.text(key); !text.empty()) return descend(text, value);
+    if (pickle_.kind(key) == Kind::kInt)
+      return descend(std::to_string(pickle_.integer(key)), value);
+    descend(fmt::format("<key {}>", position), value);
+  }
+
+  void visit_object(Ref ref) {
+    const Pickle::Object object = pickle_.object(ref);
+    visit_call(object.callable, object.args);
+    if (object.elements != Pickle::kNothing) visit_elements(object.elements);
+    if (object.entries != Pickle::kNothing) visit_entries(object.entries, false);
+    if (object.state != Pickle::kNothing) visit_state(object.state);
+  }
+
+  // An object's state is its attributes, or a pair of those kept in a dictionary and those in
+  // slots.
+  void visit_state(Ref state) {
+    if (pickle_.kind(state) == Kind::kDict) return visit_entries(state, true);
+    if (pickle_.kind(state) != Kind::kTuple) return visit(state);
+    for (const Ref part : pickle_.items(state)) {
+      if (error_) return;
+      if (pickle_.kind(part) == Kind::kDict) {
+        visit_entries(part, true);
+      } else {
+        visit(part);
+      }
+    }
+  }
+
+  void visit_call(Ref callable, Ref args_ref) {
+    const Pickle::Global function = pickle_.global(callable);
+    const auto args = pickle_.items(args_ref);
+    if (gives_first_argument(function)) {
+      if (!args.empty()) visit(args[0]);
+      if (args.size() > 3) visit_state(args[3]);
+    } else if (function == Pickle::Global{"torch._tensor", "_rebuild_from_type_v2"} &&
+               args.size() == 4) {  // a subclass, or with attributes: (function, type, args, state)
+      if (depth_ == kMaxDepth) return fail_depth();
+      ++depth_;
+      visit_call(args[0], args[2]);
+      --depth_;
+      visit_state(args[3]);
+    } else if (function.name.find("_rebuild") != function.name.npos &&
+               function.name.find("tensor") != function.name.npos) {
+      add_tensor(function, args);
+    } else if (function == Pickle::Global{"collections", "OrderedDict"} && args.size() == 1) {
+      const auto pairs = pickle_.items(args[0]);  // written by Python 2
+      for (size_t i = 0; i < pairs.size() && !error_; ++i) {
+        if (const auto pair = pickle_.items(pairs[i]); pair.size() == 2) {
+          visit_entry(pair[0], pair[1], i);
+        } else {
+          descend(std::to_string(i), pairs[i]);
+        }
+      }
+    } else if (function.module.starts_with("numpy") && function.name == "_reconstruct") {
+      ++arrays_;
+    } else {
+      visit_elements(args_ref);
+    }
+  }
+
+  static bool gives_first_argument(const Pickle::Global& function) {
+    if (function.module == "torch.nn.parameter")
+      return function.name == "Parameter" || function.name == "Buffer";
+    return function.module == "torch._utils" &&
+           (function.name.starts_with("_rebuild_parameter") ||
+            function.name == "_rebuild_device_tensor_from_cpu_tensor");
+  }
+
+  // Vendors have functions of their own, which start with the same four arguments.
+  void add_tensor(const Pickle::Global& function, std::span<const Ref> args) {
+    auto view = function.name == "_rebuild_qtensor" ? std::nullopt : read_view(pickle_, args);
+    if (!view) {
+      TensorInfo info;
+      info.error = Error{"tensor is of a kind that is not read",
+                         fmt::format("made by {}.{}", function.module, function.name),
+                         "convert it to a plain dense tensor before saving"};
+      return add(std::move(info));
+    }
+    if (args.size() > 6 && function.name == "_rebuild_tensor_v3") {  // its storage counts in bytes
+      view->storage.type = element_type(pickle_.global(args[6]).name);
+      view->storage.count /= std::max<int64_t>(view->storage.type.item_bytes, 1);
+    }
+    add(tensor_of(*view, places_, big_endian_));
+  }
+
+  // A storage saved by itself reads as a vector.
+  void add_storage(Ref ref) {
+    const auto storage = read_storage(pickle_, ref);
+    if (storage) return add(tensor_of({*storage, 0, {storage->count}, {1}}, places_, big_endian_));
+    TensorInfo info;
+    info.error = Error{"storage is described in a way that is not understood", "", kSaveAgain};
+    add(std::move(info));
+  }
+
+  // Neither names nor elements that repeat may add up to more than the file can justify.
+  void add(TensorInfo info) {
+    info.name = path_;
+    uint64_t memory = sizeof info + info.name.size() + info.dtype_name.size() +
+                      8 * (info.shape.size() + info.strides.size());
+    if (info.error) memory += info.error->what.size() + info.error->where.size();
+    if (memory > memory_left_)
+      return fail("pickle names more tensors than its size allows",
+                  fmt::format("{} tensors", listing_.tensors.size()));
+    memory_left_ -= memory;
+    const auto count = info.error ? std::nullopt : element_count(info.shape);
+    const auto bytes = static_cast<uint64_t>(count ? *byte_count(info.dtype, *count) : 0);
+    if (bytes > elements_left_)
+      info.error =
+          Error{"tensor repeats its elements too often",
+                fmt::format("shape {}, strides {}", to_string(info.shape), to_string(info.strides)),
+                "save its contiguous part"};
+    if (!info.error) elements_left_ -= bytes;
+    listing_.tensors.push_back(std::move(info));
+  }
+
+  const Pickle& pickle_;
+  const StoragePlaces& places_;
+  bool big_endian_;
+  Listing& listing_;
+  std::string path_;
+  std::vector<bool> on_path_;
+  size_t depth_ = 0;
+  uint64_t visits_left_, memory_left_, elements_left_;
+  uint64_t others_ = 0, arrays_ = 0, circles_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+std::unordered_map<std::string_view, int64_t> storage_item_bytes(const Pickle& objects) {
+  std::unordered_map<std::string_view, int64_t> item_bytes;
+  for (Ref ref = 0; ref < objects.node_count(); ++ref)
+    if (auto storage = read_storage(objects, ref))
+      item_bytes.emplace(storage->key, storage->type.item_bytes);
+  return item_bytes;
+}
+
+Result<void> list_tensors(const Pickle& objects, const StoragePlaces& places, bool big_endian,
+                          uint64_t file_size, Listing& listing) {
+  return Collector(objects, places, big_endian, file_size, listing).run();
+}
+
+}  // namespace plumb::io
