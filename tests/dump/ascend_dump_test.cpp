@@ -13,13 +13,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::string_view kAdd = "ascend/dumps/Add.add_fp32.3.7.1700000000000001";
-constexpr std::string_view kWire = "ascend/dumps/Relu.wire.15.7.1700000000000013";
-constexpr std::string_view kSlice0 = "ascend/dumps/Mul.ffts_mul.17.7.1700000000000015.4.3.0.0";
-constexpr std::string_view kSlice1 = "ascend/dumps/Mul.ffts_mul.17.7.1700000000000016.4.3.1.0";
+constexpr std::string_view kAdd = "ascend-dump/dumps/Add.add_fp32.3.7.1700000000000001";
+constexpr std::string_view kWire = "ascend-dump/dumps/Relu.wire.15.7.1700000000000013";
+constexpr std::string_view kSlice0 = "ascend-dump/dumps/Mul.ffts_mul.17.7.1700000000000015.4.3.0.0";
+constexpr std::string_view kSlice1 = "ascend-dump/dumps/Mul.ffts_mul.17.7.1700000000000016.4.3.1.0";
 
 TEST(AscendDump, EveryKindOfFile) {
-  const DumpSet set = open(sample("ascend/dumps"));
+  const DumpSet set = open(sample("ascend-dump/dumps"));
   EXPECT_EQ(set.convention, "ascend-dump");
   EXPECT_THAT(
       lines_of(set),
@@ -52,13 +52,13 @@ TEST(AscendDump, EveryKindOfFile) {
 }
 
 std::string elements_of_npy(const std::string& name) {
-  const DumpSet set = open(sample("ascend/merged/" + name));
+  const DumpSet set = open(sample("ascend-dump/expect/merged/" + name));
   EXPECT_EQ(set.convention, "npy");
   return elements_of(set, set.entries.at(0));
 }
 
 TEST(AscendDump, SlicesAreJoined) {
-  const DumpSet set = open(sample("ascend/dumps"));
+  const DumpSet set = open(sample("ascend-dump/dumps"));
   const Entry& automatic = find(set, "ffts_mul output:0");
   EXPECT_EQ(automatic.parts.size(), 2u);
   EXPECT_EQ(automatic.join_axis, 0u);
@@ -109,7 +109,7 @@ TEST(AscendDump, AMissingSliceIsToldAndADamagedOneToo) {
 }
 
 TEST(AscendDump, SlicesThatDoNotFitAreRefusedOnReading) {
-  const DumpSet set = open(sample("ascend/dumps"));
+  const DumpSet set = open(sample("ascend-dump/dumps"));
   Entry mixed = find(set, "ffts_mul output:0");
   mixed.parts[1] = find(set, "wire output:0").parts[0];
   EXPECT_EQ(elements_of(set, mixed), "error: slices of an operator do not fit together");
@@ -121,7 +121,7 @@ TEST(AscendDump, SlicesThatDoNotFitAreRefusedOnReading) {
 }
 
 TEST(AscendDump, HashedNames) {
-  const DumpSet set = open(sample("ascend/hashed"));
+  const DumpSet set = open(sample("ascend-dump/hashed"));
   EXPECT_EQ(set.convention, "ascend-dump");
   EXPECT_THAT(lines_of(set),
               ElementsAre("add_fp32 input:0", "add_fp32 input:1", "add_fp32 output:0"));
@@ -137,7 +137,7 @@ TEST(AscendDump, HashedNames) {
 }
 
 TEST(AscendDump, DamagedFilesCostThemselvesOnly) {
-  const DumpSet set = open(sample("ascend/bad"));
+  const DumpSet set = open(sample("ascend-dump/bad"));
   EXPECT_EQ(set.convention, "ascend-dump");
   std::vector<std::string> damaged;
   for (const Skipped& skipped : set.skipped) {
@@ -154,7 +154,7 @@ TEST(AscendDump, DamagedFilesCostThemselvesOnly) {
 }
 
 TEST(AscendDump, OneBadFileAmongGoodOnes) {
-  const DumpSet set = open(sample("offline/one_bad_file"));
+  const DumpSet set = open(sample("dump/offline/one_bad_file"));
   EXPECT_THAT(lines_of(set), ElementsAre("ok1 output:0", "ok2 output:0", "strg output:0"));
   ASSERT_EQ(set.skipped.size(), 1u);
   EXPECT_EQ(set.skipped[0].file, "Relu.trunc.1.2.1700000000000004");
@@ -162,14 +162,24 @@ TEST(AscendDump, OneBadFileAmongGoodOnes) {
   expect_all_accounted(set);
 }
 
+TEST(AscendDump, OverflowRecordsBesideTheirOperators) {
+  const DumpSet set = open(sample("dump/offline/overflow"));
+  EXPECT_THAT(lines_of(set),
+              ElementsAre("layer0_exp input:0", "layer0_exp output:0", "Node_OpDebug output:0",
+                          "layer1_mul input:0", "layer1_mul output:0", "Node_OpDebug output:0"));
+  EXPECT_EQ(set.entries[2].type, "Opdebug");
+  EXPECT_EQ(set.entries[2].info->dtype, DType::kUint8);
+  EXPECT_EQ(set.entries[2].parts[0].file, "Opdebug.Node_OpDebug.0.4.1700000000000090");
+}
+
 TEST(AscendDump, ModelsAtAnyLevel) {
-  const DumpSet set = open(sample("offline/batch"));
+  const DumpSet set = open(sample("dump/offline/batch"));
   EXPECT_EQ(set.convention, "ascend-dump");
   EXPECT_THAT(lines_of(set), ElementsAre("step 0 [ge_default_20210420113943_71] relu_71 output:0",
                                          "step 0 [ge_default_20210420113943_73] relu_73 output:0"));
-  EXPECT_EQ(lines_of(open(sample("offline/batch/20210420113950"))), lines_of(set));
-  EXPECT_EQ(lines_of(open(sample("offline/batch/20210420113950/0"))), lines_of(set));
-  const std::string model = "offline/batch/20210420113950/0/ge_default_20210420113943_71";
+  EXPECT_EQ(lines_of(open(sample("dump/offline/batch/20210420113950"))), lines_of(set));
+  EXPECT_EQ(lines_of(open(sample("dump/offline/batch/20210420113950/0"))), lines_of(set));
+  const std::string model = "dump/offline/batch/20210420113950/0/ge_default_20210420113943_71";
   EXPECT_THAT(lines_of(open(sample(model))), ElementsAre("step 0 relu_71 output:0"));
   EXPECT_THAT(lines_of(open(sample(model + "/1"))), ElementsAre("step 0 relu_71 output:0"));
   EXPECT_THAT(lines_of(open(sample(model + "/1/0"))), ElementsAre("relu_71 output:0"));
@@ -225,7 +235,7 @@ TEST(AscendDump, OtherNamesAndForeignFiles) {
   dir.copy(kAdd, "Add.add_fp32.3.7.1700000000000001");
   dir.copy(kWire, "wire_renamed");  // content decides
   dir.copy(kWire, "pool.3.1700000000000002.pb");
-  dir.copy("ascend/dumps/Const.c.16.7.1700000000000014", "c.5.1700000000000003.quant");
+  dir.copy("ascend-dump/dumps/Const.c.16.7.1700000000000014", "c.5.1700000000000003.quant");
   dir.npy("Add.add_fp32.3.7.1700000000000001.input.0.npy");
   dir.write("convert_failed_file_list.txt", "x");
   dir.write("notes", "hello, this is not a dump of any kind");

@@ -47,7 +47,7 @@ TEST(OpenDump, ConventionByName) {
   // Every convention copes with a directory of any other, and loses nothing.
   for (const Convention& convention : conventions())
     for (std::string_view tree :
-         {"torchair/ge_fx_new", "msprobe/stats_tensor", "ascend", "offline"}) {
+         {"dump/torchair/ge_fx_new", "dump/msprobe/stats_tensor", "ascend-dump", "dump/offline"}) {
       SCOPED_TRACE(fmt::format("{} as {}", tree, convention.name));
       const auto set = open_dump(sample(tree), {}, convention.name);
       ASSERT_TRUE(set);
@@ -58,7 +58,7 @@ TEST(OpenDump, ConventionByName) {
 TEST(OpenDump, MixedDirectoryGoesToTheMajority) {
   Scratch dir;
   for (int i = 0; i < 4; ++i) dir.npy(fmt::format("op{}.0.1700000000000001.npy", i));
-  dir.copy("ascend/dumps/Const.c.16.7.1700000000000014", "Const.c.16.7.1700000000000014");
+  dir.copy("ascend-dump/dumps/Const.c.16.7.1700000000000014", "Const.c.16.7.1700000000000014");
   dir.npy("one.npy");
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.convention, "named-npy");

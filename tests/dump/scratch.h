@@ -22,7 +22,7 @@
 namespace plumb::dump {
 
 inline std::filesystem::path sample(std::string_view name) {
-  return std::filesystem::path(PLUMB_TEST_DATA) / "dump" / name;
+  return std::filesystem::path(PLUMB_TEST_DATA) / name;
 }
 
 class Scratch {
