@@ -400,9 +400,10 @@ int run_inspect(int argc, char** argv, RunContext& context) {
       }
     }
   } else {
-    print_summary(paths[0], *set, rows, damaged);
-    if (!rows.empty())
+    if (!rows.empty()) {
+      print_summary(paths[0], *set, rows, damaged);
       fmt::print("{}", tree ? tree_of(rows) : table_of(rows, stats).render(terminal_width()));
+    }
     if (rows.size() == 1 && rows[0].measured) fmt::print("{}", histogram_text(*rows[0].measured));
     if (rows.size() == 1 && rows[0].info)
       for (const std::string& note : rows[0].info->notes) fmt::print("note: {}\n", note);

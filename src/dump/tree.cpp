@@ -74,7 +74,7 @@ Result<Tree> walk(const std::filesystem::path& path) {
   Tree tree;
   if (!S_ISDIR(status.st_mode)) {
     tree.is_single_file = true;
-    tree.root = path.has_parent_path() ? path.parent_path() : ".";
+    tree.root = path.parent_path();  // empty: the working directory
     tree.files.push_back({path.filename().string(), static_cast<uint64_t>(status.st_size)});
     return tree;
   }
