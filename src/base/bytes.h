@@ -42,6 +42,7 @@ class Buffer {
   // At least `size` bytes, 64-byte aligned; earlier contents are lost when it grows.
   std::byte* reserve(size_t size) {
     if (size > capacity_) {
+      data_.reset();
       data_.reset(static_cast<std::byte*>(::operator new (size, std::align_val_t{64})));
       capacity_ = size;
     }

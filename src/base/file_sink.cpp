@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file_sink.h"
 
+#include <atomic>
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,13 +36,16 @@ Error cannot_write(const std::filesystem::path& path, int code) {
 Result<FileSink> FileSink::create(const std::filesystem::path& path) {
   FileSink sink;
   sink.path_ = path;
-  // A short fixed pattern, so that a long output name does not make the temporary one too long.
-  sink.temporary_ = (path.parent_path() / ".plumb-XXXXXX").string();
-  sink.descriptor_ = ::mkostemp(sink.temporary_.data(), O_CLOEXEC);
-  if (sink.descriptor_ < 0) {
-    sink.temporary_.clear();
-    return cannot_write(path, errno);
-  }
+  // A short name, so that a long output name does not make the temporary one too long. Not mkstemp:
+  // it makes private files, and the user's umask cannot be asked for without changing it for all.
+  static std::atomic<unsigned> counter{0};
+  do {
+    const std::string name =
+        ".plumb-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    sink.temporary_ = (path.parent_path() / name).string();
+    sink.descriptor_ = ::open(sink.temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  } while (sink.descriptor_ < 0 && errno == EEXIST);
+  if (sink.descriptor_ < 0) return cannot_write(path, errno);
   return sink;
 }
 
@@ -102,21 +107,13 @@ void FileSink::write_at(uint64_t offset, Bytes data) {
 
 Result<void> FileSink::commit(bool sync) {
   flush();
-  if (errno_ == 0) {
-    // mkostemp gives 0600; a result is as readable as any other file the user creates.
-    mode_t mask = ::umask(0);
-    ::umask(mask);
-    if (::fchmod(descriptor_, 0666 & ~mask) != 0) errno_ = errno;
-  }
   if (errno_ == 0 && sync && ::fsync(descriptor_) != 0) errno_ = errno;
+  // Network file systems tell of a full disk only here.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno_ == 0) errno_ = errno;
   if (errno_ == 0 && ::rename(temporary_.c_str(), path_.c_str()) != 0) errno_ = errno;
-  if (errno_ != 0) {
-    discard();
-    return cannot_write(path_, errno_);
-  }
-  ::close(descriptor_);
-  descriptor_ = -1;
-  return {};
+  if (errno_ == 0) return {};
+  ::unlink(temporary_.c_str());
+  return cannot_write(path_, errno_);
 }
 
 }  // namespace plumb

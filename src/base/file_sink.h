@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An output file that appears whole or not at all: written under a temporary name in the same
-// directory, synced, then renamed. Dropping the sink without `commit` removes the temporary file.
+// directory, synced (unless told not to), then renamed. Dropping the sink without `commit` removes
+// the temporary file.
 #pragma once
 
 #include <cstdint>

@@ -20,7 +20,7 @@ namespace plumb {
 namespace {
 
 constexpr size_t kMapFromBytes = 128 * 1024;
-constexpr uintptr_t kPage = 4096;
+const auto kPage = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
 
 struct Guard {
   std::atomic<uintptr_t> begin{0};  // 0 = free
@@ -98,8 +98,8 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.value, 0);
     if (at == MAP_FAILED) return cannot_read(path, errno);
     mapped.bytes_ = {static_cast<const std::byte*>(at), size};
-    mapped.slot_ = guard_mapping(mapped.bytes_);
-    if (mapped.slot_ < 0) {
+    mapped.guard_ = guard_mapping(mapped.bytes_);
+    if (mapped.guard_ < 0) {
       ::munmap(at, size);
       return Error{"too many large files open at once", path.string(), "report this as a bug"};
     }
@@ -123,30 +123,33 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   close();
   bytes_ = std::exchange(other.bytes_, {});
   heap_ = std::move(other.heap_);
-  slot_ = std::exchange(other.slot_, -1);
+  guard_ = std::exchange(other.guard_, -1);
   return *this;
 }
 
 MappedFile::~MappedFile() { close(); }
 
 void MappedFile::close() noexcept {
-  if (slot_ < 0) return;
-  auto& guard = guards[static_cast<size_t>(slot_)];
+  if (guard_ < 0) return;
+  auto& guard = guards[static_cast<size_t>(guard_)];
   guard.begin.store(UINTPTR_MAX);
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   guard.begin.store(0, std::memory_order_release);
-  slot_ = -1;
+  guard_ = -1;
 }
 
 void MappedFile::release(Bytes part) const {
-  if (slot_ < 0 || part.empty()) return;
+  // Readers unpack some tensors into memory of their own; dropping those pages would lose them.
+  const bool inside =
+      part.data() >= bytes_.data() && part.data() + part.size() <= bytes_.data() + bytes_.size();
+  if (guard_ < 0 || part.empty() || !inside) return;
   auto begin = (reinterpret_cast<uintptr_t>(part.data()) + kPage - 1) & ~(kPage - 1);
   auto end = (reinterpret_cast<uintptr_t>(part.data()) + part.size()) & ~(kPage - 1);
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 bool MappedFile::intact() const {
-  return slot_ < 0 || !guards[static_cast<size_t>(slot_)].broken.load(std::memory_order_acquire);
+  return guard_ < 0 || !guards[static_cast<size_t>(guard_)].broken.load(std::memory_order_acquire);
 }
 
 }  // namespace plumb

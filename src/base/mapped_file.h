@@ -37,7 +37,7 @@ class MappedFile {
 
   Bytes bytes_;
   std::unique_ptr<std::byte[]> heap_;
-  int slot_ = -1;  // in the table of guarded mappings, -1 if not mapped
+  int guard_ = -1;  // in the table of guarded mappings, -1 if not mapped
 };
 
 }  // namespace plumb

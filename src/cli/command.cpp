@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "cli/table.h"
 
 namespace plumb::cli {
 namespace {
@@ -178,15 +179,15 @@ void CommonOptions::declare(Options& options) {
 
 void print_error(const Error& error) {
   std::fflush(stdout);  // a complaint comes after what it is about, also in a file
-  std::string text = "error: " + error.what + "\n";
-  if (!error.where.empty()) text += "  where: " + error.where + "\n";
-  if (!error.remedy.empty()) text += "  try:   " + error.remedy + "\n";
+  std::string text = "error: " + printable(error.what) + "\n";
+  if (!error.where.empty()) text += "  where: " + printable(error.where) + "\n";
+  if (!error.remedy.empty()) text += "  try:   " + printable(error.remedy) + "\n";
   std::fputs(text.c_str(), stderr);
 }
 
 void print_warning(std::string_view text) {
   std::fflush(stdout);
-  fmt::print(stderr, "warning: {}\n", text);
+  fmt::print(stderr, "warning: {}\n", printable(text));
 }
 
 }  // namespace plumb::cli

@@ -10,6 +10,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
@@ -18,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
+#include "dump/names.h"
 #include "io/ascend_overflow.h"
 #include "io/rearrange.h"
 
@@ -28,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kLongestName = 255;
 
-struct Target {
+struct Output {
   const io::Format* format;
   std::string extension;  // with its dot
   bool is_archive;        // one output for all tensors of a source file
@@ -46,15 +48,19 @@ struct Item {
   std::string key;     // inside an archive
 };
 struct Job {
-  fs::path source;
+  const dump::DumpSet* set;
+  dump::TensorRef file;  // its `tensor` is not used
+  bool is_overflow;      // debug records become JSON
   std::vector<Item> items;
+
+  fs::path source() const { return set->root / file.file; }
 };
 
-Result<Target> target_from(const std::string& name) {
-  if (name == "npy") return Target{io::format_by_name("npy"), ".npy", false};
-  if (name == "bin") return Target{io::format_by_name("raw"), ".bin", false};
-  if (name == "npz") return Target{io::format_by_name("npz"), ".npz", true};
-  if (name == "safetensors") return Target{io::format_by_name("safetensors"), ".safetensors", true};
+Result<Output> output_from(const std::string& name) {
+  if (name == "npy") return Output{io::format_by_name("npy"), ".npy", false};
+  if (name == "bin") return Output{io::format_by_name("raw"), ".bin", false};
+  if (name == "npz") return Output{io::format_by_name("npz"), ".npz", true};
+  if (name == "safetensors") return Output{io::format_by_name("safetensors"), ".safetensors", true};
   const std::vector<std::string> names{"npy", "npz", "bin", "safetensors"};
   return Error{"cannot write '" + name + "'", "--format " + name,
                did_you_mean(name, names) + "npy, npz, bin and safetensors can be written"};
@@ -104,17 +110,16 @@ std::string base_name(const fs::path& file) {
 // Gives every output a name of its own, and short ones where the file system would refuse.
 class Names {
  public:
-  fs::path give(const fs::path& directory, std::string stem, const std::string& extension) {
-    std::string name = stem + extension;
-    if (name.size() >= kLongestName) {
-      const std::string shorter = uuid3_hex(name) + extension;
-      mapping_[directory] += shorter + "," + name + "\n";
-      name = shorter;
-      stem = name.substr(0, name.size() - extension.size());
+  fs::path give(const fs::path& directory, const std::string& stem, const std::string& extension) {
+    for (int i = 0;; ++i) {
+      const std::string full =
+          i == 0 ? stem + extension : fmt::format("{}_{}{}", stem, i, extension);
+      const bool is_long = full.size() >= kLongestName;
+      const std::string name = is_long ? uuid3_hex(full) + extension : full;
+      if (!taken_.insert(directory / name).second) continue;
+      if (is_long) mapping_[directory] += name + "," + full + "\n";
+      return directory / name;
     }
-    for (int i = 1; !taken_.insert(directory / name).second; ++i)
-      name = fmt::format("{}_{}{}", stem, i, extension);
-    return directory / name;
   }
 
   // `mapping.csv` beside the renamed files; lines that are there already stay.
@@ -140,55 +145,50 @@ class Names {
 
 // Slices of an operator are listed as one, with the inputs of the first slice; here every file
 // counts.
-void add_inputs_of_slice(const dump::Entry& sliced, const fs::path& file,
+void add_inputs_of_slice(const dump::Entry& sliced, const io::ReadHints& hints,
                          const Selection& selection, Job& job) {
-  auto opened = io::open_tensor_file(file);
+  auto opened = dump::open_part(*job.set, job.file, hints);
   if (!opened) return;  // reported when its turn comes
   dump::Entry input = sliced;
   for (const TensorInfo& info : opened->listing.tensors) {
-    if (!info.name.starts_with("input.")) continue;
-    input.slot = {dump::SlotKind::kInput, std::stoll(info.name.substr(6)), ""};
+    input.slot = dump::slot_from_tensor_name(info.name);
     const auto known = [&](const Item& item) { return item.tensor == info.name; };
-    if (selection.wants(input) && std::none_of(job.items.begin(), job.items.end(), known))
+    if (input.slot.kind == dump::SlotKind::kInput && selection.wants(input) &&
+        std::none_of(job.items.begin(), job.items.end(), known))
       job.items.push_back({info.name, {}, {}});
   }
 }
 
 // The files of a set with the tensors that are wanted of each, and a name for every output.
-std::vector<Job> plan(const dump::DumpSet& set, const Selection& selection, const Target& target,
-                      Names& names) {
+std::vector<Job> plan(const dump::DumpSet& set, const Selection& selection,
+                      const io::ReadHints& hints, const Output& target, Names& names) {
   std::vector<Job> jobs;
-  std::map<fs::path, size_t> job_of;
+  std::map<std::string, size_t> job_of;
   for (const dump::Entry& entry : set.entries) {
     if (!selection.wants(entry)) continue;
     for (const dump::TensorRef& part : entry.parts) {
       const auto [at, is_new] = job_of.try_emplace(part.file, jobs.size());
-      if (is_new) jobs.push_back({set.root / part.file, {}});
+      if (is_new) jobs.push_back({&set, part, entry.operator_name == io::kOverflowOperator, {}});
       jobs[at->second].items.push_back({part.tensor, {}, {}});
     }
   }
   for (const dump::Entry& entry : set.entries)
     for (size_t i = 1; i < entry.parts.size(); ++i)
       if (const auto job = job_of.find(entry.parts[i].file); job != job_of.end())
-        add_inputs_of_slice(entry, set.root / entry.parts[i].file, selection, jobs[job->second]);
-  for (auto& [file, index] : job_of) {
-    Job& job = jobs[index];
-    const std::string stem = base_name(job.source);
-    // A single file's root is its directory or itself; either way outputs go straight to the top.
-    const fs::path directory = file.parent_path();
-    std::sort(job.items.begin(), job.items.end(),
-              [](const Item& a, const Item& b) { return a.tensor < b.tensor; });
-    const fs::path archive = target.is_archive ? names.give(directory, stem, target.extension) : "";
+        add_inputs_of_slice(entry, hints, selection, jobs[job->second]);
+  for (Job& job : jobs) {
+    const std::string stem = base_name(job.source());
+    const fs::path directory = fs::path(job.file.file).parent_path();
+    const bool is_archive = target.is_archive && !job.is_overflow;
+    const fs::path archive = is_archive ? names.give(directory, stem, target.extension) : "";
     for (Item& item : job.items) {
       std::string_view key = item.tensor;
       while (key.starts_with('/')) key.remove_prefix(1);
       item.key = key.empty() ? "data" : std::string(key);
       const bool scratch = key.starts_with("l1buffer.") || key.starts_with("space.");
-      if (target.is_archive && !scratch)
-        item.output = archive;
-      else
-        item.output = names.give(directory, key.empty() ? stem : stem + "." + safe_name(key),
-                                 scratch ? ".bin" : target.extension);
+      const std::string extension = scratch ? ".bin" : job.is_overflow ? ".json" : target.extension;
+      const std::string own = key.empty() ? stem : stem + "." + safe_name(key);
+      item.output = is_archive && !scratch ? archive : names.give(directory, own, extension);
     }
   }
   return jobs;
@@ -196,7 +196,7 @@ std::vector<Job> plan(const dump::DumpSet& set, const Selection& selection, cons
 
 class Converter {
  public:
-  Converter(const Target& target, const Wanted& wanted, fs::path output, io::ReadHints hints,
+  Converter(const Output& target, const Wanted& wanted, fs::path output, io::ReadHints hints,
             RunContext& context)
       : target_(target),
         wanted_(wanted),
@@ -205,19 +205,19 @@ class Converter {
         context_(context) {}
 
   void convert(const Job& job) {
-    auto file = io::open_tensor_file(job.source, hints_);
+    auto file = dump::open_part(*job.set, job.file, hints_);
     if (!file) return fail(file.error());
-    if (io::is_overflow_dump(job.source.filename().string(), file->listing))
-      return convert_overflow(*file, job);
+    if (job.is_overflow) return convert_overflow(*file, job);
     std::vector<io::WriteItem> archive;
     fs::path archive_path;
     for (const Item& item : job.items) {
       if (context_.cancelled) return;
-      const TensorInfo* info = find(file->listing, item.tensor);
-      if (info == nullptr) {  // the file has changed since it was listed
-        fail({"tensor " + item.tensor + " is gone", job.source.string(), "run again"});
+      auto found = dump::find_tensor(*file, item.tensor);
+      if (!found) {
+        fail(found.error());
         continue;
       }
+      const TensorInfo* info = *found;
       auto write_item = prepare(*file, *info, item);
       if (!write_item) {
         fail(write_item.error());
@@ -233,6 +233,12 @@ class Converter {
     if (!archive.empty()) write(archive_path, *target_.format, std::move(archive));
   }
 
+  // `source` must not be overwritten.
+  void protect(const fs::path& source) {
+    struct stat status;
+    if (::stat(source.c_str(), &status) == 0) sources_.insert({status.st_dev, status.st_ino});
+  }
+
   void fail(const Error& error) {
     std::lock_guard lock(guard_);
     failures_.push_back(error);
@@ -243,12 +249,6 @@ class Converter {
   const std::vector<Error>& failures() const { return failures_; }
 
  private:
-  static const TensorInfo* find(const io::Listing& listing, const std::string& name) {
-    for (const TensorInfo& info : listing.tensors)
-      if (info.name == name) return &info;
-    return nullptr;
-  }
-
   // Opens the tensor once, so that what cannot be read is known before anything is written.
   Result<io::WriteItem> prepare(const io::TensorFile& file, const TensorInfo& info,
                                 const Item& item) const {
@@ -261,7 +261,12 @@ class Converter {
     if (hints_.shape && file.format->name != "raw") wanted.order.logical = hints_.shape;
     const bool native = target_.format->writable == nullptr || target_.format->writable(info.dtype);
     wanted.order.portable = !native && !raw_target;
-    const auto open = [&file, info, wanted, this]() -> Result<io::TensorReader> {
+    if (!native && !raw_target && target_.format->writable != nullptr &&
+        !target_.format->writable(info_of(info_of(info.dtype).unpacked).portable))
+      return Error{fmt::format("{} has no word for {}", target_.format->name, dtype_text(info)),
+                   fmt::format("{}, {}", file.path.string(), info.name),
+                   "write npy or npz instead"};
+    const auto open = [&file, info, wanted]() -> Result<io::TensorReader> {
       auto reader = file.open(info, wanted.order);
       if (!reader || !wanted.device) return reader;
       auto laid_out = io::rearranged(*reader, info, *wanted.device);
@@ -300,13 +305,10 @@ class Converter {
 
   Result<uint64_t> try_write(const fs::path& relative, const io::Format& format,
                              std::span<const io::WriteItem> items) const {
-    const fs::path path = output_ / relative;
-    std::error_code code;
-    fs::create_directories(path.parent_path(), code);  // a failure shows when the file is created
-    auto sink = FileSink::create(path);
+    auto sink = create(relative);
     if (!sink) return sink.error();
     if (auto done = format.write(*sink, items); !done) return done.error();
-    if (context_.cancelled) return Error{"interrupted", path.string(), "run again"};
+    if (context_.cancelled) return Error{"interrupted", relative.string(), "run again"};
     const uint64_t size = sink->position();
     if (auto done = sink->commit(/*sync=*/false); !done) return done.error();
     return size;
@@ -314,20 +316,16 @@ class Converter {
 
   void convert_overflow(const io::TensorFile& file, const Job& job) {
     for (const Item& item : job.items) {
-      const TensorInfo* info = find(file.listing, item.tensor);
-      auto record = io::decode_overflow(file.mapping.bytes(), *info);
+      auto info = dump::find_tensor(file, item.tensor);
+      auto record = info ? io::decode_overflow(file.mapping.bytes(), **info)
+                         : Result<io::OverflowRecord>(info.error());
       if (!record) {
         fail(std::move(record.error()).in(file.path.string()));
         continue;
       }
-      fs::path path = output_ / item.output;
-      if (target_.is_archive) path = path.parent_path() / (base_name(job.source) + "." + item.key);
-      std::error_code code;
-      fs::create_directories(path.parent_path(), code);
-      auto sink = FileSink::create(path.replace_extension(
-          target_.is_archive ? path.extension().string() + ".json" : ".json"));
+      auto sink = create(item.output);
       if (sink) sink->write(io::to_json(*record));
-      auto done = sink ? sink->commit(false) : Result<void>(sink.error());
+      auto done = sink ? sink->commit(/*sync=*/false) : Result<void>(sink.error());
       if (!done)
         fail(done.error());
       else
@@ -335,13 +333,26 @@ class Converter {
     }
   }
 
-  const Target& target_;
+  // Never over something that is being read.
+  Result<FileSink> create(const fs::path& relative) const {
+    const fs::path path = output_ / relative;
+    struct stat status;
+    if (::stat(path.c_str(), &status) == 0 && sources_.contains({status.st_dev, status.st_ino}))
+      return Error{"the result would replace its source", path.string(),
+                   "choose another directory with -o"};
+    std::error_code code;
+    fs::create_directories(path.parent_path(), code);  // a failure shows when the file is created
+    return FileSink::create(path);
+  }
+
+  const Output& target_;
   const Wanted& wanted_;
   fs::path output_;
   io::ReadHints hints_;
   RunContext& context_;
   std::mutex guard_;
   std::vector<Error> failures_;
+  std::set<std::pair<dev_t, ino_t>> sources_;
   std::atomic<int64_t> written_{0};
   std::atomic<int64_t> bytes_{0};
 };
@@ -379,7 +390,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
     return kTrouble;
   }
   auto hints = selection.hints();
-  auto target = target_from(format);
+  auto target = output_from(format);
   auto wanted = wanted_from(layout);
   for (const Error* error : {hints ? nullptr : &hints.error(), target ? nullptr : &target.error(),
                              wanted ? nullptr : &wanted.error()}) {
@@ -393,7 +404,9 @@ int run_convert(int argc, char** argv, RunContext& context) {
 
   Converter converter(*target, *wanted, output, *hints, context);
   Names names;
+  std::vector<std::unique_ptr<dump::DumpSet>> sets;  // the jobs refer to them
   std::vector<Job> jobs;
+  size_t left_out = 0;
   bool unreadable = false;
   for (const std::string& path : paths) {
     auto set = dump::open_dump(path, *hints, selection.convention());
@@ -402,12 +415,17 @@ int run_convert(int argc, char** argv, RunContext& context) {
       unreadable = true;
       continue;
     }
-    for (const dump::Skipped& skipped : set->skipped)
-      if (skipped.error) converter.fail(*skipped.error);
-    auto planned = plan(*set, selection, *target, names);
+    sets.push_back(std::make_unique<dump::DumpSet>(std::move(*set)));
+    for (const dump::Skipped& skipped : sets.back()->skipped) {
+      if (skipped.error)
+        converter.fail(*skipped.error);
+      else
+        ++left_out;
+    }
+    auto planned = plan(*sets.back(), selection, *hints, *target, names);
     std::move(planned.begin(), planned.end(), std::back_inserter(jobs));
     if (!common.quiet)
-      for (const std::string& warning : set->warnings) print_warning(warning);
+      for (const std::string& warning : sets.back()->warnings) print_warning(warning);
   }
   if (jobs.empty() && converter.failures().empty()) {
     print_error({"no tensor to convert", paths.front(),
@@ -417,7 +435,8 @@ int run_convert(int argc, char** argv, RunContext& context) {
   int64_t total = 0;
   for (const Job& job : jobs) {
     std::error_code code;
-    const auto size = fs::file_size(job.source, code);
+    converter.protect(job.source());
+    const auto size = fs::file_size(job.source(), code);
     if (!code) total += static_cast<int64_t>(size);
   }
   {
@@ -430,12 +449,14 @@ int run_convert(int argc, char** argv, RunContext& context) {
     if (auto mapped = names.write_mappings(output); !mapped) converter.fail(mapped.error());
 
   for (const Error& error : converter.failures()) print_error(error);
-  if (!common.quiet && converter.written() > 0)
-    fmt::print(
-        "{} written to {} ({}){}\n", counted(static_cast<size_t>(converter.written()), "tensor"),
-        output, bytes_text(static_cast<double>(converter.bytes())),
-        converter.failures().empty() ? ""
-                                     : fmt::format(", {} failed", converter.failures().size()));
+  if (!common.quiet && converter.written() > 0) {
+    fmt::print("{} written to {} ({})", counted(static_cast<size_t>(converter.written()), "tensor"),
+               output, bytes_text(static_cast<double>(converter.bytes())));
+    if (!converter.failures().empty()) fmt::print(", {} failed", converter.failures().size());
+    if (left_out > 0)
+      fmt::print(", {} left out (`plumb inspect --json` says why)", counted(left_out, "file"));
+    fmt::print("\n");
+  }
   if (converter.written() == 0 || unreadable) return kTrouble;
   return converter.failures().empty() ? kAgreement : kDifference;
 }

@@ -33,13 +33,14 @@ Row read_header(const dump::DumpSet& set, const dump::Entry& entry, const io::Re
   if (entry.info) row.info = *entry.info;
   if (!row.info && !entry.parts.empty()) {
     const dump::TensorRef& ref = entry.parts.front();
-    auto file = io::open_tensor_file(set.root / ref.file, hints);
-    if (!file) {
-      row.error = file.error();
+    auto file = dump::open_part(set, ref, hints);
+    auto info =
+        file ? dump::find_tensor(*file, ref.tensor) : Result<const TensorInfo*>(file.error());
+    if (!info) {
+      row.error = info.error();
       return row;
     }
-    for (TensorInfo& info : file->listing.tensors)
-      if (info.name == ref.tensor) row.info = std::move(info);
+    row.info = **info;
   }
   if (row.info && row.info->error) {
     row.error = row.info->error;
@@ -164,10 +165,11 @@ std::string tree_of(const std::vector<Row>& rows) {
         printable(e.operator_name) + (e.type.empty() ? "" : "  (" + printable(e.type) + ")");
     if (title != name) text += "  " + title + "\n";
     name = title;
-    text += fmt::format("    {:<12} {} {}{}{}\n", printable(to_string(e.slot)), dtype_of(row),
+    text += fmt::format("    {:<12} {} {}{}{}\n", printable(to_string(e.slot)),
+                        printable(dtype_of(row)),
                         shape_of(row) != nullptr ? to_string(*shape_of(row)) : "",
                         layout_of(row).empty() ? "" : "  " + layout_of(row),
-                        row.error ? "  PROBLEM: " + row.error->what : "");
+                        row.error ? "  PROBLEM: " + printable(row.error->what) : "");
   }
   return text;
 }
@@ -362,6 +364,17 @@ int run_inspect(int argc, char** argv, RunContext& context) {
                  "check --op, --slot, --step and --rank; without them `plumb inspect` shows all"});
     return kTrouble;
   }
+  if (rows.empty() && std::none_of(set->skipped.begin(), set->skipped.end(),
+                                   [](const dump::Skipped& s) { return s.error.has_value(); })) {
+    const std::string left_out = set->skipped.empty()
+                                     ? ""
+                                     : fmt::format(": {} left out, the first is {} ({})",
+                                                   counted(set->skipped.size(), "file"),
+                                                   set->skipped[0].file, set->skipped[0].reason);
+    print_error({"there is no tensor in it", paths[0] + left_out,
+                 "`plumb formats` lists what can be read; raw data needs --dtype and --shape"});
+    return kTrouble;
+  }
   tbb::parallel_for(size_t{0}, rows.size(), [&](size_t i) {
     if (!context.cancelled) rows[i] = read_header(*set, *rows[i].entry, *hints);
   });
@@ -379,7 +392,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
         row.error = measured.error();
     });
   }
-  if (context.cancelled) return kInterrupted;
+  if (context.cancelled) print_warning("interrupted: statistics are missing where none are shown");
 
   size_t damaged = 0;
   for (const Row& row : rows) damaged += row.error.has_value();
@@ -406,7 +419,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
     }
     if (rows.size() == 1 && rows[0].measured) fmt::print("{}", histogram_text(*rows[0].measured));
     if (rows.size() == 1 && rows[0].info)
-      for (const std::string& note : rows[0].info->notes) fmt::print("note: {}\n", note);
+      for (const std::string& note : rows[0].info->notes) fmt::print("note: {}\n", printable(note));
   }
   if (!common.quiet)
     for (const std::string& warning : set->warnings) print_warning(warning);

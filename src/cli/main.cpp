@@ -55,8 +55,16 @@ int main(int argc, char** argv) {
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);
     std::signal(SIGPIPE, SIG_DFL);
-    const int status = command.run(argc - 1, argv + 1, context);
-    std::fflush(stdout);
+    int status = cli::kTrouble;
+    try {
+      status = command.run(argc - 1, argv + 1, context);
+    } catch (const std::exception& error) {  // out of memory, or stdout refused what we print
+      cli::print_error({error.what(), "plumb " + std::string(word), "free memory or disk space"});
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      cli::print_error({"cannot write the output", "standard output", "is the disk full?"});
+      status = cli::kTrouble;
+    }
     return context.cancelled ? cli::kInterrupted : status;
   }
   std::vector<std::string> names;

@@ -38,7 +38,8 @@ void ProgressBar::draw(int64_t done) {
   fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {} of {}  {}/s  {:.0f} s left",
              std::string(filled, '#'), std::string(kWidth - filled, '.'), share * 100,
              bytes_text(static_cast<double>(done)), bytes_text(static_cast<double>(total_)),
-             bytes_text(rate), rate > 0 ? static_cast<double>(total_ - done) / rate : 0);
+             bytes_text(rate),
+             rate > 0 ? static_cast<double>(std::max<int64_t>(0, total_ - done)) / rate : 0);
   std::fflush(stderr);
 }
 

@@ -34,12 +34,15 @@ size_t display_width(std::string_view text) {
 
 std::string printable(std::string_view text) {
   std::string safe;
-  for (char c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7F)
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto code = static_cast<unsigned char>(text[i]);
+    // The second set of control characters is two bytes in UTF-8: C2 80 to C2 9F.
+    const bool is_second_set =
+        code == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (code < 0x20 || code == 0x7F || is_second_set)
       safe += fmt::format("\\x{:02x}", code);
     else
-      safe += c;
+      safe += text[i];
   }
   return safe;
 }

@@ -64,7 +64,7 @@ Result<std::optional<Measured>> measure(const dump::DumpSet& set, const dump::En
       auto own = dump::EntryReader::open(set, entry, hints);
       if (!own) {
         std::lock_guard lock(guard);
-        failure = Error{"the file vanished while it was being read", "", "run again"};
+        if (!failure) failure = Error{own.error().what, "", own.error().remedy};
         return;
       }
       auto done = measure_pieces(own->reader(), first, std::min(pieces, first + kPiecesPerTask),

@@ -60,6 +60,7 @@ struct Outcome {
   std::vector<Entry> entries;
   std::optional<Error> error;
   std::optional<io::FftsSlices> slices;
+  std::vector<std::string> warnings = {};
 };
 
 // What of an entry the name says.
@@ -81,6 +82,8 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   auto opened = io::open_tensor_file(tree.absolute(*job.file), hints);
   if (!opened) return {{}, std::move(opened.error()), {}};
   Outcome outcome;
+  for (const std::string& warning : opened->listing.warnings)
+    outcome.warnings.push_back(job.file->path + ": " + warning);
   Entry model = model_of(job.name);
   if (model.type != kDebugType)
     for (const auto& [key, value] : opened->listing.properties)
@@ -321,6 +324,8 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
   std::vector<Outcome> outcomes(jobs.size());
   for_each_index(jobs.size(), [&](size_t i) { outcomes[i] = read_job(tree, jobs[i], hints); });
   for (size_t i = 0; i < jobs.size(); ++i) {
+    std::move(outcomes[i].warnings.begin(), outcomes[i].warnings.end(),
+              std::back_inserter(set.warnings));
     if (outcomes[i].error) {
       set.skipped.push_back(skip_damaged(*jobs[i].file, std::move(*outcomes[i].error)));
     } else if (outcomes[i].entries.empty()) {

@@ -53,6 +53,15 @@ std::string real_name_of(const std::filesystem::path& file) {
   return real == mapping.real_names.end() ? name : real->second;
 }
 
+}  // namespace
+
+Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints) {
+  const std::filesystem::path path = set.root / part.file;
+  const std::string name = real_name_of(path);
+  hints.file_name = name;
+  return io::open_tensor_file(path, hints);
+}
+
 Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_view name) {
   const std::vector<TensorInfo>& tensors = file.listing.tensors;
   if (name.empty() && tensors.size() == 1) return &tensors[0];
@@ -64,6 +73,8 @@ Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_vi
                   name.empty() ? "" : fmt::format("'{}' wanted, ", name), tensors.size()),
       "list the dump again; the file may have changed"};
 }
+
+namespace {
 
 // Copies `part` into `whole` as the slice that starts at `first` along `axis`.
 Result<void> copy_slice(io::TensorReader& part, size_t axis, int64_t first, const Shape& whole,
@@ -174,11 +185,7 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
   EntryReader opened;
   std::vector<const TensorInfo*> infos;
   for (const TensorRef& part : entry.parts) {
-    const std::filesystem::path path = set.root / part.file;
-    const std::string name = real_name_of(path);
-    io::ReadHints own = hints;
-    own.file_name = name;
-    auto file = io::open_tensor_file(path, own);
+    auto file = open_part(set, part, hints);
     if (!file) return file.error();
     opened.files_.push_back(std::make_unique<io::TensorFile>(std::move(*file)));
     auto info = find_tensor(*opened.files_.back(), part.tensor);

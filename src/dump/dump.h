@@ -104,6 +104,11 @@ std::span<const Convention> conventions();
 Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints& hints = {},
                           std::string_view convention = {});
 
+// The file of one part of an entry. Hashed names are looked up: some formats need the real one.
+Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints);
+// What `name` is in it; the only tensor if the name is empty.
+Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_view name);
+
 // The elements of an entry, slices joined. Owns the files it reads from.
 class EntryReader {
  public:

@@ -4,6 +4,8 @@
 // extension; the extension stays if another file or directory has the name without it. A tensor in
 // a file of several adds "/" and its name there. No two tensors get the same name this way: a name
 // that is a path belongs to that file, and what follows a file's name belongs to what is inside it.
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "dump/listing.h"
@@ -42,6 +44,7 @@ struct Found {
   std::vector<Entry> entries;  // operator_name is the name inside the file, empty if it has none
   std::optional<Skipped> skipped;
   bool knows_operator = false;  // a dump whose header has the operator's own name
+  std::vector<std::string> warnings;
 };
 
 Found leave_out(Skipped skipped) {
@@ -77,6 +80,8 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
     entry.info = std::move(info);
   }
   if (found.entries.empty()) found.skipped = skip(file, "holds no tensors");
+  for (const std::string& warning : opened->listing.warnings)
+    found.warnings.push_back(file.path + ": " + warning);
   return found;
 }
 
@@ -113,6 +118,7 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
       set.entries.push_back(std::move(entry));
     }
     if (found[i].skipped) set.skipped.push_back(std::move(*found[i].skipped));
+    std::move(found[i].warnings.begin(), found[i].warnings.end(), std::back_inserter(set.warnings));
   }
   return set;
 }

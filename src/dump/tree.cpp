@@ -73,6 +73,8 @@ Result<Tree> walk(const std::filesystem::path& path) {
     return system_error("cannot read the path", path.string(), errno);
   Tree tree;
   if (!S_ISDIR(status.st_mode)) {
+    if (!S_ISREG(status.st_mode))
+      return Error{"not a regular file", path.string(), "copy its contents to a file first"};
     tree.is_single_file = true;
     tree.root = path.parent_path();  // empty: the working directory
     tree.files.push_back({path.filename().string(), static_cast<uint64_t>(status.st_size)});

@@ -11,7 +11,6 @@ namespace {
 
 constexpr uint32_t kMagic = 0x5A5A5A5A;
 constexpr size_t kOldBytes = 2048;
-constexpr std::string_view kOperator = "Node_OpDebug";
 constexpr std::string_view kRemedy =
     "dump again with overflow detection on; this record is damaged";
 
@@ -145,9 +144,9 @@ bool OverflowUnit::has_overflow() const {
 }
 
 bool is_overflow_dump(std::string_view file_name, const Listing& listing) {
-  if (file_name.starts_with(fmt::format("Opdebug.{}.", kOperator))) return true;
+  if (file_name.starts_with(fmt::format("Opdebug.{}.", kOverflowOperator))) return true;
   return std::ranges::any_of(listing.properties, [](const auto& property) {
-    return property.first == "op_name" && property.second == kOperator;
+    return property.first == "op_name" && property.second == kOverflowOperator;
   });
 }
 

@@ -40,6 +40,9 @@ struct OverflowRecord {
   std::vector<std::string> warnings;
 };
 
+// The operator such dumps claim to be of.
+inline constexpr std::string_view kOverflowOperator = "Node_OpDebug";
+
 // A task, context or thread id of this value means: none.
 inline constexpr uint64_t kOverflowNone = 65535;
 

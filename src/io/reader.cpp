@@ -167,7 +167,10 @@ TensorReader::~TensorReader() = default;
 DType TensorReader::dtype() const { return state_->handed_out; }
 const Shape& TensorReader::shape() const { return state_->shape; }
 int64_t TensorReader::count() const { return state_->count; }
-bool TensorReader::is_random_access() const { return !state_->inflater && !state_->expected_crc; }
+bool TensorReader::is_random_access() const {
+  const State& s = *state_;
+  return !s.inflater && !s.expected_crc && s.owned.empty() && s.unpacked.capacity() == 0;
+}
 
 TensorReader TensorReader::from_memory(DType dtype, Shape shape, std::vector<std::byte> elements) {
   auto state = std::make_unique<State>();

@@ -73,12 +73,11 @@ HWY_INLINE BlockStats Block(const T* values, int64_t count, double centre) {
   const auto d_at = [&](int64_t i) { return static_cast<double>(rest[i]) - centre; };
   BlockStats stats;
   stats.offset_sum = fold(sum, tail, d_at);
-  stats.finite = std::isfinite(stats.offset_sum);
-  if (!stats.finite) return stats;
   stats.offset_sum_squares = fold(deviations, tail, [&](int64_t i) { return d_at(i) * d_at(i); });
   stats.sum_squares = fold(squares, tail, [&](int64_t i) {
     return static_cast<double>(rest[i]) * static_cast<double>(rest[i]);
   });
+  stats.finite = std::isfinite(stats.offset_sum);
   T min = hn::GetLane(hn::MinOfLanes(tag, low));
   T max = hn::GetLane(hn::MaxOfLanes(tag, high));
   stats.zeros = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, zeros)));
@@ -133,7 +132,6 @@ BlockStats reference(const T* values, int64_t count, double centre) {
   }
   stats.offset_sum = folded(sum);
   stats.finite = std::isfinite(stats.offset_sum);
-  if (!stats.finite) return stats;
   stats.offset_sum_squares = folded(deviations);
   stats.sum_squares = folded(squares);
   stats.min = static_cast<double>(min);

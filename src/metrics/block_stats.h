@@ -20,7 +20,9 @@ struct BlockStats {
   double min = 0;
   double max = 0;
   int64_t zeros = 0;
-  bool finite = true;  // false: some value is NaN or infinite and the rest means nothing
+  // False: a value is NaN or infinite and the rest means nothing, or the sum of finite ones
+  // overflows.
+  bool finite = true;
 };
 
 // 0 < count <= kBlock.

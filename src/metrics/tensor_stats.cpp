@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "metrics/block_stats.h"
 #include "tensor/decode.h"
@@ -24,15 +25,17 @@ TensorStats from_finite(const T* values, int64_t count, double centre, BlockStat
   const auto around_mean = [&] { return b.offset_sum_squares - b.offset_sum * (b.offset_sum / n); };
   TensorStats s;
   s.mean = centre + b.offset_sum / n;
-  if (around_mean() < 0x1p-10 * b.offset_sum_squares) {
+  if (b.finite && around_mean() < 0x1p-10 * b.offset_sum_squares) {
     centre = s.mean;
     b = kernel(values, count, centre);
   }
-  s.squared_deviations = std::max(around_mean(), 0.0);
+  // Squares of values beyond 1e154 overflow: then the deviation is as good as infinite, not NaN.
+  s.squared_deviations = std::isfinite(around_mean()) ? std::max(around_mean(), 0.0)
+                                                      : std::numeric_limits<double>::infinity();
   s.count = s.finite = count;
   s.zeros = b.zeros;
-  s.min = b.min;
-  s.max = b.max;
+  s.min = b.min + 0.0;  // never -0: which zero is the smallest depends on the order
+  s.max = b.max + 0.0;
   s.sum_squares = b.sum_squares;
   return s;
 }
@@ -62,7 +65,7 @@ TensorStats from_values(const T* values, int64_t count, double centre, T* room, 
   return s;
 }
 
-// Complex values by their modulus, which has no NaN unless a part is NaN, and no overflow.
+// Complex values by their modulus.
 void decode_modulus(DType dtype, const std::byte* data, int64_t count, double* out) {
   for (int64_t i = 0; i < count; ++i) {
     if (dtype == DType::kComplex64) {
@@ -100,18 +103,19 @@ TensorStats over_blocks(DType dtype, const std::byte* data, int64_t count, Float
   for (int64_t first = 0; first < count; first += kBlock) {
     const int64_t n = std::min(kBlock, count - first);
     const std::byte* at = data + first * item;
+    const double centre = std::isfinite(all.mean) ? all.mean : 0;
     TensorStats s;
     if (kind_of(dtype) == DKind::kComplex) {
       decode_modulus(dtype, at, n, block.doubles);
-      s = from_values(block.doubles, n, all.mean, block.doubles, doubles);
+      s = from_values(block.doubles, n, centre, block.doubles, doubles);
     } else if (dtype == DType::kFloat32 && reinterpret_cast<uintptr_t>(at) % alignof(float) == 0) {
-      s = from_values(reinterpret_cast<const float*>(at), n, all.mean, block.floats, floats);
+      s = from_values(reinterpret_cast<const float*>(at), n, centre, block.floats, floats);
     } else if (fits_float(dtype)) {
       decode_float(dtype, at, n, block.floats);
-      s = from_values(block.floats, n, all.mean, block.floats, floats);
+      s = from_values(block.floats, n, centre, block.floats, floats);
     } else {
       decode_double(dtype, at, n, block.doubles);
-      s = from_values(block.doubles, n, all.mean, block.doubles, doubles);
+      s = from_values(block.doubles, n, centre, block.doubles, doubles);
       if (dtype == DType::kInt64) exact_extremes<int64_t>(at, n, s);
       if (dtype == DType::kUint64) exact_extremes<uint64_t>(at, n, s);
     }
@@ -170,9 +174,12 @@ TensorStats stats_of_scalar(DType dtype, const std::byte* data, int64_t count) {
 void Histogram::add(DType dtype, const std::byte* data, int64_t count) {
   if (dtype == DType::kOpaque) return;
   const int64_t item = bits_of(dtype) / 8;
-  // In long double: the difference of two doubles may overflow.
-  const auto scale =
-      static_cast<double>(high > low ? kBins / (static_cast<long double>(high) - low) : 0.0L);
+  // In long double: the range of doubles may overflow a double, and its inverse, too.
+  const long double range = static_cast<long double>(high) - low;
+  const auto bin_of = [&](double value) {
+    const long double at = range > 0 ? (value - static_cast<long double>(low)) / range * kBins : 0;
+    return std::clamp(static_cast<int64_t>(at), int64_t{0}, int64_t{kBins - 1});
+  };
   double values[512];
   for (int64_t first = 0; first < count; first += std::ssize(values)) {
     const int64_t n = std::min<int64_t>(std::ssize(values), count - first);
@@ -182,7 +189,7 @@ void Histogram::add(DType dtype, const std::byte* data, int64_t count) {
       decode_double(dtype, data + first * item, n, values);
     for (int64_t i = 0; i < n; ++i) {
       if (!(values[i] >= low && values[i] <= high)) continue;
-      ++bins[static_cast<size_t>(std::min<double>(values[i] * scale - low * scale, kBins - 1))];
+      ++bins[static_cast<size_t>(bin_of(values[i]))];
       ++counted;
     }
   }

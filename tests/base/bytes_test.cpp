@@ -43,6 +43,7 @@ TEST(Nearest, FindsSlipsOfTheFingerOnly) {
   const std::vector<std::string> known{"cosine", "max_abs", "NC1HWC0"};
   EXPECT_EQ(nearest_name("cosin", known), "cosine");
   EXPECT_EQ(nearest_name("nc1hwc0", known), "NC1HWC0");
+  EXPECT_EQ(nearest_name("NC1HCW0", known), "NC1HWC0");  // two letters swapped
   EXPECT_EQ(nearest_name("zebra", known), "");
   EXPECT_EQ(did_you_mean("max-abs", known), "did you mean 'max_abs'? ");
 }
