@@ -6,13 +6,14 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/boxed_optional.h"
 #include "base/result.h"
 #include "io/file.h"
 
@@ -20,24 +21,29 @@ namespace plumb::dump {
 
 enum class SlotKind : uint8_t { kInput, kOutput, kParameter, kParameterGradient, kOther };
 
-// Which tensor of an operator. Nested arguments (a list of tensors as input 1) add `path` ("2", "0.key").
+inline constexpr int64_t kNamed = -1;
+
+// Which tensor of an operator. Nested arguments (a list of tensors as input 1) add a path ("2",
+// "0.key"). What has a name instead of a position (keyword arguments, parameters) has it in `path`.
 struct Slot {
   SlotKind kind = SlotKind::kOutput;
-  int64_t index = 0;
+  int64_t index = 0;  // or kNamed
   std::string path;
   auto operator<=>(const Slot&) const = default;
 };
 std::string to_string(const Slot& slot);  // "output:0", "input:1.2", "parameter:weight"
 
-// A tensor in a file; `tensor` is its name inside the file (TensorInfo::name), empty for the only one.
+// A tensor in a file; `tensor` is its name there (TensorInfo::name), empty for the only one.
 struct TensorRef {
-  std::filesystem::path file;  // relative to DumpSet::root
+  std::string file;  // relative to DumpSet::root, with '/'
   std::string tensor;
 };
 
 // What a dump recorded instead of, or beside, the data. `text` holds values that are not numbers.
 struct RecordedStatistics {
   std::optional<double> min, max, mean, l2;
+  std::optional<int64_t> nan_count, inf_count;
+  std::optional<bool> requires_grad;
   std::string checksum;  // CRC-32 or the tool's own digest, lower-case hex
   std::string text;      // of a non-tensor argument
 };
@@ -48,44 +54,53 @@ struct Entry {
   Slot slot;
   std::optional<int64_t> step;  // iteration, token or run
   std::optional<int64_t> rank;
-  std::string graph;       // model or sub-graph the operator belongs to, empty if there is one only
-  int64_t timestamp = 0;   // order of execution where the convention has it; units are the tool's
-  std::vector<TensorRef> parts;  // usually one; FFTS+ slices: several, joined along `join_axis`
-  size_t join_axis = 0;
-  std::optional<TensorInfo> info;  // of parts[0], if listing had to read the header anyway
+  std::string graph;  // model or sub-graph the operator belongs to, empty if there is one only
+  // Order of execution where the convention has it, one for all tensors of one execution of an
+  // operator; units are the tool's.
+  int64_t timestamp = 0;
+  // Usually one; several FFTS+ slices, joined along `join_axis`; none if only statistics exist.
+  std::vector<TensorRef> parts;
+  size_t join_axis = 0;            // of the stored shape
+  BoxedOptional<TensorInfo> info;  // of parts[0], if listing had to read the header anyway
   std::string dtype_text;          // recorded type and shape when there is no data file
   std::optional<Shape> recorded_shape;
-  std::optional<RecordedStatistics> statistics;
+  BoxedOptional<RecordedStatistics> statistics;
+  std::string record;  // the file they come from, relative to DumpSet::root
 };
 
 // A file or record that is not in the list, or only as a problem. Nothing is dropped in silence.
 struct Skipped {
-  std::filesystem::path file;
-  std::string reason;  // plain words
-  std::optional<Error> error;  // set if the file is damaged (it costs a row), unset if it is no tensor
+  std::string file;            // relative to DumpSet::root; empty for the root itself
+  std::string reason;          // plain words
+  std::optional<Error> error;  // set if it is damaged (it costs a row), unset if it is no tensor
 };
 
 struct DumpSet {
   std::filesystem::path root;
   std::string convention;  // Convention::name, or the format's name for a single file
-  std::vector<Entry> entries;  // in order of rank, step, graph, timestamp, name, slot
+  std::vector<Entry>
+      entries;  // in order of rank, step, graph, timestamp, name, slot; a2 before a10
   std::vector<Skipped> skipped;
   std::vector<std::string> warnings;
 };
 
+struct Tree;  // the files below the path given, see dump/tree.h
+
 struct Convention {
   std::string_view name;     // "ascend-dump", "named-npy", ...
   std::string_view summary;  // one line for `plumb formats`
-  // How sure this convention is that `root` is its own, from names and the odd header only: 0 = no,
-  // 100 = certain. The highest wins; ties go to the earlier line of the table.
-  int (*match)(const std::filesystem::path& root);
-  Result<DumpSet> (*list)(const std::filesystem::path& root, const io::ReadHints& hints);
+  // How sure this convention is that the tree is its own, from names and the odd header only: 0 =
+  // no, 100 = certain. The highest wins; ties go to the earlier line of the table.
+  int (*match)(const Tree& tree);
+  // Puts every file of the tree into an entry or among the skipped ones; any order will do.
+  DumpSet (*list)(const Tree& tree, const io::ReadHints& hints);
 };
 
 std::span<const Convention> conventions();
 
-// Any file or directory. A single file lists its own tensors. Fails only if the path itself cannot be
-// read or holds nothing at all; a damaged file inside a directory becomes a Skipped with its error.
+// Any file or directory. A single file lists its own tensors. Fails only if the path itself cannot
+// be read or holds nothing at all; a damaged file inside a directory becomes a Skipped with its
+// error.
 Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints& hints = {},
                           std::string_view convention = {});
 
@@ -99,6 +114,7 @@ class EntryReader {
 
  private:
   std::vector<std::unique_ptr<io::TensorFile>> files_;
+  std::vector<std::byte> joined_;
   TensorInfo info_;
   std::unique_ptr<io::TensorReader> reader_;
 };

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as a dump.json.
+#include "dump/dump_json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const plumb::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  plumb::dump::is_dump_json(plumb::as_text(bytes));
+  const auto parsed = plumb::dump::parse_dump_json(bytes);
+  if (!parsed && (parsed.error().what.empty() || parsed.error().where.empty())) __builtin_trap();
+  return 0;
+}

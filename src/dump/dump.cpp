@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/dump.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/mapped_file.h"
+#include "dump/listing.h"
+#include "dump/mapping_csv.h"
+#include "dump/tree.h"
+
+namespace plumb::dump {
+
+using plumb::to_string;  // of shapes, beside that of slots
+
+namespace {
+
+Result<const Convention*> choose(const Tree& tree, std::string_view wanted) {
+  const Convention* best = nullptr;
+  int best_score = 0;
+  std::string names;
+  for (const Convention& convention : conventions()) {
+    if (convention.name == wanted) return &convention;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", convention.name);
+    const int score = wanted.empty() ? convention.match(tree) : 0;
+    if (score <= best_score) continue;
+    best = &convention;
+    best_score = score;
+  }
+  if (best == nullptr)
+    return Error{"unknown dump convention", fmt::format("'{}'", wanted), "use one of " + names};
+  return best;
+}
+
+Error nothing_in(const Tree& tree) {
+  std::string where = tree.root.string() + ": no files";
+  if (!tree.skipped.empty())
+    where += fmt::format("; {}: {}", tree.skipped[0].file, tree.skipped[0].reason);
+  return {"there is nothing to read", std::move(where),
+          "check the path, and that the run which should have written there did write"};
+}
+
+// The name a file was meant to have, which some formats need (slices have their thread in it).
+std::string real_name_of(const std::filesystem::path& file) {
+  std::string name = file.filename().string();
+  if (!is_hashed_name(name)) return name;
+  auto mapped = MappedFile::open(file.parent_path() / kMappingName);
+  if (!mapped) return name;
+  const NameMapping mapping = parse_mapping_csv(as_text(mapped->bytes()));
+  const auto real = mapping.real_names.find(name);
+  return real == mapping.real_names.end() ? name : real->second;
+}
+
+Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_view name) {
+  const std::vector<TensorInfo>& tensors = file.listing.tensors;
+  if (name.empty() && tensors.size() == 1) return &tensors[0];
+  for (const TensorInfo& info : tensors)
+    if (info.name == name) return &info;
+  return Error{
+      name.empty() ? "the file should hold exactly one tensor" : "the tensor is not in the file",
+      fmt::format("{}: {}{} tensor(s) in it", file.path.string(),
+                  name.empty() ? "" : fmt::format("'{}' wanted, ", name), tensors.size()),
+      "list the dump again; the file may have changed"};
+}
+
+// Copies `part` into `whole` as the slice that starts at `first` along `axis`.
+Result<void> copy_slice(io::TensorReader& part, size_t axis, int64_t first, const Shape& whole,
+                        std::byte* out) {
+  const int64_t item = bits_of(part.dtype()) / 8;
+  int64_t inner = item;  // bytes that lie together whatever the position along `axis`
+  for (size_t i = axis + 1; i < whole.size(); ++i) inner *= whole[i];
+  const int64_t run = part.shape()[axis] * inner, stride = whole[axis] * inner;
+  int64_t done = 0;
+  return for_each_piece(part, [&](Bytes piece, int64_t, int64_t) {
+    while (!piece.empty()) {
+      const int64_t row = done / run, in_row = done % run;
+      const auto size = std::min(piece.size(), static_cast<size_t>(run - in_row));
+      std::copy_n(piece.data(), size, out + row * stride + first * inner + in_row);
+      piece = piece.subspan(size);
+      done += static_cast<int64_t>(size);
+    }
+  });
+}
+
+struct Joined {
+  TensorInfo info;  // of plain bytes from the start of `bytes`
+  std::vector<std::byte> bytes;
+};
+
+// The slices in the layout they are stored in, as one tensor in that layout: only of the whole is
+// the recorded logical shape true.
+Result<Joined> join_parts(const Entry& entry, std::span<const TensorInfo* const> infos,
+                          std::span<io::TensorReader> readers) {
+  const size_t axis = entry.join_axis;
+  Shape whole = readers[0].shape();
+  for (size_t i = 0; i < readers.size(); ++i) {
+    Shape other = readers[i].shape();
+    const bool fits = axis < whole.size() && other.size() == whole.size();
+    std::optional<int64_t> length = fits ? std::optional(whole[axis]) : std::nullopt;
+    if (fits && i > 0) length = checked_add(whole[axis], other[axis]);
+    if (fits) other[axis] = whole[axis];
+    if (!length || other != whole || readers[i].dtype() != readers[0].dtype())
+      return Error{"slices of an operator do not fit together",
+                   fmt::format("{} {}, joined along axis {}: {} {} and, in slice {}, {} {}",
+                               entry.operator_name, to_string(entry.slot), axis,
+                               dtype_text(*infos[0]), to_string(readers[0].shape()), i,
+                               dtype_text(*infos[i]), to_string(readers[i].shape())),
+                   "dump the operator again; its slices are from different runs"};
+    whole[axis] = *length;
+  }
+  const auto count = element_count(whole);
+  const auto bytes = count ? byte_count(readers[0].dtype(), *count) : std::nullopt;
+  if (!bytes)
+    return Error{"tensor is impossibly large", "shape " + to_string(whole), "dump it again"};
+  Joined joined;
+  joined.bytes.resize(static_cast<size_t>(*bytes));
+  int64_t first = 0;
+  for (io::TensorReader& reader : readers) {
+    if (auto copied = copy_slice(reader, axis, first, whole, joined.bytes.data()); !copied)
+      return copied.error();
+    first += reader.shape()[axis];
+  }
+  joined.info.name = infos[0]->name;
+  joined.info.dtype = readers[0].dtype();
+  joined.info.dtype_name = infos[0]->dtype_name;
+  joined.info.layout = infos[0]->layout;
+  joined.info.logical_shape = infos[0]->logical_shape;
+  joined.info.shape = std::move(whole);
+  joined.info.size_bytes = static_cast<uint64_t>(*bytes);
+  return joined;
+}
+
+}  // namespace
+
+std::string to_string(const Slot& slot) {
+  constexpr std::array<std::string_view, 5> kKinds{"input", "output", "parameter", "gradient",
+                                                   "other"};
+  const std::string_view kind = kKinds[static_cast<size_t>(slot.kind)];
+  if (slot.index == kNamed) return fmt::format("{}:{}", kind, slot.path);
+  return fmt::format("{}:{}{}{}", kind, slot.index, slot.path.empty() ? "" : ".", slot.path);
+}
+
+Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints& hints,
+                          std::string_view convention) {
+  auto tree = walk(path);
+  if (!tree) return tree.error();
+  if (tree->files.empty()) return nothing_in(*tree);
+  auto chosen = choose(*tree, convention);
+  if (!chosen) return chosen.error();
+  DumpSet set = (*chosen)->list(*tree, hints);
+  set.root = tree->root;
+  set.convention = (*chosen)->name;
+  if (tree->is_single_file && set.convention == "plain") {
+    if (set.entries.empty() && !set.skipped.empty() && set.skipped[0].error)
+      return *set.skipped[0].error;
+    const io::Format* format = probe_format(*tree, tree->files[0]);
+    set.convention = format != nullptr ? format->name : "raw";
+  }
+  for (Skipped& skipped : tree->skipped) set.skipped.push_back(std::move(skipped));
+  sort_entries(set.entries);
+  std::stable_sort(set.skipped.begin(), set.skipped.end(),
+                   [](const Skipped& a, const Skipped& b) { return a.file < b.file; });
+  return set;
+}
+
+Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
+                                      const io::ReadHints& hints, const io::ReadOrder& order) {
+  if (entry.parts.empty())
+    return Error{"only statistics of this tensor were recorded",
+                 fmt::format("{}: {} {}", entry.record, entry.operator_name, to_string(entry.slot)),
+                 "dump the tensor itself"};
+  EntryReader opened;
+  std::vector<const TensorInfo*> infos;
+  for (const TensorRef& part : entry.parts) {
+    const std::filesystem::path path = set.root / part.file;
+    const std::string name = real_name_of(path);
+    io::ReadHints own = hints;
+    own.file_name = name;
+    auto file = io::open_tensor_file(path, own);
+    if (!file) return file.error();
+    opened.files_.push_back(std::make_unique<io::TensorFile>(std::move(*file)));
+    auto info = find_tensor(*opened.files_.back(), part.tensor);
+    if (!info) return info.error();
+    infos.push_back(*info);
+  }
+  const bool is_joined = entry.parts.size() > 1;
+  io::ReadOrder first_order = order;
+  if (is_joined) first_order = {.stored = true, .axes = {}, .logical = {}};
+  std::vector<io::TensorReader> readers;
+  for (size_t i = 0; i < infos.size(); ++i) {
+    auto reader = opened.files_[i]->open(*infos[i], first_order);
+    if (!reader) return reader.error();
+    readers.push_back(std::move(*reader));
+  }
+  if (!is_joined) {
+    opened.info_ = *infos[0];
+    opened.reader_ = std::make_unique<io::TensorReader>(std::move(readers[0]));
+    return opened;
+  }
+  auto joined = join_parts(entry, infos, readers);
+  if (!joined) return joined.error();
+  opened.info_ = std::move(joined->info);
+  opened.joined_ = std::move(joined->bytes);
+  auto reader =
+      io::TensorReader::open(*opened.files_[0]->format, opened.joined_, opened.info_, order);
+  if (!reader) return std::move(reader.error()).in(entry.parts[0].file);
+  opened.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
+  return opened;
+}
+
+}  // namespace plumb::dump

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/dump_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+namespace plumb::dump {
+namespace {
+
+namespace json = simdjson::ondemand;
+
+constexpr int kMaxNesting = 400;
+constexpr size_t kMaxNameBytes = 4096;  // every leaf has a copy of its operator's name and its path
+constexpr size_t kMaxTextBytes = 4096;  // of a non-tensor argument
+constexpr uint64_t kMaxFileBytes = 0xFFFF0000;  // positions are 32-bit numbers
+
+// NaN and infinities become strings of the same length that no Python program writes.
+struct Literal {
+  std::string_view word;
+  std::string_view stand_in;
+  double value;
+};
+constexpr Literal kLiterals[] = {
+    {"NaN", "\"\x7f\"", std::numeric_limits<double>::quiet_NaN()},
+    {"-Infinity", "\"\x7f-     \"", -std::numeric_limits<double>::infinity()},
+    {"Infinity", "\"\x7f+    \"", std::numeric_limits<double>::infinity()},
+};
+
+// Outside of strings only.
+void replace_literals(char* text, size_t size) {
+  size_t at = 0;
+  while (at < size) {
+    const auto* quote = static_cast<const char*>(std::memchr(text + at, '"', size - at));
+    const size_t end = quote != nullptr ? static_cast<size_t>(quote - text) : size;
+    for (; at < end; ++at) {
+      if (text[at] != 'N' && text[at] != 'I' && text[at] != '-') continue;
+      for (const Literal& literal : kLiterals) {
+        if (std::string_view(text + at, end - at).starts_with(literal.word)) {
+          std::memcpy(text + at, literal.stand_in.data(), literal.stand_in.size());
+          at += literal.word.size() - 1;
+          break;
+        }
+      }
+    }
+    for (at = end + 1; at < size && text[at] != '"'; ++at)  // to the end of the string
+      if (text[at] == '\\') ++at;
+    ++at;
+  }
+}
+
+void restore_literals(std::string& text) {
+  for (const Literal& literal : kLiterals)
+    for (size_t at = 0; (at = text.find(literal.stand_in, at)) != std::string::npos;)
+      text.replace(at, literal.stand_in.size(), literal.word);
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && std::strchr(" \t\r\n", text.back()) != nullptr) text.remove_suffix(1);
+  return text;
+}
+
+// nullopt for what is no number: null, true, text.
+std::optional<double> number_of(json::value value) {
+  const std::string_view token = trimmed(value.raw_json_token());
+  for (const Literal& literal : kLiterals)
+    if (token == literal.stand_in) return literal.value;
+  double number = 0;
+  const char* end = token.data() + token.size();
+  const auto parsed = std::from_chars(token.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return {};
+  return number;
+}
+
+// As Python would print it, more or less; cut where it gets long.
+std::string text_of(json::value value) {
+  std::string text;
+  switch (value.type().value()) {
+    case json::json_type::string:
+      if (number_of(value)) {
+        text = trimmed(value.raw_json_token());
+      } else {
+        text = std::string_view(value.get_string());
+      }
+      break;
+    case json::json_type::array:
+      text = std::string_view(value.get_array().value().raw_json());
+      break;
+    case json::json_type::object:
+      text = std::string_view(value.get_object().value().raw_json());
+      break;
+    case json::json_type::null: text = "None"; break;
+    case json::json_type::boolean: text = value.get_bool() ? "True" : "False"; break;
+    case json::json_type::number: text = trimmed(value.raw_json_token()); break;
+  }
+  restore_literals(text);
+  if (text.size() > kMaxTextBytes) text.replace(kMaxTextBytes, text.npos, "...");
+  return text;
+}
+
+std::string string_or_empty(json::value value) {
+  return value.type() == json::json_type::string ? std::string(std::string_view(value.get_string()))
+                                                 : std::string();
+}
+
+std::optional<Shape> shape_of(json::value value) {
+  if (value.type() != json::json_type::array) return {};
+  Shape shape;
+  for (auto item : value.get_array()) {
+    const std::string_view token = trimmed(item.value().raw_json_token());
+    int64_t dim = 0;
+    const char* end = token.data() + token.size();
+    const auto parsed = std::from_chars(token.data(), end, dim);
+    if (parsed.ec != std::errc() || parsed.ptr != end || dim < 0) return {};
+    shape.push_back(dim);
+  }
+  return shape;
+}
+
+std::string checksum_of(json::value value) {
+  std::string text = string_or_empty(value);
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (text.starts_with("0x")) text.erase(0, 2);
+  return text;
+}
+
+class Calls {
+ public:
+  explicit Calls(DumpJson& out) : out_(out) {}
+
+  void add(std::string_view name, json::object call) {
+    if (name.size() > kMaxNameBytes) throw simdjson::simdjson_error(simdjson::CAPACITY);
+    operator_ = name;
+    // Module.conv1.Conv2d.parameters_grad[.n] has parameter names where others have input and
+    // output.
+    const bool gradients = ("." + operator_ + ".").find(".parameters_grad.") != std::string::npos;
+    for (auto field : call) {
+      const std::string key(std::string_view(field.unescaped_key()));
+      json::value value = field.value();
+      if (gradients) {
+        add_gradients(key, value);
+      } else if (key == "input_args" || key == "input_kwargs" || key == "input") {
+        add_members(value, {SlotKind::kInput, kNamed, {}}, 0);
+      } else if (key == "output") {
+        add_members(value, {SlotKind::kOutput, kNamed, {}}, 0);
+      } else if (key == "parameters") {
+        add_members(value, {SlotKind::kParameter, kNamed, {}}, 0);
+      } else {
+        add_value(value, child({SlotKind::kOther, kNamed, {}}, key), 0);
+      }
+    }
+    ++calls_;
+  }
+
+ private:
+  // "weight": [leaf], a list for the micro steps; mostly of one.
+  void add_gradients(const std::string& name, json::value value) {
+    const Slot slot = child({SlotKind::kParameterGradient, kNamed, {}}, name);
+    if (value.type() != json::json_type::array) return add_value(value, slot, 0);
+    size_t index = 0;
+    for (auto item : value.get_array()) {
+      Slot own = slot;
+      if (index > 0) own.path += fmt::format(".{}", index);
+      add_value(item.value(), own, 1);
+      ++index;
+    }
+  }
+
+  // The elements of a list or the members of an object, below the slot `parent`. With an empty path
+  // `parent` is the whole of the arguments, which are numbered or named themselves.
+  void add_members(json::value value, const Slot& parent, int depth) {
+    const json::json_type type = value.type();
+    if (type == json::json_type::array) add_elements(value.get_array(), parent, depth);
+    if (type == json::json_type::object) add_fields(value.get_object(), parent, depth);
+    // Else flags and counters beside the arguments: nothing to compare.
+  }
+
+  void add_elements(json::array array, const Slot& parent, int depth) {
+    const bool is_top = parent.index == kNamed && parent.path.empty();
+    int64_t index = 0;
+    for (auto item : array) {
+      const Slot slot =
+          is_top ? Slot{parent.kind, index, {}} : child(parent, fmt::format("{}", index));
+      add_value(item.value(), slot, depth + 1);
+      ++index;
+    }
+  }
+
+  void add_fields(json::object object, const Slot& parent, int depth) {
+    for (auto field : object) {
+      const Slot slot = child(parent, field.unescaped_key());
+      add_value(field.value(), slot, depth + 1);
+    }
+  }
+
+  static Slot child(const Slot& parent, std::string_view name) {
+    if (parent.path.size() + name.size() > kMaxNameBytes)
+      throw simdjson::simdjson_error(simdjson::CAPACITY);
+    const char* dot = parent.path.empty() ? "" : ".";
+    return {parent.kind, parent.index, fmt::format("{}{}{}", parent.path, dot, name)};
+  }
+
+  void add_value(json::value value, const Slot& slot, int depth) {
+    if (depth > kMaxNesting) throw simdjson::simdjson_error(simdjson::DEPTH_ERROR);
+    const json::json_type type = value.type();
+    if (type == json::json_type::null && slot.kind != SlotKind::kOther) {
+      Entry& entry = new_leaf(slot).entry;
+      entry.dtype_text = "NoneType";
+      entry.statistics->text = "None";
+    } else if (type == json::json_type::array) {
+      add_elements(value.get_array(), slot, depth);
+    } else if (type == json::json_type::object) {
+      json::object object = value.get_object();
+      json::value kind;
+      const bool is_leaf = object.find_field_unordered("type").get(kind) == simdjson::SUCCESS &&
+                           kind.type() == json::json_type::string;
+      object.reset().value();
+      is_leaf ? add_leaf(object, slot) : add_fields(object, slot, depth);
+    }
+  }
+
+  void add_leaf(json::object object, const Slot& slot) {
+    DumpJson::Leaf& leaf = new_leaf(slot);
+    RecordedStatistics& statistics = *leaf.entry.statistics;
+    std::string type, others;
+    bool is_tensor = false;
+    std::optional<double> number;
+    for (auto field : object) {
+      const std::string_view key = field.unescaped_key();
+      json::value value = field.value();
+      if (key == "type") {
+        type = string_or_empty(value);
+      } else if (key == "dtype") {
+        leaf.entry.dtype_text = string_or_empty(value);
+        is_tensor = true;
+      } else if (key == "shape") {
+        leaf.entry.recorded_shape = shape_of(value);
+        is_tensor = true;
+      } else if (key == "Max") {
+        statistics.max = number_of(value);
+      } else if (key == "Min") {
+        statistics.min = number_of(value);
+      } else if (key == "Mean") {
+        statistics.mean = number_of(value);
+      } else if (key == "Norm") {
+        statistics.l2 = number_of(value);
+      } else if (key == "requires_grad") {
+        if (value.type() == json::json_type::boolean) statistics.requires_grad = value.get_bool();
+      } else if (key == "md5") {
+        statistics.checksum = checksum_of(value);
+      } else if (key == "data_name") {
+        leaf.data_name = string_or_empty(value);
+      } else if (key == "value") {
+        if (type == "int" || type == "float") number = number_of(value);
+        statistics.text = text_of(value);
+      } else if (others.size() < kMaxTextBytes) {
+        const std::string name(key);
+        others += fmt::format("{}{}={}", others.empty() ? "" : ", ", name, text_of(value));
+      }
+    }
+    if (is_tensor) {
+      statistics.text.clear();
+      return;
+    }
+    leaf.entry.dtype_text = type;
+    if (statistics.text.empty()) statistics.text = std::move(others);
+    // The tool gives a plain number all four statistics.
+    if (number) statistics.min = statistics.max = statistics.mean = statistics.l2 = number;
+  }
+
+  DumpJson::Leaf& new_leaf(const Slot& slot) {
+    DumpJson::Leaf& leaf = out_.leaves.emplace_back();
+    leaf.entry.operator_name = operator_;
+    leaf.entry.slot = slot;
+    leaf.entry.timestamp = calls_;
+    leaf.entry.statistics.emplace();
+    return leaf;
+  }
+
+  DumpJson& out_;
+  std::string operator_;
+  int64_t calls_ = 0;
+};
+
+}  // namespace
+
+bool is_dump_json(std::string_view head) {
+  const size_t start = head.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || head[start] != '{') return false;
+  const auto has = [&](std::string_view key) { return head.find(key) != std::string_view::npos; };
+  return (has("\"task\"") || has("\"dump_data_dir\"")) && !has("\"schema\"");
+}
+
+Result<DumpJson> parse_dump_json(Bytes file) {
+  if (file.size() > kMaxFileBytes)
+    return Error{
+        "the file is too large",
+        fmt::format("byte 0: {} bytes, at most {} can be read", file.size(), kMaxFileBytes),
+        "dump fewer steps, or one rank to a file"};
+  simdjson::padded_string text(as_text(file));
+  replace_literals(text.data(), text.size());
+  const auto damaged = [&](size_t position, simdjson::error_code code) {
+    const auto where = [&](std::string_view why) {
+      return fmt::format("byte {}: {}", position, why);
+    };
+    switch (code) {
+      case simdjson::DEPTH_ERROR:
+        return Error{"arguments are nested too deeply",
+                     where(fmt::format("more than {} levels", kMaxNesting)),
+                     "leave this call out of the dump"};
+      case simdjson::CAPACITY:
+        return Error{"a name is too long", where(fmt::format("more than {} bytes", kMaxNameBytes)),
+                     "leave this call out of the dump"};
+      default:
+        return Error{"dump.json is damaged", where(simdjson::error_message(code)),
+                     "copy the file again, or wait until its writer has finished"};
+    }
+  };
+  DumpJson dump;
+  json::parser parser;
+  json::document document;
+  if (const auto code = parser.iterate(text).get(document)) return damaged(0, code);
+  bool has_data = false;
+  try {
+    Calls calls(dump);
+    for (auto field : document.get_object()) {
+      const std::string key(std::string_view(field.unescaped_key()));
+      json::value value = field.value();
+      if (key == "task") {
+        dump.task = string_or_empty(value);
+      } else if (key == "dump_data_dir") {
+        dump.data_directory = string_or_empty(value);
+      } else if (key == "data" && value.type() == json::json_type::object) {
+        has_data = true;
+        for (auto call : value.get_object()) {
+          const std::string name(std::string_view(call.unescaped_key()));
+          json::value arguments = call.value();
+          if (arguments.type() == json::json_type::object) calls.add(name, arguments.get_object());
+        }
+      }
+    }
+  } catch (const simdjson::simdjson_error& failure) {
+    const char* at = text.data();
+    if (document.current_location().get(at) != simdjson::SUCCESS) at = text.data() + text.size();
+    return damaged(static_cast<size_t>(at - text.data()), failure.error());
+  }
+  if (!has_data)
+    return Error{"dump.json lists no calls", "byte 0: there is no object \"data\"",
+                 "name the dump.json of a whole dump"};
+  return dump;
+}
+
+}  // namespace plumb::dump

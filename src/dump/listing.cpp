@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/listing.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "dump/names.h"
+#include "tensor/decode.h"
+
+namespace plumb::dump {
+
+using plumb::to_string;  // of shapes, beside that of slots
+
+namespace {
+
+enum class Place : uint8_t { kWhole, kStart, kEnd };
+struct Companion {
+  Place place;
+  std::string_view text;
+  std::string_view reason;
+};
+constexpr Companion kCompanions[] = {
+    {Place::kWhole, "mapping.csv", "real names of renamed files"},
+    {Place::kWhole, "convert_failed_file_list.txt", "list of failed conversions"},
+    {Place::kWhole, "stack.json", "call stacks"},
+    {Place::kWhole, "construct.json", "tree of modules"},
+    {Place::kWhole, "debug.json", "values saved by hand"},
+    {Place::kWhole, "dump.json", "index of a dump"},
+    {Place::kWhole, "filename.txt", "names of the input files"},
+    {Place::kWhole, "list.txt", "list of cases"},
+    {Place::kStart, "dynamo_original_", "graph of the model"},
+    {Place::kStart, "dynamo_optimized_", "graph of the model"},
+    {Place::kStart, "ge_proto_", "graph of the model"},
+    {Place::kStart, "ge_onnx_", "graph of the model"},
+    {Place::kEnd, "_min_max.json", "details of a reduced tensor"},
+    {Place::kEnd, ".json", "description, not a tensor"},
+    {Place::kEnd, ".txt", "text, not a tensor"},
+    {Place::kEnd, ".md", "text, not a tensor"},
+    {Place::kEnd, ".log", "log"},
+    {Place::kEnd, ".csv", "table, not a tensor"},
+    {Place::kEnd, ".prototxt", "model, not a tensor"},
+    {Place::kEnd, ".onnx", "model, not a tensor"},
+    {Place::kEnd, ".om", "model, not a tensor"},
+    {Place::kEnd, ".py", "script, not a tensor"},
+    {Place::kEnd, ".swp", "temporary file of an editor"},
+    {Place::kEnd, ".tmp", "temporary file"},
+    {Place::kEnd, ".plumb-tmp", "temporary file"},
+};
+
+// An undecodable type or a wrong shape is the file's fault, not the program's.
+Result<std::vector<double>> read_numbers(const io::TensorFile& file, const TensorInfo& info,
+                                         int64_t limit) {
+  const DKind kind = kind_of(info.dtype);
+  const auto count = element_count(info.shape);
+  if (!count || *count > limit || kind == DKind::kComplex || kind == DKind::kOpaque)
+    return Error{"not a list of [min, max] pairs",
+                 fmt::format("'{}' is {} {}", info.name, dtype_text(info), to_string(info.shape)),
+                 "reduce the dump again, or leave this file out"};
+  auto reader = file.open(info);
+  if (!reader) return reader.error();
+  auto bytes = reader->read(0, reader->count());
+  if (!bytes) return bytes.error();
+  std::vector<double> numbers(static_cast<size_t>(reader->count()));
+  decode_double(reader->dtype(), bytes->data(), reader->count(), numbers.data());
+  return numbers;
+}
+
+constexpr int64_t kMaxReducedNumbers = 1 << 20;  // tensors of one operator, times two
+
+}  // namespace
+
+std::optional<std::string_view> companion_reason(std::string_view name) {
+  for (const Companion& known : kCompanions) {
+    const bool fits = known.place == Place::kWhole   ? name == known.text
+                      : known.place == Place::kStart ? name.starts_with(known.text)
+                                                     : name.ends_with(known.text);
+    if (fits) return known.reason;
+  }
+  if (name.starts_with('.')) return "hidden file";
+  return {};
+}
+
+Skipped skip(const TreeFile& file, std::string_view reason) {
+  return {file.path, std::string(reason), {}};
+}
+
+Skipped skip_damaged(const TreeFile& file, Error error) {
+  std::string reason = error.what;
+  return {file.path, std::move(reason), std::move(error)};
+}
+
+Skipped skip_empty(const TreeFile& file) {
+  return skip_damaged(file, {"the file is empty", file.path + ", byte 0: 0 bytes",
+                             "copy it again, or wait until its writer has finished"});
+}
+
+Skipped skip_unknown(const TreeFile& file, std::string_view otherwise) {
+  if (const auto reason = companion_reason(file.name())) return skip(file, *reason);
+  return file.size_bytes == 0 ? skip_empty(file) : skip(file, otherwise);
+}
+
+std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
+                                const io::ReadHints& hints) {
+  if (!file.name().ends_with(".bin")) return {};
+  const std::string twin = file.path.substr(0, file.path.size() - 4) + ".npy";
+  if (const TreeFile* npy = tree.find(twin); npy != nullptr && npy->size_bytes > 0)
+    return skip(file, "same data as the npy file of that name");
+  if (hints.dtype) return {};
+  return skip_damaged(
+      file, {"raw data says nothing about itself",
+             fmt::format("{}, byte 0: {} bytes without a header", file.path, file.size_bytes),
+             "give --dtype, and --shape"});
+}
+
+const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
+  std::array<std::byte, io::kProbeBytes> head;
+  std::ifstream stream(tree.absolute(file), std::ios::binary);
+  stream.read(reinterpret_cast<char*>(head.data()), head.size());
+  const Bytes bytes(head.data(), static_cast<size_t>(stream.gcount()));
+  for (const io::Format& format : io::formats())
+    if (format.probe(bytes, file.size_bytes)) return &format;
+  return nullptr;
+}
+
+void unify_timestamps(std::vector<Entry>& entries) {
+  const auto operator_of = [](const Entry& e) {
+    return std::tie(e.rank, e.step, e.graph, e.operator_name);
+  };
+  std::vector<Entry*> tensors(entries.size());
+  for (size_t i = 0; i < entries.size(); ++i) tensors[i] = &entries[i];
+  std::sort(tensors.begin(), tensors.end(), [&](const Entry* a, const Entry* b) {
+    if (operator_of(*a) != operator_of(*b)) return operator_of(*a) < operator_of(*b);
+    return std::tie(a->slot, a->timestamp) < std::tie(b->slot, b->timestamp);
+  });
+  std::vector<size_t> executions;
+  std::vector<int64_t> first;
+  for (size_t begin = 0, end = 0; begin < tensors.size(); begin = end) {
+    executions.assign(1, 0);
+    first.assign(1, tensors[begin]->timestamp);
+    for (end = begin + 1; end < tensors.size(); ++end) {
+      if (operator_of(*tensors[end]) != operator_of(*tensors[begin])) break;
+      const bool again = tensors[end]->slot == tensors[end - 1]->slot;
+      const size_t execution = again ? executions.back() + 1 : 0;
+      executions.push_back(execution);
+      if (execution == first.size()) first.push_back(tensors[end]->timestamp);
+      first[execution] = std::min(first[execution], tensors[end]->timestamp);
+    }
+    for (size_t i = begin; i < end; ++i) tensors[i]->timestamp = first[executions[i - begin]];
+  }
+}
+
+void drop_single_graphs(std::vector<Entry>& entries) {
+  std::map<std::optional<int64_t>, std::set<std::string_view>> graphs;
+  for (const Entry& e : entries) graphs[e.rank].insert(e.graph);
+  const bool single = std::all_of(graphs.begin(), graphs.end(),
+                                  [](const auto& rank) { return rank.second.size() == 1; });
+  if (single)
+    for (Entry& e : entries) e.graph.clear();
+}
+
+void sort_entries(std::vector<Entry>& entries) {
+  const auto slot_less = [](const Slot& a, const Slot& b) {
+    if (a.kind != b.kind) return a.kind < b.kind;
+    if ((a.index == kNamed) != (b.index == kNamed)) return b.index == kNamed;  // positions first
+    if (a.index != b.index) return a.index < b.index;
+    return natural_less(a.path, b.path);
+  };
+  const auto less = [&](const Entry& a, const Entry& b) {
+    if (a.rank != b.rank) return a.rank < b.rank;
+    if (a.step != b.step) return a.step < b.step;
+    if (a.graph != b.graph) return natural_less(a.graph, b.graph);
+    if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
+    if (a.operator_name != b.operator_name) return natural_less(a.operator_name, b.operator_name);
+    return slot_less(a.slot, b.slot);
+  };
+  if (std::is_sorted(entries.begin(), entries.end(), less)) return;
+  std::vector<size_t> order(entries.size());  // entries are large: each moves once
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return less(entries[a], entries[b]); });
+  std::vector<Entry> sorted;
+  sorted.reserve(entries.size());
+  for (size_t i : order) sorted.push_back(std::move(entries[i]));
+  entries = std::move(sorted);
+}
+
+Result<Entry> read_reduced_npy(const Tree& tree, const TreeFile& file, Entry model) {
+  auto opened = io::open_tensor_file(tree.absolute(file));
+  if (!opened) return opened.error();
+  const std::vector<TensorInfo>& tensors = opened->listing.tensors;
+  const bool fits =
+      tensors.size() == 1 && (tensors[0].shape == Shape{2} || tensors[0].shape == Shape{0});
+  if (!fits)
+    return Error{"not a [min, max] pair",
+                 fmt::format("{}: {} array(s){}", file.path, tensors.size(),
+                             tensors.empty() ? "" : " of shape " + to_string(tensors[0].shape)),
+                 "reduce the dump again, or leave this file out"};
+  auto numbers = read_numbers(*opened, tensors[0], 2);
+  if (!numbers) return std::move(numbers.error()).in(file.path);
+  model.statistics.emplace();
+  model.record = file.path;
+  if (!numbers->empty()) {
+    model.statistics->min = (*numbers)[0];
+    model.statistics->max = (*numbers)[1];
+  }
+  return model;
+}
+
+Result<std::vector<Entry>> read_reduced_npz(const Tree& tree, const TreeFile& file,
+                                            const Entry& model) {
+  auto opened = io::open_tensor_file(tree.absolute(file));
+  if (!opened) return opened.error();
+  std::vector<Entry> entries;
+  for (const TensorInfo& info : opened->listing.tensors) {
+    if (info.name != "inputs" && info.name != "outputs") continue;
+    auto numbers = read_numbers(*opened, info, kMaxReducedNumbers);
+    if (!numbers) return std::move(numbers.error()).in(file.path);
+    const bool rows_of_two = info.shape.size() == 2 && info.shape[1] == 2;
+    if (!rows_of_two && !numbers->empty())
+      return Error{
+          "not a list of [min, max] pairs",
+          fmt::format("{}: '{}' has shape {}", file.path, info.name, to_string(info.shape)),
+          "reduce the dump again, or leave this file out"};
+    for (size_t i = 0; 2 * i + 1 < numbers->size(); ++i) {
+      Entry entry = model;
+      entry.slot.kind = info.name == "inputs" ? SlotKind::kInput : SlotKind::kOutput;
+      entry.slot.index = static_cast<int64_t>(i);
+      entry.statistics.emplace();
+      entry.statistics->min = (*numbers)[2 * i];
+      entry.statistics->max = (*numbers)[2 * i + 1];
+      entry.record = file.path;
+      entries.push_back(std::move(entry));
+    }
+  }
+  return entries;
+}
+
+}  // namespace plumb::dump

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Steps that several conventions share on the way from a tree to a DumpSet.
+#pragma once
+
+#include <tbb/parallel_for.h>
+
+#include "dump/tree.h"
+
+namespace plumb::dump {
+
+// Calls work(i) for every i < count, on all cores. Each call writes to its own place, so that the
+// result does not depend on threads.
+template <class Work>
+void for_each_index(size_t count, Work&& work) {
+  tbb::parallel_for(size_t{0}, count, work);
+}
+
+// How many of a hundred files are ours, rounded up; files that are no tensors anyway (nullopt) do
+// not count. Of a large tree every n-th file is looked at.
+template <class IsOurs>
+int percent_of(const Tree& tree, IsOurs&& is_ours) {
+  constexpr size_t kSample = 4096;
+  size_t ours = 0, all = 0;
+  const size_t step = tree.files.size() / kSample + 1;
+  for (size_t i = 0; i < tree.files.size(); i += step) {
+    const std::optional<bool> answer = is_ours(tree.files[i]);
+    all += answer.has_value();
+    ours += answer.value_or(false);
+  }
+  return all == 0 ? 0 : static_cast<int>((100 * ours + all - 1) / all);
+}
+
+// Why a file that often lies beside dumps is no tensor; nothing if it might be one.
+std::optional<std::string_view> companion_reason(std::string_view name);
+
+Skipped skip(const TreeFile& file, std::string_view reason);
+Skipped skip_damaged(const TreeFile& file, Error error);
+Skipped skip_empty(const TreeFile& file);
+// A companion by its reason, an empty file, or `otherwise`.
+Skipped skip_unknown(const TreeFile& file, std::string_view otherwise);
+
+// Headerless data that cannot be used: nobody said what it is, or an npy file of that name says it
+// all.
+std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file, const io::ReadHints& hints);
+
+// The format the first bytes look like; null if no format claims them or they cannot be read.
+const io::Format* probe_format(const Tree& tree, const TreeFile& file);
+
+// Where tensors are files, each has its own time of writing. Gives all tensors of one execution of
+// an operator the first of these; a tensor that comes again belongs to the next execution.
+void unify_timestamps(std::vector<Entry>& entries);
+
+// Clears `graph` where a rank has one only.
+void drop_single_graphs(std::vector<Entry>& entries);
+
+void sort_entries(std::vector<Entry>& entries);
+
+// Files after volume reduction: [min, max] (npy), or such rows in the arrays `inputs` and `outputs`
+// (npz). Entries get operator_name, type, timestamp and so on from `model`.
+Result<Entry> read_reduced_npy(const Tree& tree, const TreeFile& file, Entry model);
+Result<std::vector<Entry>> read_reduced_npz(const Tree& tree, const TreeFile& file,
+                                            const Entry& model);
+
+}  // namespace plumb::dump

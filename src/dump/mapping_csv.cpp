@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/mapping_csv.h"
+
+#include <fmt/format.h>
+
+#include "base/mapped_file.h"
+#include "dump/names.h"
+
+namespace plumb::dump {
+
+NameMapping parse_mapping_csv(std::string_view text) {
+  NameMapping mapping;
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) continue;
+    const size_t comma = line.find(',');
+    if (comma == std::string_view::npos || line.find(',', comma + 1) != std::string_view::npos) {
+      mapping.bad_lines.push_back(number);
+      continue;
+    }
+    std::string_view real = line.substr(comma + 1);
+    real.remove_prefix(real.rfind('/') + 1);  // device servers write the whole path; npos + 1 == 0
+    if (comma == 0 || real.empty()) {
+      mapping.bad_lines.push_back(number);
+    } else {
+      mapping.real_names.insert_or_assign(std::string(line.substr(0, comma)), std::string(real));
+    }
+  }
+  return mapping;
+}
+
+bool is_hashed_name(std::string_view name) {
+  if (name.ends_with(".npy")) name.remove_suffix(4);
+  return is_digits(name);
+}
+
+RealNames::RealNames(const Tree& tree) {
+  for (const TreeFile& file : tree.files) {
+    if (file.name() != kMappingName) continue;
+    auto mapped = MappedFile::open(tree.absolute(file));
+    if (!mapped) {
+      warnings_.push_back(fmt::format("{}: {}", mapped.error().what, mapped.error().where));
+      continue;
+    }
+    NameMapping mapping = parse_mapping_csv(as_text(mapped->bytes()));
+    if (!mapping.bad_lines.empty())
+      warnings_.push_back(
+          fmt::format("{}: {} line(s) without exactly two columns ignored, first {}", file.path,
+                      mapping.bad_lines.size(), mapping.bad_lines.front()));
+    by_directory_.emplace(file.directory(), std::move(mapping));
+  }
+}
+
+std::string unnamed_warning(size_t count) {
+  return fmt::format("{} file(s) left out: named by a number whose real name is not in {}", count,
+                     kMappingName);
+}
+
+std::optional<std::string_view> RealNames::of(const TreeFile& file) const {
+  if (!is_hashed_name(file.name())) return file.name();
+  const auto mapping = by_directory_.find(file.directory());
+  if (mapping == by_directory_.end()) return {};
+  const auto real = mapping->second.real_names.find(file.name());
+  if (real == mapping->second.real_names.end()) return {};
+  return real->second;
+}
+
+}  // namespace plumb::dump

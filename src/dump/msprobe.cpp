@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dumps of msprobe for PyTorch and MindSpore: stepS/rankR/dump.json lists the calls with statistics
+// or checksums; with task "tensor" the data lie beside it, in dump_tensor_data/.
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/mapped_file.h"
+#include "dump/dump_json.h"
+#include "dump/levels.h"
+#include "dump/listing.h"
+
+namespace plumb::dump {
+namespace {
+
+constexpr std::string_view kIndexName = "dump.json";
+constexpr std::string_view kDataDirectory = "dump_tensor_data";
+
+bool is_index(const Tree& tree, const TreeFile& file) {
+  if (!tree.is_single_file && file.name() != kIndexName) return false;
+  std::ifstream stream(tree.absolute(file), std::ios::binary);
+  std::string head(std::min<uint64_t>(file.size_bytes, io::kProbeBytes), '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return stream && is_dump_json(head);
+}
+
+int match(const Tree& tree) {
+  const bool any = std::any_of(tree.files.begin(), tree.files.end(),
+                               [&](const TreeFile& file) { return is_index(tree, file); });
+  return any ? 92 : 0;
+}
+
+std::string join_path(std::string_view directory, std::string_view name) {
+  return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
+}
+
+// The tensors of one dump.json, from the data files beside it; `used` collects those found.
+class Index {
+ public:
+  Index(const Tree& tree, const TreeFile& file, const DumpJson& parsed) : tree_(tree), file_(file) {
+    // Absolute paths are those of the machine that wrote the dump; only the last part still means
+    // something here.
+    std::string_view directory = parsed.data_directory;
+    while (directory.ends_with('/')) directory.remove_suffix(1);
+    directory.remove_prefix(directory.rfind('/') + 1);  // npos + 1 == 0
+    if (directory.empty() || directory == "." || directory == "..") directory = kDataDirectory;
+    data_directory_ = join_path(file.directory(), directory);
+  }
+
+  const std::string& data_directory() const { return data_directory_; }
+
+  void add(DumpJson::Leaf& leaf, DumpSet& set, std::set<std::string_view>& used) const {
+    Entry& entry = leaf.entry;
+    entry.record = file_.path;
+    if (leaf.data_name.empty()) {
+      set.entries.push_back(std::move(entry));
+      return;
+    }
+    const std::string path = join_path(data_directory_, leaf.data_name);
+    const auto fail = [&](std::string what, std::string remedy) {
+      Error error{std::move(what),
+                  fmt::format("{}: {} {} is in {}", file_.path, entry.operator_name,
+                              to_string(entry.slot), path),
+                  std::move(remedy)};
+      std::string reason = error.what;
+      set.skipped.push_back({path, std::move(reason), std::move(error)});
+    };
+    if (leaf.data_name.find('/') != std::string::npos)
+      return fail("a data file outside of the dump is named", "use dumps you trust only");
+    const TreeFile* data = tree_.find(path);
+    if (data == nullptr)
+      return fail("a data file of the dump is missing", "copy the whole dump again");
+    const bool is_first = used.insert(data->path).second;
+    if (data->size_bytes == 0) {
+      if (is_first) set.skipped.push_back(skip_empty(*data));
+      return;
+    }
+    entry.parts.push_back({path, ""});
+    set.entries.push_back(std::move(entry));
+  }
+
+ private:
+  const Tree& tree_;
+  const TreeFile& file_;
+  std::string data_directory_;
+};
+
+// The user named dump.json itself: its data directory belongs to the dump, other neighbours do not.
+void add_data_files(const std::string& directory, Tree& tree) {
+  auto data = walk(tree.root / directory);
+  if (!data || data->is_single_file) return;  // every file will be missing, which says it all
+  for (TreeFile& file : data->files)
+    tree.files.push_back({directory + "/" + file.path, file.size_bytes});
+  for (Skipped& skipped : data->skipped) {
+    skipped.file = join_path(directory, skipped.file);
+    tree.skipped.push_back(std::move(skipped));
+  }
+  std::sort(tree.files.begin(), tree.files.end(),
+            [](const TreeFile& a, const TreeFile& b) { return a.path < b.path; });
+}
+
+DumpSet list(const Tree& given, const io::ReadHints&) {
+  DumpSet set;
+  std::vector<const TreeFile*> files;
+  for (const TreeFile& file : given.files)
+    if (is_index(given, file)) files.push_back(&file);
+  std::vector<std::optional<Result<DumpJson>>> parsed(files.size());
+  for_each_index(files.size(), [&](size_t i) {
+    auto mapped = MappedFile::open(given.absolute(*files[i]));
+    parsed[i] = mapped ? parse_dump_json(mapped->bytes()) : Result<DumpJson>(mapped.error());
+    if (!*parsed[i] && mapped)
+      parsed[i] = std::move(parsed[i]->error()).in(given.absolute(*files[i]).string());
+  });
+
+  Tree tree = given;
+  if (given.is_single_file && !files.empty() && *parsed[0]) {
+    add_data_files(Index(given, *files[0], **parsed[0]).data_directory(), tree);
+    set.skipped = std::move(tree.skipped);
+  }
+  std::set<std::string_view> used;
+  for (size_t i = 0; i < files.size(); ++i) {
+    const TreeFile& file = *tree.find(files[i]->path);
+    if (!*parsed[i]) {
+      set.skipped.push_back(skip_damaged(file, parsed[i]->error()));
+      used.insert(file.path);
+      continue;
+    }
+    const Index index(tree, file, **parsed[i]);
+    const size_t before = set.entries.size();
+    for (DumpJson::Leaf& leaf : (*parsed[i])->leaves) index.add(leaf, set, used);
+    if (set.entries.size() > before) used.insert(file.path);
+  }
+  for (const TreeFile& file : tree.files)
+    if (!used.contains(file.path))
+      set.skipped.push_back(skip_unknown(file, "not named in a dump.json"));
+  place_entries(tree.root, set.entries);
+  return set;
+}
+
+}  // namespace
+
+extern constexpr Convention kMsprobe{
+    "msprobe", "dump.json of msprobe, with statistics, checksums or tensors, by step and rank",
+    match, list};
+
+}  // namespace plumb::dump

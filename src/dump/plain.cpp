@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any directory of tensor files, and any single one. The operator is the file's path without its
+// extension; the extension stays if another file or directory has the name without it. A tensor in
+// a file of several adds "/" and its name there. No two tensors get the same name this way: a name
+// that is a path belongs to that file, and what follows a file's name belongs to what is inside it.
+#include <set>
+
+#include "dump/listing.h"
+#include "dump/names.h"
+
+namespace plumb::dump {
+namespace {
+
+constexpr std::string_view kTensorExtensions[] = {".npy",         ".npz", ".pt",  ".pth",
+                                                  ".safetensors", ".h5",  ".hdf5"};
+
+bool has_tensor_extension(std::string_view name) {
+  for (std::string_view extension : kTensorExtensions)
+    if (name.ends_with(extension)) return true;
+  return false;
+}
+
+std::string_view without_extension(std::string_view path) {
+  const size_t name = path.rfind('/') + 1;  // npos + 1 == 0
+  const size_t dot = path.rfind('.');
+  return dot == std::string_view::npos || dot <= name ? path : path.substr(0, dot);
+}
+
+std::string_view parent_of(std::string_view directory) {
+  const size_t slash = directory.rfind('/');
+  return directory.substr(0, slash == std::string_view::npos ? 0 : slash);
+}
+
+std::string_view property(const io::Listing& listing, std::string_view key) {
+  for (const auto& [name, value] : listing.properties)
+    if (name == key) return value;
+  return {};
+}
+
+struct Found {
+  std::vector<Entry> entries;  // operator_name is the name inside the file, empty if it has none
+  std::optional<Skipped> skipped;
+  bool knows_operator = false;  // a dump whose header has the operator's own name
+};
+
+Found leave_out(Skipped skipped) {
+  Found found;
+  found.skipped = std::move(skipped);
+  return found;
+}
+
+// One file's tensors. The headers of npy files, which hold one tensor each, are left for later.
+Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hints) {
+  if (file.size_bytes == 0 && !tree.is_single_file) return leave_out(skip_unknown(file, ""));
+  const io::Format* format = probe_format(tree, file);
+  if (format == nullptr && !tree.is_single_file) {
+    if (auto raw = skip_raw(tree, file, hints)) return leave_out(std::move(*raw));
+    if (!file.name().ends_with(".bin") && !has_tensor_extension(file.name()))
+      return leave_out(skip_unknown(file, "not a tensor file"));
+  }
+  Found found;
+  if (format != nullptr && format->name == "npy" && !tree.is_single_file) {
+    found.entries.emplace_back().parts.push_back({file.path, ""});
+    return found;
+  }
+  auto opened = io::open_tensor_file(tree.absolute(file), hints);
+  if (!opened) return leave_out(skip_damaged(file, std::move(opened.error())));
+  const bool is_dump = opened->format->name.starts_with("ascend");
+  const std::string_view own_name = is_dump ? property(opened->listing, "op_name") : "";
+  found.knows_operator = !own_name.empty();
+  for (TensorInfo& info : opened->listing.tensors) {
+    Entry& entry = found.entries.emplace_back();
+    entry.operator_name = is_dump ? own_name : std::string_view(info.name);
+    if (is_dump) entry.slot = slot_from_tensor_name(info.name);
+    entry.parts.push_back({file.path, info.name});
+    entry.info = std::move(info);
+  }
+  if (found.entries.empty()) found.skipped = skip(file, "holds no tensors");
+  return found;
+}
+
+int match(const Tree&) { return 1; }
+
+DumpSet list(const Tree& tree, const io::ReadHints& hints) {
+  DumpSet set;
+  std::vector<Found> found(tree.files.size());
+  for_each_index(tree.files.size(),
+                 [&](size_t i) { found[i] = look_into(tree, tree.files[i], hints); });
+
+  std::multiset<std::string_view> taken;  // by tensor files and directories
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].entries.empty()) continue;
+    const std::string_view path = tree.files[i].path;
+    taken.insert(path);
+    if (without_extension(path) != path) taken.insert(without_extension(path));
+  }
+  std::set<std::string_view> directories;
+  for (const TreeFile& file : tree.files)
+    for (auto d = file.directory(); directories.insert(d).second;) d = parent_of(d);
+
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::string& path = tree.files[i].path;
+    std::string name(without_extension(path));
+    if (taken.count(name) > 1 || directories.contains(name)) name = path;
+    for (Entry& entry : found[i].entries) {
+      std::string& own = entry.operator_name;
+      if (own.empty()) {
+        own = name;
+      } else if (!tree.is_single_file && !found[i].knows_operator) {
+        own = name + "/" + own;
+      }
+      set.entries.push_back(std::move(entry));
+    }
+    if (found[i].skipped) set.skipped.push_back(std::move(*found[i].skipped));
+  }
+  return set;
+}
+
+}  // namespace
+
+extern constexpr Convention kPlain{
+    "plain", "any directory of tensor files, operators named by their path", match, list};
+
+}  // namespace plumb::dump

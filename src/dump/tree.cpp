@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/tree.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace plumb::dump {
+namespace {
+
+struct Closer {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+Error system_error(std::string what, const std::string& where, int code) {
+  return {std::move(what), where + ": " + std::strerror(code),
+          code == EACCES ? "check its permissions" : "check that it is still there"};
+}
+
+// Puts the files of one directory into `tree` and its sub-directories into `deeper`.
+void read_directory(const std::string& relative, Tree& tree, std::vector<std::string>& deeper) {
+  const std::string full = relative.empty() ? tree.root.string() : (tree.root / relative).string();
+  std::unique_ptr<DIR, Closer> directory(::opendir(full.c_str()));
+  if (!directory) {
+    tree.skipped.push_back({relative, "directory cannot be read",
+                            system_error("cannot read the directory", full, errno)});
+    return;
+  }
+  for (errno = 0; const dirent* item = ::readdir(directory.get()); errno = 0) {
+    const std::string_view name = item->d_name;
+    if (name == "." || name == "..") continue;
+    std::string path = relative.empty() ? std::string(name) : fmt::format("{}/{}", relative, name);
+    struct stat status;
+    if (item->d_type == DT_DIR) {
+      deeper.push_back(std::move(path));
+    } else if (::fstatat(::dirfd(directory.get()), item->d_name, &status, 0) != 0) {
+      auto error = system_error("cannot look at the file", full + "/" + item->d_name, errno);
+      tree.skipped.push_back({path, "file cannot be read", std::move(error)});
+    } else if (S_ISREG(status.st_mode)) {
+      tree.files.push_back({std::move(path), static_cast<uint64_t>(status.st_size)});
+    } else if (!S_ISDIR(status.st_mode)) {
+      tree.skipped.push_back({path, "neither a file nor a directory", {}});
+    } else if (struct stat own;
+               ::fstatat(::dirfd(directory.get()), item->d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 &&
+               S_ISLNK(own.st_mode)) {
+      tree.skipped.push_back({path, "link to a directory, not followed", {}});
+    } else {
+      deeper.push_back(std::move(path));  // a file system that does not fill in d_type
+    }
+  }
+  if (errno != 0)
+    tree.skipped.push_back({relative, "directory was read only in part",
+                            system_error("cannot read on in the directory", full, errno)});
+}
+
+}  // namespace
+
+const TreeFile* Tree::find(std::string_view path) const {
+  const auto at =
+      std::lower_bound(files.begin(), files.end(), path,
+                       [](const TreeFile& f, std::string_view p) { return f.path < p; });
+  return at != files.end() && at->path == path ? &*at : nullptr;
+}
+
+Result<Tree> walk(const std::filesystem::path& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0)
+    return system_error("cannot read the path", path.string(), errno);
+  Tree tree;
+  if (!S_ISDIR(status.st_mode)) {
+    tree.is_single_file = true;
+    tree.root = path.has_parent_path() ? path.parent_path() : ".";
+    tree.files.push_back({path.filename().string(), static_cast<uint64_t>(status.st_size)});
+    return tree;
+  }
+  tree.root = path;
+  std::vector<std::string> level{""};
+  for (int depth = 0; !level.empty(); ++depth) {
+    std::vector<std::string> deeper;
+    for (const std::string& directory : level) read_directory(directory, tree, deeper);
+    level = std::move(deeper);
+    if (depth < kMaxDepth) continue;
+    for (std::string& directory : level)
+      tree.skipped.push_back(
+          {directory, "directories are nested too deeply",
+           Error{"directories are nested too deeply",
+                 fmt::format("{}: more than {} levels down", directory, kMaxDepth),
+                 "name a directory further down"}});
+    break;
+  }
+  if (tree.files.empty() && tree.skipped.size() == 1 && tree.skipped[0].file.empty())
+    return *std::move(tree.skipped[0].error);  // the directory named cannot be read itself
+  const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
+  std::sort(tree.files.begin(), tree.files.end(), by_path);
+  std::sort(tree.skipped.begin(), tree.skipped.end(),
+            [](const Skipped& a, const Skipped& b) { return a.file < b.file; });
+  return tree;
+}
+
+std::vector<std::string_view> components(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const size_t slash = path.find('/');
+    parts.push_back(path.substr(0, slash));
+    path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
+  }
+  return parts;
+}
+
+}  // namespace plumb::dump

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+
+#include "scratch.h"
+
+namespace plumb::dump {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(OpenDump, NothingThere) {
+  Scratch dir;
+  const auto empty = open_dump(dir.root());
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().what, "there is nothing to read");
+  EXPECT_EQ(empty.error().where, dir.root().string() + ": no files");
+  EXPECT_FALSE(empty.error().remedy.empty());
+  std::filesystem::create_directories(dir.root() / "a/b/c");
+  EXPECT_FALSE(open_dump(dir.root()));
+  std::filesystem::create_directory_symlink("a", dir.root() / "link");
+  const auto link = open_dump(dir.root());
+  ASSERT_FALSE(link);
+  EXPECT_THAT(link.error().where, HasSubstr("link: link to a directory, not followed"));
+  EXPECT_FALSE(open_dump(dir.root() / "gone"));
+}
+
+TEST(OpenDump, FilesButNoTensors) {
+  Scratch dir;
+  dir.write("notes.txt", "x");
+  const DumpSet set = open(dir.root());
+  EXPECT_THAT(set.entries, IsEmpty());
+  EXPECT_THAT(skipped_of(set), ElementsAre("notes.txt: text, not a tensor"));
+}
+
+TEST(OpenDump, ConventionByName) {
+  Scratch dir;
+  dir.npy("relu.0.1700000000000001.npy");
+  const auto plain = open_dump(dir.root(), {}, "plain");
+  ASSERT_TRUE(plain);
+  EXPECT_THAT(lines_of(*plain), ElementsAre("relu.0.1700000000000001 output:0"));
+  const auto unknown = open_dump(dir.root(), {}, "planar");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().what, "unknown dump convention");
+  EXPECT_THAT(unknown.error().remedy, HasSubstr("plain"));
+  // Every convention copes with a directory of any other, and loses nothing.
+  for (const Convention& convention : conventions())
+    for (std::string_view tree :
+         {"torchair/ge_fx_new", "msprobe/stats_tensor", "ascend", "offline"}) {
+      SCOPED_TRACE(fmt::format("{} as {}", tree, convention.name));
+      const auto set = open_dump(sample(tree), {}, convention.name);
+      ASSERT_TRUE(set);
+      expect_all_accounted(*set);
+    }
+}
+
+TEST(OpenDump, MixedDirectoryGoesToTheMajority) {
+  Scratch dir;
+  for (int i = 0; i < 4; ++i) dir.npy(fmt::format("op{}.0.1700000000000001.npy", i));
+  dir.copy("ascend/dumps/Const.c.16.7.1700000000000014", "Const.c.16.7.1700000000000014");
+  dir.npy("one.npy");
+  const DumpSet set = open(dir.root());
+  EXPECT_EQ(set.convention, "named-npy");
+  EXPECT_EQ(set.entries.size(), 4u);
+  expect_all_accounted(set);
+}
+
+TEST(OpenDump, ProblemsOfTheWalkAreReported) {
+  Scratch dir;
+  dir.npy("a.npy");
+  std::filesystem::create_symlink("nowhere", dir.root() / "b.npy");
+  const DumpSet set = open(dir.root());
+  EXPECT_THAT(skipped_of(set), ElementsAre("!b.npy: file cannot be read"));
+}
+
+TEST(OpenDump, NamesAreNotTrusted) {
+  Scratch dir;
+  dir.npy(std::string("odd name; rm -rf, \"x\"\n") + "\xff\xfe.npy");
+  dir.npy(std::string(250, 'n') + ".npy");
+  const DumpSet set = open(dir.root());
+  EXPECT_EQ(set.entries.size(), 2u);
+  EXPECT_EQ(elements_of(set, set.entries[0]), "float32 [3]: 1 2 3");
+  expect_all_accounted(set);
+}
+
+TEST(EntryReader, AChangedFileIsAnErrorNotACrash) {
+  Scratch dir;
+  dir.npy("a.npy");
+  const DumpSet set = open(dir.root());
+  std::filesystem::remove(dir.root() / "a.npy");
+  EXPECT_EQ(elements_of(set, set.entries[0]), "error: cannot read the file");
+  dir.write("a.npy", "short");
+  EXPECT_EQ(elements_of(set, set.entries[0]), "error: not a tensor file of a known format");
+}
+
+}  // namespace
+}  // namespace plumb::dump

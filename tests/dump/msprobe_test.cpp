@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "dump/dump_json.h"
+#include "scratch.h"
+
+namespace plumb::dump {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::vector<std::string> kCalls{
+    "Functional.linear.0.forward input:0",
+    "Functional.linear.0.forward input:1",
+    "Functional.linear.0.forward input:2",
+    "Functional.linear.0.forward output:0",
+    "Functional.relu.0.forward input:0",
+    "Functional.relu.0.forward input:inplace",
+    "Functional.relu.0.forward output:0",
+    "Tensor.mul.0.forward input:0",
+    "Tensor.mul.0.forward input:1",
+    "Tensor.mul.0.forward output:0",
+    "Torch.clamp.0.forward input:0",
+    "Torch.clamp.0.forward input:1",
+    "Torch.clamp.0.forward input:max",
+    "Torch.clamp.0.forward output:0",
+    "Tensor.to.0.forward input:0",
+    "Tensor.to.0.forward input:1",
+    "Tensor.to.0.forward output:0",
+    "Torch.zeros.0.forward input:0",
+    "Torch.zeros.0.forward output:0",
+    "Torch.argmax.0.forward input:0",
+    "Torch.argmax.0.forward output:0",
+    "Tensor.half.0.forward input:0",
+    "Tensor.half.0.forward output:0",
+    "Module.conv1.Conv2d.forward.0 input:0",
+    "Module.conv1.Conv2d.forward.0 output:0",
+    "Module.conv1.Conv2d.forward.0 parameter:weight",
+    "Module.conv1.Conv2d.parameters_grad.0 gradient:weight",
+    "Functional.relu.0.backward input:0",
+    "Functional.relu.0.backward output:0",
+    "NPU.npu_only.0.forward input:0",
+    "NPU.npu_only.0.forward output:0",
+};
+
+TEST(Msprobe, Statistics) {
+  const DumpSet set = open(sample("msprobe/stats_summary"));
+  EXPECT_EQ(set.convention, "msprobe");
+  EXPECT_EQ(lines_of(set), kCalls);
+  EXPECT_THAT(skipped_of(set),
+              ElementsAre("construct.json: tree of modules", "stack.json: call stacks"));
+  const Entry& linear = set.entries[0];
+  EXPECT_EQ(linear.dtype_text, "torch.float32");
+  EXPECT_EQ(linear.recorded_shape, (Shape{4, 8}));
+  EXPECT_TRUE(linear.parts.empty());
+  EXPECT_EQ(linear.record, "dump.json");
+  EXPECT_EQ(linear.statistics->max, 1.7597544193267822);
+  EXPECT_EQ(linear.statistics->min, -1.1074066162109375);
+  EXPECT_EQ(linear.statistics->mean, 0.13085335493087769);
+  EXPECT_EQ(linear.statistics->l2, 4.704580783843994);
+  EXPECT_EQ(linear.statistics->requires_grad, false);
+  EXPECT_EQ(linear.statistics->checksum, "");
+  const RecordedStatistics& mul = *find(set, "Tensor.mul.0.forward output:0").statistics;
+  EXPECT_EQ(mul.max, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(mul.min, -6.280542850494385);
+  const RecordedStatistics& argmax = *find(set, "Torch.argmax.0.forward output:0").statistics;
+  EXPECT_EQ(argmax.max, 5.0);
+  EXPECT_FALSE(argmax.mean);  // null
+  EXPECT_EQ(find(set, "Functional.relu.0.forward input:inplace").statistics->text, "False");
+  EXPECT_EQ(find(set, "Tensor.to.0.forward input:1").statistics->text, "npu:0");
+  EXPECT_EQ(find(set, "Tensor.to.0.forward input:1").dtype_text, "torch.device");
+  const RecordedStatistics& quarter = *find(set, "Torch.clamp.0.forward input:1").statistics;
+  EXPECT_EQ(quarter.text, "0.25");
+  EXPECT_EQ(quarter.max, 0.25);
+  EXPECT_EQ(quarter.l2, 0.25);
+  expect_all_accounted(set);
+}
+
+TEST(Msprobe, Checksums) {
+  const DumpSet set = open(sample("msprobe/stats_md5"));
+  EXPECT_EQ(lines_of(set), kCalls);
+  EXPECT_EQ(set.entries[0].statistics->checksum, "3c09993d");
+  EXPECT_EQ(set.entries[3].statistics->checksum, "72359f56");
+}
+
+TEST(Msprobe, TensorsLieBesideTheIndex) {
+  const DumpSet set = open(sample("msprobe/stats_tensor"));
+  EXPECT_EQ(lines_of(set), kCalls);
+  const Entry& weight = find(set, "Module.conv1.Conv2d.forward.0 parameter:weight");
+  ASSERT_EQ(weight.parts.size(), 1u);
+  EXPECT_EQ(weight.parts[0].file,
+            "dump_tensor_data/Module.conv1.Conv2d.forward.0.parameters.weight.pt");
+  EXPECT_TRUE(weight.statistics);
+  EXPECT_TRUE(find(set, "Torch.clamp.0.forward input:max").parts.empty());
+  expect_all_accounted(set);
+
+  // The file itself, instead of its directory.
+  const DumpSet single = open(sample("msprobe/stats_tensor/dump.json"));
+  EXPECT_EQ(single.convention, "msprobe");
+  EXPECT_EQ(lines_of(single), kCalls);
+  EXPECT_THAT(single.skipped, IsEmpty());
+  EXPECT_EQ(single.entries[0].parts[0].file, set.entries[0].parts[0].file);
+}
+
+constexpr std::string_view kSmall = R"({"task": "statistics", "level": "L1", "data": {
+  "Torch.add.0.forward": {"input_args": [{"type": "torch.Tensor", "dtype": "torch.float32",
+                                          "shape": [2], "Max": 1.0}], "output": []}}})";
+
+TEST(Msprobe, StepsAndRanks) {
+  Scratch dir;
+  for (std::string_view path : {"step2/rank10", "step2/rank9", "step10/rank9"})
+    dir.write(fmt::format("{}/dump.json", path), kSmall);
+  dir.write("step2/rank9/dump_error_info.log", "");
+  const DumpSet set = open(dir.root());
+  EXPECT_THAT(lines_of(set), ElementsAre("rank 9 step 2 Torch.add.0.forward input:0",
+                                         "rank 9 step 10 Torch.add.0.forward input:0",
+                                         "rank 10 step 2 Torch.add.0.forward input:0"));
+  EXPECT_THAT(skipped_of(set), ElementsAre("step2/rank9/dump_error_info.log: log"));
+  EXPECT_THAT(
+      lines_of(open(dir.root() / "step2")),
+      ElementsAre("rank 9 Torch.add.0.forward input:0", "rank 10 Torch.add.0.forward input:0"));
+  Scratch processes;
+  processes.write("step0/proc123/dump.json", kSmall);
+  EXPECT_THAT(lines_of(open(processes.root())), ElementsAre("step 0 Torch.add.0.forward input:0"));
+  expect_all_accounted(set);
+}
+
+TEST(Msprobe, MissingAndForeignDataFiles) {
+  Scratch dir;
+  dir.write("dump.json", R"({"task": "tensor", "dump_data_dir": "/somewhere/else/dump_tensor_data",
+    "data": {"Torch.add.0.forward": {"input_args": [
+      {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "data_name": "a.npy"},
+      {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "data_name": "gone.npy"},
+      {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "data_name": "empty.npy"},
+      {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "data_name": "../a.npy"},
+      {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "data_name": ""}]}}})");
+  dir.npy("dump_tensor_data/a.npy");
+  dir.npy("dump_tensor_data/stranger.npy");
+  dir.write("dump_tensor_data/empty.npy", "");
+  for (const auto& path : {dir.root(), dir.root() / "dump.json"}) {
+    const DumpSet set = open(path);
+    EXPECT_EQ(set.convention, "msprobe");
+    EXPECT_THAT(lines_of(set),
+                ElementsAre("Torch.add.0.forward input:0", "Torch.add.0.forward input:4"));
+    EXPECT_EQ(elements_of(set, set.entries[0]), "float32 [3]: 1 2 3");
+    EXPECT_THAT(skipped_of(set),
+                ElementsAre("!dump_tensor_data/../a.npy: a data file outside of the dump is named",
+                            "!dump_tensor_data/empty.npy: the file is empty",
+                            "!dump_tensor_data/gone.npy: a data file of the dump is missing",
+                            "dump_tensor_data/stranger.npy: not named in a dump.json"));
+    EXPECT_EQ(set.skipped[2].error->where,
+              "dump.json: Torch.add.0.forward input:1 is in dump_tensor_data/gone.npy");
+    expect_all_accounted(set);
+  }
+}
+
+TEST(Msprobe, DamagedIndexCostsOnlyItself) {
+  Scratch dir;
+  dir.write("step0/rank0/dump.json", kSmall);
+  dir.write("step0/rank1/dump.json", kSmall.substr(0, 150));
+  dir.npy("step0/rank1/dump_tensor_data/a.npy");
+  const DumpSet set = open(dir.root());
+  EXPECT_THAT(lines_of(set), ElementsAre("rank 0 step 0 Torch.add.0.forward input:0"));
+  EXPECT_THAT(skipped_of(set),
+              ElementsAre("!step0/rank1/dump.json: dump.json is damaged",
+                          "step0/rank1/dump_tensor_data/a.npy: not named in a dump.json"));
+  expect_all_accounted(set);
+}
+
+// A dump.json of ours describes a directory of named npy files; it is no msprobe dump.
+TEST(Msprobe, OtherIndexesAreNotMistaken) {
+  EXPECT_TRUE(is_dump_json(kSmall));
+  EXPECT_TRUE(is_dump_json(" \n{\"dump_data_dir\": null"));
+  EXPECT_FALSE(is_dump_json(R"({"schema": "plumb.dump/1", "task": "x"})"));
+  EXPECT_FALSE(is_dump_json(R"(["task"])"));
+  EXPECT_FALSE(is_dump_json(""));
+}
+
+DumpJson parse(std::string_view text) {
+  auto parsed = parse_dump_json(as_bytes(text));
+  if (!parsed) {
+    ADD_FAILURE() << parsed.error().what << ": " << parsed.error().where;
+    return {};
+  }
+  return std::move(*parsed);
+}
+
+TEST(DumpJson, NestedArguments) {
+  const DumpJson dump = parse(R"({"data": {"Distributed.batch_isend_irecv.0.forward": {
+    "is_recompute": false,
+    "input_args": [
+      [{"type": "int", "value": 1}, [{"type": "int", "value": 2}], {"key": {"type": "str", "value": "x"}}],
+      null, [], {},
+      {"class_type": "torch.distributed.P2POp", "op": "isend", "peer": 1,
+       "tensor": {"type": "torch.Tensor", "dtype": "torch.int8", "shape": [], "Max": true}}],
+    "input_kwargs": {"group": {"type": "torch.ProcessGroup", "group_ranks": [0, 1], "group_id": "g"},
+                     "sizes": {"type": "torch.Size", "value": [1, NaN]}},
+    "output": [{"shape": [1, 2], "type": "torch.Tensor", "dtype": "torch.float32"}]},
+  "Module.a.B.parameters_grad": {"w": [{"type": "int", "value": 5}, {"type": "int", "value": 6}],
+                                 "b": [null]}}, "task": "tensor"})");
+  EXPECT_EQ(dump.task, "tensor");
+  std::vector<std::string> lines;
+  for (const auto& leaf : dump.leaves)
+    lines.push_back(line_of(leaf.entry) + " = " + leaf.entry.statistics->text);
+  EXPECT_THAT(lines, ElementsAre("Distributed.batch_isend_irecv.0.forward input:0.0 = 1",
+                                 "Distributed.batch_isend_irecv.0.forward input:0.1.0 = 2",
+                                 "Distributed.batch_isend_irecv.0.forward input:0.2.key = x",
+                                 "Distributed.batch_isend_irecv.0.forward input:1 = None",
+                                 "Distributed.batch_isend_irecv.0.forward input:4.tensor = ",
+                                 "Distributed.batch_isend_irecv.0.forward input:group = "
+                                 "group_ranks=[0, 1], group_id=g",
+                                 "Distributed.batch_isend_irecv.0.forward input:sizes = [1, NaN]",
+                                 "Distributed.batch_isend_irecv.0.forward output:0 = ",
+                                 "Module.a.B.parameters_grad gradient:w = 5",
+                                 "Module.a.B.parameters_grad gradient:w.1 = 6",
+                                 "Module.a.B.parameters_grad gradient:b = None"));
+  EXPECT_EQ(dump.leaves[4].entry.recorded_shape, Shape{});
+  EXPECT_FALSE(dump.leaves[4].entry.statistics->max);  // a bool is no number
+  EXPECT_EQ(dump.leaves[7].entry.recorded_shape, (Shape{1, 2}));
+  EXPECT_EQ(dump.leaves[8].entry.timestamp, 1);
+}
+
+TEST(DumpJson, NumbersThatJsonDoesNotKnow) {
+  const DumpJson dump = parse(R"({"data": {"a": {"output": [
+    {"type": "torch.Tensor", "dtype": "x", "Max": NaN, "Min": -Infinity, "Mean": Infinity, "Norm": -1e-3},
+    {"type": "torch.Tensor", "dtype": "x", "Max": "NaN", "Min": 123456789012345678901234567890},
+    {"type": "str", "value": "NaN -Infinity \" Infinity"},
+    {"type": "float", "value": NaN}, {"type": "torch.Tensor", "shape": [-1]},
+    {"type": "torch.Tensor", "shape": [1.5]}, {"type": "torch.Tensor", "shape": 7}]}}})");
+  ASSERT_EQ(dump.leaves.size(), 7u);
+  const RecordedStatistics& first = *dump.leaves[0].entry.statistics;
+  EXPECT_TRUE(std::isnan(first.max.value()));
+  EXPECT_EQ(first.min, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(first.mean, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(first.l2, -0.001);
+  EXPECT_FALSE(dump.leaves[1].entry.statistics->max);
+  EXPECT_EQ(dump.leaves[1].entry.statistics->min, 123456789012345678901234567890.0);
+  EXPECT_EQ(dump.leaves[2].entry.statistics->text, "NaN -Infinity \" Infinity");
+  EXPECT_EQ(dump.leaves[3].entry.statistics->text, "NaN");
+  EXPECT_TRUE(std::isnan(dump.leaves[3].entry.statistics->max.value()));
+  for (size_t i : {4, 5, 6}) EXPECT_FALSE(dump.leaves[i].entry.recorded_shape) << i;
+}
+
+TEST(DumpJson, DamagedFiles) {
+  const std::string deep(500, '['), shut(500, ']');
+  struct {
+    std::string text, what;
+  } const cases[] = {
+      {"", "dump.json is damaged"},
+      {"{", "dump.json is damaged"},
+      {"[]", "dump.json is damaged"},
+      {"{}", "dump.json lists no calls"},
+      {R"({"data": []})", "dump.json lists no calls"},
+      {R"({"data": {"a": {"output": [{"type": "int", "value": 1}}}})", "dump.json is damaged"},
+      {R"({"data": {"a": {"output": [{"type": "int)", "dump.json is damaged"},
+      {"{\"data\": {\"a\xff\": {}}}", "dump.json is damaged"},
+      {R"({"data": {"a": {"output": )" + deep + shut + "}}}", "arguments are nested too deeply"},
+      {R"({"data": {")" + std::string(5000, 'n') + R"(": {"output": []}}})", "a name is too long"},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.text.substr(0, 60));
+    const auto parsed = parse_dump_json(as_bytes(c.text));
+    ASSERT_FALSE(parsed);
+    EXPECT_EQ(parsed.error().what, c.what);
+    EXPECT_THAT(parsed.error().where, HasSubstr("byte "));
+  }
+}
+
+}  // namespace
+}  // namespace plumb::dump

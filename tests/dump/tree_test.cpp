@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scratch.h"
+
+namespace plumb::dump {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> paths(const Tree& tree) {
+  std::vector<std::string> list;
+  for (const TreeFile& file : tree.files) list.push_back(file.path);
+  return list;
+}
+
+TEST(Tree, FilesAreSortedAndRelative) {
+  Scratch dir;
+  dir.write("b/2", "xy");
+  dir.write("a", "");
+  dir.write("b/1/c", "x");
+  const auto tree = walk(dir.root());
+  ASSERT_TRUE(tree);
+  EXPECT_THAT(paths(*tree), ElementsAre("a", "b/1/c", "b/2"));
+  EXPECT_EQ(tree->files[2].size_bytes, 2u);
+  EXPECT_EQ(tree->files[1].name(), "c");
+  EXPECT_EQ(tree->files[1].directory(), "b/1");
+  EXPECT_EQ(tree->files[0].directory(), "");
+  EXPECT_NE(tree->find("b/2"), nullptr);
+  EXPECT_EQ(tree->find("b"), nullptr);
+}
+
+TEST(Tree, SingleFile) {
+  Scratch dir;
+  dir.write("x/a.npy", "1");
+  const auto tree = walk(dir.root() / "x/a.npy");
+  ASSERT_TRUE(tree);
+  EXPECT_TRUE(tree->is_single_file);
+  EXPECT_EQ(tree->root, dir.root() / "x");
+  EXPECT_THAT(paths(*tree), ElementsAre("a.npy"));
+}
+
+TEST(Tree, LinksToDirectoriesAreNotFollowed) {
+  Scratch dir;
+  dir.write("real/a", "1");
+  std::filesystem::create_directory_symlink(dir.root(), dir.root() / "real/loop");
+  std::filesystem::create_symlink("a", dir.root() / "real/b");  // a file: followed
+  std::filesystem::create_symlink("nowhere", dir.root() / "dangling");
+  std::filesystem::create_symlink("self", dir.root() / "self");
+  ::mkfifo((dir.root() / "pipe").c_str(), 0600);
+  const auto tree = walk(dir.root());
+  ASSERT_TRUE(tree);
+  EXPECT_THAT(paths(*tree), ElementsAre("real/a", "real/b"));
+  ASSERT_EQ(tree->skipped.size(), 4u);
+  EXPECT_EQ(tree->skipped[0].file, "dangling");
+  EXPECT_TRUE(tree->skipped[0].error);
+  EXPECT_EQ(tree->skipped[1].file, "pipe");
+  EXPECT_FALSE(tree->skipped[1].error);
+  EXPECT_EQ(tree->skipped[2].file, "real/loop");
+  EXPECT_FALSE(tree->skipped[2].error);
+  EXPECT_EQ(tree->skipped[3].file, "self");
+  EXPECT_TRUE(tree->skipped[3].error);
+}
+
+TEST(Tree, DepthIsBounded) {
+  Scratch dir;
+  std::string path;
+  for (int i = 0; i < 80; ++i) path += "d/";
+  dir.write(path + "deep", "1");
+  dir.write("d/d/d/shallow", "1");
+  const auto tree = walk(dir.root());
+  ASSERT_TRUE(tree);
+  EXPECT_THAT(paths(*tree), ElementsAre("d/d/d/shallow"));
+  ASSERT_EQ(tree->skipped.size(), 1u);
+  ASSERT_TRUE(tree->skipped[0].error);
+  EXPECT_EQ(tree->skipped[0].error->what, "directories are nested too deeply");
+  EXPECT_EQ(components(tree->skipped[0].file).size(), 65u);
+}
+
+TEST(Tree, UnreadableDirectoryIsAProblemNotTheEnd) {
+  Scratch dir;
+  dir.write("open/a", "1");
+  dir.write("shut/b", "1");
+  std::filesystem::permissions(dir.root() / "shut", std::filesystem::perms::none);
+  ::chmod(dir.root().c_str(), 0755);
+  const bool is_root = ::geteuid() == 0;  // root may read everything
+  ASSERT_EQ(::seteuid(is_root ? 65534 : ::geteuid()), 0);
+  const auto tree = walk(dir.root());
+  const auto shut = walk(dir.root() / "shut");
+  ASSERT_EQ(::seteuid(is_root ? 0 : ::geteuid()), 0);
+  std::filesystem::permissions(dir.root() / "shut", std::filesystem::perms::owner_all);
+  ASSERT_TRUE(tree);
+  EXPECT_THAT(paths(*tree), ElementsAre("open/a"));
+  ASSERT_EQ(tree->skipped.size(), 1u);
+  EXPECT_EQ(tree->skipped[0].file, "shut");
+  ASSERT_TRUE(tree->skipped[0].error);
+  EXPECT_EQ(tree->skipped[0].error->remedy, "check its permissions");
+  ASSERT_FALSE(shut);  // the directory named itself
+  EXPECT_EQ(shut.error().what, "cannot read the directory");
+}
+
+TEST(Tree, MissingPath) {
+  const auto tree = walk("/no/such/path");
+  ASSERT_FALSE(tree);
+  EXPECT_EQ(tree.error().what, "cannot read the path");
+}
+
+}  // namespace
+}  // namespace plumb::dump
