@@ -127,10 +127,12 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
 
 bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
 
+bool owns_name(std::string_view name) { return name.ends_with(".npz"); }
+
 }  // namespace
 
 extern constexpr Format kNpz{
-    "npz", "NumPy archive of arrays, stored or deflated", probe, list, nullptr, write, writable,
-};
+    "npz",    "NumPy archive of arrays, stored or deflated", probe, list, nullptr, write, writable,
+    owns_name};
 
 }  // namespace plumb::io

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/pickle.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -11,7 +12,7 @@ namespace {
 
 // Every opcode makes at most three nodes, so that a short pickle cannot make many; a long one that
 // makes more than this is no list of tensors.
-constexpr size_t kMaxNodes = size_t{1} << 24;
+constexpr size_t kMaxValues = size_t{1} << 24;
 
 constexpr size_t kObjectParts = 5;
 constexpr size_t kMaxGlobalBytes = 256;  // one long name must not be compared over and over
@@ -30,7 +31,9 @@ class Pickle::Machine {
       if (reader_.ok() && opcode == '.') break;
       if (reader_.ok()) step(opcode);
       if (!reader_.ok()) fail("it ends in the middle");
-      if (pickle_.nodes_.size() > kMaxNodes) fail("it makes too many values");
+      if (std::max({pickle_.nodes_.size(), stack_.size(), marks_.size(), memo_.size()}) >
+          kMaxValues)
+        fail("it makes too many values");
       if (error_) return *error_;
     }
     if (stack_.size() != 1 || !marks_.empty()) {

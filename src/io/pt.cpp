@@ -196,12 +196,14 @@ Result<Listing> list(Bytes file, const ReadHints&) {
   return list_archive(file);
 }
 
+bool owns_name(std::string_view name) { return name.ends_with(".pt") || name.ends_with(".pth"); }
+
 }  // namespace
 
 extern constexpr Format kPt{
     "pt",    "PyTorch tensors saved with torch.save; nothing in them is run",
     probe,   list,
     nullptr, nullptr,
-    nullptr};
+    nullptr, owns_name};
 
 }  // namespace plumb::io

@@ -274,11 +274,14 @@ class Collector {
   // Visits `ref` one step further down, as `step` of the path.
   void descend(std::string_view step, Ref ref) {
     const size_t length = path_.size();
-    if (path_.size() + step.size() > kMaxNameBytes)
-      return fail("tensor's path is too long", fmt::format("more than {} bytes", kMaxNameBytes));
-    if (!path_.empty()) path_ += '.';
-    path_ += step;
+    const bool fits = length + step.size() < kMaxNameBytes;
+    if (fits) {
+      if (!path_.empty()) path_ += '.';
+      path_ += step;
+    }
+    steps_left_out_ += !fits;  // only a tensor's name matters
     visit(ref);
+    steps_left_out_ -= !fits;
     path_.resize(length);
   }
 
@@ -425,6 +428,11 @@ class Collector {
   // Neither names nor elements that repeat may add up to more than the file can justify.
   void add(TensorInfo info) {
     info.name = path_;
+    if (steps_left_out_ > 0)
+      info.error =
+          Error{"tensor's name is too long",
+                fmt::format("more than {} bytes below '{}...'", kMaxNameBytes, path_.substr(0, 80)),
+                "use shorter keys"};
     uint64_t memory = sizeof info + info.name.size() + info.dtype_name.size() +
                       8 * (info.shape.size() + info.strides.size());
     if (info.error) memory += info.error->what.size() + info.error->where.size();
@@ -450,6 +458,7 @@ class Collector {
   std::string path_;
   std::vector<bool> on_path_;
   size_t depth_ = 0;
+  size_t steps_left_out_ = 0;  // of the path, since it would have become too long
   uint64_t visits_left_, memory_left_, elements_left_;
   uint64_t others_ = 0, arrays_ = 0, circles_ = 0;
   std::optional<Error> error_;

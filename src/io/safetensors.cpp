@@ -327,13 +327,14 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
   return {};
 }
 
+bool owns_name(std::string_view name) { return name.ends_with(".safetensors"); }
+
 }  // namespace
 
 extern constexpr Format kSafetensors{
     "safetensors", "named tensors without pickles, as model hubs use them",
     probe,         list,
     nullptr,       write,
-    writable,
-};
+    writable,      owns_name};
 
 }  // namespace plumb::io

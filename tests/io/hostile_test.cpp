@@ -3,34 +3,55 @@
 // Every sample file of every format, cut off after each byte and with each byte changed: whatever
 // comes out, it is an error or a listing whose tensors can be read or say why not, and it takes no
 // more memory than the file can justify.
+#include <atomic>
 #include <cstdlib>
 #include <new>
 
 #include "io/archive_testing.h"
 
-namespace {
-
 // The largest block asked for since the last reset, by any means of allocation in C++.
-size_t largest_block = 0;
+static std::atomic<size_t> largest_block = 0;
 
-void* allocate(size_t size, size_t alignment) {
-  largest_block = std::max(largest_block, size);
+// A sanitizer has its own allocator, and says more about misuse with it.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PLUMB_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define PLUMB_SANITIZED
+#endif
+
+#ifdef PLUMB_SANITIZED
+constexpr int kFlips[] = {0xff};  // the fuzzers do the rest
+#else
+constexpr int kFlips[] = {0x01, 0x20, 0x80, 0xff};
+
+static void* allocate(size_t size, size_t alignment) noexcept {
+  if (size > largest_block) largest_block = size;
   void* block = nullptr;
-  if (::posix_memalign(&block, std::max(alignment, sizeof(void*)), std::max<size_t>(size, 1)) != 0)
-    throw std::bad_alloc();
+  const int failed =
+      ::posix_memalign(&block, std::max(alignment, sizeof(void*)), std::max<size_t>(size, 1));
+  return failed == 0 ? block : nullptr;
+}
+static void* allocate_or_throw(size_t size, size_t alignment) {
+  void* block = allocate(size, alignment);
+  if (block == nullptr) throw std::bad_alloc();
   return block;
 }
+static constexpr size_t kAlignment = alignof(std::max_align_t);
 
-}  // namespace
-
-void* operator new(size_t size) { return allocate(size, alignof(std::max_align_t)); }
+void* operator new(size_t size) { return allocate_or_throw(size, kAlignment); }
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return allocate(size, kAlignment);
+}
 void* operator new(size_t size, std::align_val_t alignment) {
-  return allocate(size, static_cast<size_t>(alignment));
+  return allocate_or_throw(size, static_cast<size_t>(alignment));
 }
 void operator delete(void* block) noexcept { ::free(block); }
 void operator delete(void* block, size_t) noexcept { ::free(block); }
 void operator delete(void* block, std::align_val_t) noexcept { ::free(block); }
 void operator delete(void* block, size_t, std::align_val_t) noexcept { ::free(block); }
+#endif
 
 namespace plumb::io {
 namespace {
@@ -96,7 +117,7 @@ TEST_P(Hostile, SurvivesChangedBytes) {
     std::vector<std::byte> changed = file;
     for (size_t at = 0; at < file.size(); ++at) {
       SCOPED_TRACE(at);
-      for (int flip : {0x01, 0x20, 0x80, 0xff}) {
+      for (int flip : kFlips) {
         changed[at] = file[at] ^ static_cast<std::byte>(flip);
         use_within_limits(changed);
       }

@@ -37,6 +37,17 @@ TEST(Npz, MentionsBytesAfterTheData) {
   }
 }
 
+// With bytes in front it no longer looks like an archive, but the name says what it was.
+TEST(Npz, IsKnownByNameWhenDamaged) {
+  const auto file = file_bytes(test_data("npz/prefix.npz"));
+  EXPECT_FALSE(detect_format(file, {}).ok());
+  ReadHints hints;
+  hints.file_name = "prefix.npz";
+  auto format = detect_format(file, hints);
+  ASSERT_TRUE(format.ok());
+  EXPECT_EQ(*format, &npz());
+}
+
 TEST(Npz, WritesWhatItReads) {
   const std::vector<WriteItem> items = {
       item("a", DType::kFloat32, {2, 3}, std::vector<std::byte>(24, std::byte{0x3f})),

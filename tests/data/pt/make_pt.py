@@ -102,7 +102,7 @@ class Writer:
         pid = ("storage", STORAGES[obj.kind], self.keys[id(root)], "cpu", root.count)
         if not self.legacy:
             return pid
-        view = (f"view{id(obj) % 7}", obj.view[1], obj.view[2]) if obj.view else None
+        view = ("2000", obj.view[1], obj.view[2]) if obj.view else None
         return pid + (view,)
 
     def dump(self, obj):
@@ -358,9 +358,13 @@ add("made_torchscript.pt", Writer().archive(weight, extra=[("constants.pkl", b""
     error="this is a TorchScript program, not a file of tensors")
 add("made_no_pickle.pt", Writer().archive(weight, drop=["data.pkl"]),
     error="zip archive is not a PyTorch file")
+add("made_byteorder.pt", Writer().archive(weight, extra=[("byteorder", b"middle")]),
+    error="byte order is not known")
+add("made_long_word.pt", Writer().archive(weight, extra=[("byteorder", b"l" * 21)]),
+    error="archive's description is damaged")
 twice = io.BytesIO(Writer().archive(weight))
 with zipfile.ZipFile(twice, "a") as z:
-    z.writestr("other/data.pkl", b"")
+    z.writestr(zipfile.ZipInfo("other/data.pkl"), b"")
 add("made_two.pt", twice.getvalue(), error="archive holds several PyTorch files")
 data = bytearray(Writer().archive(weight))
 data[data.index(b"FloatStorage")] ^= 1
