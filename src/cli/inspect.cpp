@@ -2,6 +2,7 @@
 //
 // `plumb inspect PATH`: what is in this file or directory. Headers only, unless --stats.
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -28,6 +29,21 @@ struct Row {
   std::optional<Error> error;
 };
 
+// Slices count as the one tensor they are parts of.
+Result<void> add_slices(const dump::DumpSet& set, const dump::Entry& entry,
+                        const io::ReadHints& hints, TensorInfo& info) {
+  for (size_t i = 1; i < entry.parts.size(); ++i) {
+    auto file = dump::open_part(set, entry.parts[i], hints);
+    if (!file) return file.error();
+    auto part = dump::find_tensor(*file, entry.parts[i].tensor);
+    if (!part) return part.error();
+    if (entry.join_axis < info.shape.size() && entry.join_axis < (*part)->shape.size())
+      info.shape[entry.join_axis] += (*part)->shape[entry.join_axis];
+    info.size_bytes += (*part)->size_bytes;
+  }
+  return {};
+}
+
 Row read_header(const dump::DumpSet& set, const dump::Entry& entry, const io::ReadHints& hints) {
   Row row{&entry, {}, {}, {}};
   if (entry.info) row.info = *entry.info;
@@ -42,6 +58,8 @@ Row read_header(const dump::DumpSet& set, const dump::Entry& entry, const io::Re
     }
     row.info = **info;
   }
+  if (row.info)
+    if (auto joined = add_slices(set, entry, hints, *row.info); !joined) row.error = joined.error();
   if (row.info && row.info->error) {
     row.error = row.info->error;
     row.error = std::move(*row.error).in((set.root / entry.parts.front().file).string());
@@ -312,6 +330,18 @@ void print_summary(const std::string& path, const dump::DumpSet& set, const std:
   fmt::print("\n");
 }
 
+// Why files are not in the list, most frequent reason first.
+void print_left_out(const dump::DumpSet& set) {
+  std::map<std::string, size_t> reasons;
+  for (const dump::Skipped& skipped : set.skipped)
+    if (!skipped.error) ++reasons[skipped.reason];
+  std::vector<std::pair<size_t, std::string>> sorted;
+  for (const auto& [reason, count] : reasons) sorted.emplace_back(count, reason);
+  std::sort(sorted.rbegin(), sorted.rend());
+  for (const auto& [count, reason] : sorted)
+    fmt::print("left out: {}, {}\n", counted(count, "file"), printable(reason));
+}
+
 }  // namespace
 
 int run_inspect(int argc, char** argv, RunContext& context) {
@@ -417,6 +447,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
       print_summary(paths[0], *set, rows, damaged);
       fmt::print("{}", tree ? tree_of(rows) : table_of(rows, stats).render(terminal_width()));
     }
+    print_left_out(*set);
     if (rows.size() == 1 && rows[0].measured) fmt::print("{}", histogram_text(*rows[0].measured));
     if (rows.size() == 1 && rows[0].info)
       for (const std::string& note : rows[0].info->notes) fmt::print("note: {}\n", printable(note));
