@@ -190,7 +190,7 @@ void drop_older_runs(const Tree& tree, std::vector<Job>& jobs, DumpSet& set) {
   std::erase_if(jobs, [&](const Job& job) {
     const Levels& levels = by_directory[job.file->directory()];
     const std::string& time = newest[run_of(levels)];
-    if (levels.time == time) return false;
+    if (levels.time.empty() || levels.time == time) return false;
     set.skipped.push_back(skip(*job.file, fmt::format("an older run; that of {} is listed", time)));
     ++left_out[levels.time];
     return true;

@@ -12,14 +12,7 @@
 namespace plumb::dump {
 namespace {
 
-constexpr std::string_view kTensorExtensions[] = {".npy",         ".npz", ".pt",  ".pth",
-                                                  ".safetensors", ".h5",  ".hdf5"};
-
-bool has_tensor_extension(std::string_view name) {
-  for (std::string_view extension : kTensorExtensions)
-    if (name.ends_with(extension)) return true;
-  return false;
-}
+constexpr std::string_view kNoTensor = "not a tensor file";
 
 std::string_view without_extension(std::string_view path) {
   const size_t name = path.rfind('/') + 1;  // npos + 1 == 0
@@ -52,12 +45,11 @@ Found leave_out(Skipped skipped) {
 
 // One file's tensors. The headers of npy files, which hold one tensor each, are left for later.
 Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hints) {
-  if (file.size_bytes == 0 && !tree.is_single_file) return leave_out(skip_unknown(file, ""));
+  if (file.size_bytes == 0 && !tree.is_single_file) return leave_out(skip_unknown(file, kNoTensor));
   const io::Format* format = probe_format(tree, file);
   if (format == nullptr && !tree.is_single_file) {
     if (auto raw = skip_raw(tree, file, hints)) return leave_out(std::move(*raw));
-    if (!file.name().ends_with(".bin") && !has_tensor_extension(file.name()))
-      return leave_out(skip_unknown(file, "not a tensor file"));
+    if (!has_tensor_extension(file.name())) return leave_out(skip_unknown(file, kNoTensor));
   }
   Found found;
   if (format != nullptr && format->name == "npy" && !tree.is_single_file) {

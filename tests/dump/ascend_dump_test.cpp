@@ -211,6 +211,9 @@ TEST(AscendDump, OfSeveralRunsTheNewestCounts) {
                   "20250601130000 is listed"));
   EXPECT_THAT(set.warnings, ElementsAre("2 file(s) of the older run 20250601120000 left out"));
   expect_all_accounted(set);
+  // What lies beside the runs is not one of them.
+  dir.copy(kWire, "Relu.wire.15.7.1700000000000016");
+  EXPECT_EQ(open(dir.root()).entries.size(), 4u);
   // Steps of a training run have a time each, and are no runs.
   Scratch steps;
   steps.copy(kWire, "step0/20250601120000/0/Relu.wire.15.7.1700000000000013");
