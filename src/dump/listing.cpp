@@ -173,6 +173,14 @@ void drop_single_graphs(std::vector<Entry>& entries) {
     for (Entry& e : entries) e.graph.clear();
 }
 
+void add_warnings(std::vector<std::string> of_files, DumpSet& set) {
+  constexpr size_t kShown = 20;
+  const size_t hidden = of_files.size() - std::min(of_files.size(), kShown);
+  of_files.resize(of_files.size() - hidden);
+  if (hidden > 0) of_files.push_back(fmt::format("{} more remarks about single files", hidden));
+  std::move(of_files.begin(), of_files.end(), std::back_inserter(set.warnings));
+}
+
 void sort_entries(std::vector<Entry>& entries) {
   const auto slot_less = [](const Slot& a, const Slot& b) {
     if (a.kind != b.kind) return a.kind < b.kind;

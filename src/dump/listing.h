@@ -57,6 +57,9 @@ void unify_timestamps(std::vector<Entry>& entries);
 // Clears `graph` where a rank has one only.
 void drop_single_graphs(std::vector<Entry>& entries);
 
+// Adds what was odd about single files: the first twenty remarks, and how many more there are.
+void add_warnings(std::vector<std::string> of_files, DumpSet& set);
+
 void sort_entries(std::vector<Entry>& entries);
 
 // Files after volume reduction: [min, max] (npy), or such rows in the arrays `inputs` and `outputs`

@@ -4,6 +4,7 @@
 // extension; the extension stays if another file or directory has the name without it. A tensor in
 // a file of several adds "/" and its name there. No two tensors get the same name this way: a name
 // that is a path belongs to that file, and what follows a file's name belongs to what is inside it.
+// Only a dump whose header names its operator goes by that name.
 #include <set>
 
 #include "dump/listing.h"
@@ -35,6 +36,7 @@ struct Found {
   std::vector<Entry> entries;  // operator_name is the name inside the file, empty if it has none
   std::optional<Skipped> skipped;
   bool knows_operator = false;  // a dump whose header has the operator's own name
+  std::vector<std::string> warnings;
 };
 
 Found leave_out(Skipped skipped) {
@@ -61,6 +63,7 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
   const bool is_dump = opened->format->name.starts_with("ascend");
   const std::string_view own_name = is_dump ? property(opened->listing, "op_name") : "";
   found.knows_operator = !own_name.empty();
+  found.warnings = std::move(opened->listing.warnings);
   for (TensorInfo& info : opened->listing.tensors) {
     Entry& entry = found.entries.emplace_back();
     entry.operator_name = is_dump ? own_name : std::string_view(info.name);
@@ -91,8 +94,10 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
   for (const TreeFile& file : tree.files)
     for (auto d = file.directory(); directories.insert(d).second;) d = parent_of(d);
 
+  std::vector<std::string> warnings;
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string& path = tree.files[i].path;
+    for (const std::string& warning : found[i].warnings) warnings.push_back(path + ": " + warning);
     std::string name(without_extension(path));
     if (taken.count(name) > 1 || directories.contains(name)) name = path;
     for (Entry& entry : found[i].entries) {
@@ -106,6 +111,7 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
     }
     if (found[i].skipped) set.skipped.push_back(std::move(*found[i].skipped));
   }
+  add_warnings(std::move(warnings), set);
   return set;
 }
 
