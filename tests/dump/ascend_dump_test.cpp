@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dump/statistics_csv.h"
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "dump/dump_json.h"
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {
