@@ -60,8 +60,14 @@ struct Outcome {
   std::vector<Entry> entries;
   std::optional<Error> error;
   std::optional<io::FftsSlices> slices;
-  std::vector<std::string> warnings = {};
+  std::vector<std::string> warnings;
 };
+
+Outcome failed(Error error) {
+  Outcome outcome;
+  outcome.error = std::move(error);
+  return outcome;
+}
 
 // What of an entry the name says.
 Entry model_of(const Name& name) {
@@ -80,10 +86,9 @@ Entry model_of(const Name& name) {
 Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   hints.file_name = job.real_name;
   auto opened = io::open_tensor_file(tree.absolute(*job.file), hints);
-  if (!opened) return {{}, std::move(opened.error()), {}};
+  if (!opened) return failed(std::move(opened.error()));
   Outcome outcome;
-  for (const std::string& warning : opened->listing.warnings)
-    outcome.warnings.push_back(job.file->path + ": " + warning);
+  outcome.warnings = std::move(opened->listing.warnings);
   Entry model = model_of(job.name);
   if (model.type != kDebugType)
     for (const auto& [key, value] : opened->listing.properties)
@@ -98,7 +103,7 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
     outcome.entries[0].slot.index = job.name.golden.index;
   if (job.name.device.is_ffts()) {
     auto slices = io::ffts_slices(opened->mapping.bytes());
-    if (!slices) return {{}, std::move(slices.error()).in(tree.absolute(*job.file).string()), {}};
+    if (!slices) return failed(std::move(slices.error()).in(tree.absolute(*job.file).string()));
     outcome.slices = std::move(*slices);
   }
   return outcome;
@@ -107,9 +112,9 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
 Outcome read_statistics(const Tree& tree, const Job& job) {
   const auto path = tree.absolute(*job.file);
   auto mapped = MappedFile::open(path);
-  if (!mapped) return {{}, mapped.error(), {}};
+  if (!mapped) return failed(mapped.error());
   auto entries = parse_statistics_csv(as_text(mapped->bytes()));
-  if (!entries) return {{}, std::move(entries.error()).in(path.string()), {}};
+  if (!entries) return failed(std::move(entries.error()).in(path.string()));
   const Entry model = model_of(job.name);
   for (Entry& entry : *entries) {
     entry.operator_name = model.operator_name;
@@ -117,7 +122,7 @@ Outcome read_statistics(const Tree& tree, const Job& job) {
     entry.timestamp = model.timestamp;
     entry.record = job.file->path;
   }
-  return {std::move(*entries), {}, {}};
+  return {std::move(*entries), {}, {}, {}};
 }
 
 Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
@@ -125,8 +130,8 @@ Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
     case Content::kStatistics: return read_statistics(tree, job);
     case Content::kReduced: {
       auto entries = read_reduced_npz(tree, *job.file, model_of(job.name));
-      if (!entries) return {{}, std::move(entries.error()), {}};
-      return {std::move(*entries), {}, {}};
+      if (!entries) return failed(std::move(entries.error()));
+      return {std::move(*entries), {}, {}, {}};
     }
     default: return read_tensors(tree, job, hints);
   }
@@ -193,7 +198,7 @@ void drop_older_runs(const Tree& tree, std::vector<Job>& jobs, DumpSet& set) {
   std::erase_if(jobs, [&](const Job& job) {
     const Levels& levels = by_directory[job.file->directory()];
     const std::string& time = newest[run_of(levels)];
-    if (levels.time == time) return false;
+    if (levels.time.empty() || levels.time == time) return false;
     set.skipped.push_back(skip(*job.file, fmt::format("an older run; that of {} is listed", time)));
     ++left_out[levels.time];
     return true;
@@ -323,9 +328,10 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
   drop_older_runs(tree, jobs, set);
   std::vector<Outcome> outcomes(jobs.size());
   for_each_index(jobs.size(), [&](size_t i) { outcomes[i] = read_job(tree, jobs[i], hints); });
+  std::vector<std::string> warnings;
   for (size_t i = 0; i < jobs.size(); ++i) {
-    std::move(outcomes[i].warnings.begin(), outcomes[i].warnings.end(),
-              std::back_inserter(set.warnings));
+    for (const std::string& warning : outcomes[i].warnings)
+      warnings.push_back(jobs[i].file->path + ": " + warning);
     if (outcomes[i].error) {
       set.skipped.push_back(skip_damaged(*jobs[i].file, std::move(*outcomes[i].error)));
     } else if (outcomes[i].entries.empty()) {
@@ -333,6 +339,7 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
       outcomes[i].slices.reset();
     }
   }
+  add_warnings(std::move(warnings), set);
   join_all(jobs, outcomes, set);
   for (Outcome& outcome : outcomes)
     for (Entry& entry : outcome.entries) set.entries.push_back(std::move(entry));

@@ -137,10 +137,16 @@ Result<Joined> join_parts(const Entry& entry, std::span<const TensorInfo* const>
   joined.info.dtype = readers[0].dtype();
   joined.info.dtype_name = infos[0]->dtype_name;
   joined.info.layout = infos[0]->layout;
-  joined.info.logical_shape = infos[0]->logical_shape;
   joined.info.shape = std::move(whole);
   joined.info.size_bytes = static_cast<uint64_t>(*bytes);
   return joined;
+}
+
+// The logical shape of all slices together, which Ascend dumps keep among their properties.
+std::optional<Shape> whole_shape(const io::Listing& listing, const TensorInfo& info) {
+  for (const auto& [key, value] : listing.properties)
+    if (key == info.name + ".whole_shape") return shape_from_text(value);
+  return info.logical_shape;
 }
 
 }  // namespace
@@ -209,6 +215,7 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
   auto joined = join_parts(entry, infos, readers);
   if (!joined) return joined.error();
   opened.info_ = std::move(joined->info);
+  opened.info_.logical_shape = whole_shape(opened.files_[0]->listing, *infos[0]);
   opened.joined_ = std::move(joined->bytes);
   auto reader =
       io::TensorReader::open(*opened.files_[0]->format, opened.joined_, opened.info_, order);

@@ -18,6 +18,10 @@ namespace json = simdjson::ondemand;
 constexpr int kMaxNesting = 400;
 constexpr size_t kMaxNameBytes = 4096;  // every leaf has a copy of its operator's name and its path
 constexpr size_t kMaxTextBytes = 4096;  // of a non-tensor argument
+constexpr size_t kUsualEntryBytes = 400;  // of a tensor as Python prints it
+constexpr size_t kMaxGrowth =
+    64;  // a list of nulls after a long name would take 900 times its size
+constexpr size_t kFreeBytes = 1 << 20;
 constexpr uint64_t kMaxFileBytes = 0xFFFF0000;  // positions are 32-bit numbers
 
 // NaN and infinities become strings of the same length that no Python program writes.
@@ -133,7 +137,7 @@ std::string checksum_of(json::value value) {
 
 class Calls {
  public:
-  explicit Calls(DumpJson& out) : out_(out) {}
+  Calls(DumpJson& out, size_t memory) : out_(out), memory_left_(memory) {}
 
   void add(std::string_view name, json::object call) {
     if (name.size() > kMaxNameBytes) throw simdjson::simdjson_error(simdjson::CAPACITY);
@@ -211,7 +215,7 @@ class Calls {
     if (depth > kMaxNesting) throw simdjson::simdjson_error(simdjson::DEPTH_ERROR);
     const json::json_type type = value.type();
     if (type == json::json_type::null && slot.kind != SlotKind::kOther) {
-      Entry& entry = new_leaf(slot).entry;
+      Entry& entry = new_entry(slot);
       entry.dtype_text = "NoneType";
       entry.statistics->text = "None";
     } else if (type == json::json_type::array) {
@@ -227,8 +231,8 @@ class Calls {
   }
 
   void add_leaf(json::object object, const Slot& slot) {
-    DumpJson::Leaf& leaf = new_leaf(slot);
-    RecordedStatistics& statistics = *leaf.entry.statistics;
+    Entry& entry = new_entry(slot);
+    RecordedStatistics& statistics = *entry.statistics;
     std::string type, others;
     bool is_tensor = false;
     std::optional<double> number;
@@ -238,10 +242,10 @@ class Calls {
       if (key == "type") {
         type = string_or_empty(value);
       } else if (key == "dtype") {
-        leaf.entry.dtype_text = string_or_empty(value);
+        entry.dtype_text = string_or_empty(value);
         is_tensor = true;
       } else if (key == "shape") {
-        leaf.entry.recorded_shape = shape_of(value);
+        entry.recorded_shape = shape_of(value);
         is_tensor = true;
       } else if (key == "Max") {
         statistics.max = number_of(value);
@@ -256,7 +260,8 @@ class Calls {
       } else if (key == "md5") {
         statistics.checksum = checksum_of(value);
       } else if (key == "data_name") {
-        leaf.data_name = string_or_empty(value);
+        if (std::string file = string_or_empty(value); !file.empty())
+          entry.parts.push_back({std::move(file), ""});
       } else if (key == "value") {
         if (type == "int" || type == "float") number = number_of(value);
         statistics.text = text_of(value);
@@ -269,22 +274,27 @@ class Calls {
       statistics.text.clear();
       return;
     }
-    leaf.entry.dtype_text = type;
+    entry.dtype_text = type;
     if (statistics.text.empty()) statistics.text = std::move(others);
     // The tool gives a plain number all four statistics.
     if (number) statistics.min = statistics.max = statistics.mean = statistics.l2 = number;
   }
 
-  DumpJson::Leaf& new_leaf(const Slot& slot) {
-    DumpJson::Leaf& leaf = out_.leaves.emplace_back();
-    leaf.entry.operator_name = operator_;
-    leaf.entry.slot = slot;
-    leaf.entry.timestamp = calls_;
-    leaf.entry.statistics.emplace();
-    return leaf;
+  Entry& new_entry(const Slot& slot) {
+    const size_t memory =
+        sizeof(Entry) + sizeof(RecordedStatistics) + operator_.size() + slot.path.size();
+    if (memory > memory_left_) throw simdjson::simdjson_error(simdjson::MEMALLOC);
+    memory_left_ -= memory;
+    Entry& entry = out_.entries.emplace_back();
+    entry.operator_name = operator_;
+    entry.slot = slot;
+    entry.timestamp = calls_;
+    entry.statistics.emplace();
+    return entry;
   }
 
   DumpJson& out_;
+  size_t memory_left_;
   std::string operator_;
   int64_t calls_ = 0;
 };
@@ -318,18 +328,25 @@ Result<DumpJson> parse_dump_json(Bytes file) {
       case simdjson::CAPACITY:
         return Error{"a name is too long", where(fmt::format("more than {} bytes", kMaxNameBytes)),
                      "leave this call out of the dump"};
+      case simdjson::MEMALLOC:
+        return Error{"dump.json would take too much memory",
+                     where(fmt::format("the calls up to here need more than {} times the file's "
+                                       "{} bytes",
+                                       kMaxGrowth, text.size())),
+                     "shorten the names of the calls, or dump fewer of them"};
       default:
         return Error{"dump.json is damaged", where(simdjson::error_message(code)),
                      "copy the file again, or wait until its writer has finished"};
     }
   };
   DumpJson dump;
+  dump.entries.reserve(file.size() / kUsualEntryBytes);
   json::parser parser;
   json::document document;
   if (const auto code = parser.iterate(text).get(document)) return damaged(0, code);
   bool has_data = false;
   try {
-    Calls calls(dump);
+    Calls calls(dump, kMaxGrowth * file.size() + kFreeBytes);
     for (auto field : document.get_object()) {
       const std::string key(std::string_view(field.unescaped_key()));
       json::value value = field.value();

@@ -13,13 +13,11 @@
 namespace plumb::dump {
 
 struct DumpJson {
-  struct Leaf {
-    Entry entry;            // operator, slot, statistics; timestamp counts the calls of the file
-    std::string data_name;  // file in the data directory, empty if there is none
-  };
   std::string task;
-  std::string data_directory;  // empty if the file does not say
-  std::vector<Leaf> leaves;    // in the order of the file
+  std::string data_directory;  // as written; empty if the file does not say
+  // In the order of the file, which `timestamp` counts the calls of. A part names a data file as it
+  // is written, in the data directory.
+  std::vector<Entry> entries;
 };
 
 // Errors start with "byte N".

@@ -87,6 +87,13 @@ std::optional<std::string_view> companion_reason(std::string_view name) {
   return {};
 }
 
+bool has_tensor_extension(std::string_view name) {
+  constexpr std::string_view kExtensions[] = {".npy",         ".npz", ".pt",   ".pth",
+                                              ".safetensors", ".h5",  ".hdf5", ".bin"};
+  return std::any_of(std::begin(kExtensions), std::end(kExtensions),
+                     [&](std::string_view extension) { return name.ends_with(extension); });
+}
+
 Skipped skip(const TreeFile& file, std::string_view reason) {
   return {file.path, std::string(reason), {}};
 }
@@ -103,7 +110,8 @@ Skipped skip_empty(const TreeFile& file) {
 
 Skipped skip_unknown(const TreeFile& file, std::string_view otherwise) {
   if (const auto reason = companion_reason(file.name())) return skip(file, *reason);
-  return file.size_bytes == 0 ? skip_empty(file) : skip(file, otherwise);
+  const bool is_lost = file.size_bytes == 0 && has_tensor_extension(file.name());
+  return is_lost ? skip_empty(file) : skip(file, otherwise);
 }
 
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
@@ -163,6 +171,14 @@ void drop_single_graphs(std::vector<Entry>& entries) {
                                   [](const auto& rank) { return rank.second.size() == 1; });
   if (single)
     for (Entry& e : entries) e.graph.clear();
+}
+
+void add_warnings(std::vector<std::string> of_files, DumpSet& set) {
+  constexpr size_t kShown = 20;
+  const size_t hidden = of_files.size() - std::min(of_files.size(), kShown);
+  of_files.resize(of_files.size() - hidden);
+  if (hidden > 0) of_files.push_back(fmt::format("{} more remarks about single files", hidden));
+  std::move(of_files.begin(), of_files.end(), std::back_inserter(set.warnings));
 }
 
 void sort_entries(std::vector<Entry>& entries) {

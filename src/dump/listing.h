@@ -34,10 +34,13 @@ int percent_of(const Tree& tree, IsOurs&& is_ours) {
 // Why a file that often lies beside dumps is no tensor; nothing if it might be one.
 std::optional<std::string_view> companion_reason(std::string_view name);
 
+// True for names that promise a tensor: .npy, .pt, ...
+bool has_tensor_extension(std::string_view name);
+
 Skipped skip(const TreeFile& file, std::string_view reason);
 Skipped skip_damaged(const TreeFile& file, Error error);
 Skipped skip_empty(const TreeFile& file);
-// A companion by its reason, an empty file, or `otherwise`.
+// A companion by its reason, an empty file that should hold a tensor, or `otherwise`.
 Skipped skip_unknown(const TreeFile& file, std::string_view otherwise);
 
 // Headerless data that cannot be used: nobody said what it is, or an npy file of that name says it
@@ -53,6 +56,9 @@ void unify_timestamps(std::vector<Entry>& entries);
 
 // Clears `graph` where a rank has one only.
 void drop_single_graphs(std::vector<Entry>& entries);
+
+// Adds what was odd about single files: the first twenty remarks, and how many more there are.
+void add_warnings(std::vector<std::string> of_files, DumpSet& set);
 
 void sort_entries(std::vector<Entry>& entries);
 

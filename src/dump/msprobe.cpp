@@ -37,7 +37,7 @@ std::string join_path(std::string_view directory, std::string_view name) {
   return directory.empty() ? std::string(name) : fmt::format("{}/{}", directory, name);
 }
 
-// The tensors of one dump.json, from the data files beside it; `used` collects those found.
+// One dump.json and the data files beside it.
 class Index {
  public:
   Index(const Tree& tree, const TreeFile& file, const DumpJson& parsed) : tree_(tree), file_(file) {
@@ -52,34 +52,29 @@ class Index {
 
   const std::string& data_directory() const { return data_directory_; }
 
-  void add(DumpJson::Leaf& leaf, DumpSet& set, std::set<std::string_view>& used) const {
-    Entry& entry = leaf.entry;
+  // Finds the entry's data file and adds it to `used`; what to skip instead if that fails.
+  std::optional<Skipped> resolve(Entry& entry, std::set<std::string_view>& used) const {
     entry.record = file_.path;
-    if (leaf.data_name.empty()) {
-      set.entries.push_back(std::move(entry));
-      return;
-    }
-    const std::string path = join_path(data_directory_, leaf.data_name);
+    if (entry.parts.empty()) return {};
+    const std::string_view name = entry.parts[0].file;
+    const std::string path = join_path(data_directory_, name);
     const auto fail = [&](std::string what, std::string remedy) {
       Error error{std::move(what),
                   fmt::format("{}: {} {} is in {}", file_.path, entry.operator_name,
                               to_string(entry.slot), path),
                   std::move(remedy)};
       std::string reason = error.what;
-      set.skipped.push_back({path, std::move(reason), std::move(error)});
+      return Skipped{path, std::move(reason), std::move(error)};
     };
-    if (leaf.data_name.find('/') != std::string::npos)
+    if (name.find('/') != std::string_view::npos)
       return fail("a data file outside of the dump is named", "use dumps you trust only");
     const TreeFile* data = tree_.find(path);
     if (data == nullptr)
       return fail("a data file of the dump is missing", "copy the whole dump again");
-    const bool is_first = used.insert(data->path).second;
-    if (data->size_bytes == 0) {
-      if (is_first) set.skipped.push_back(skip_empty(*data));
-      return;
-    }
-    entry.parts.push_back({path, ""});
-    set.entries.push_back(std::move(entry));
+    used.insert(data->path);
+    if (data->size_bytes == 0) return skip_empty(*data);
+    entry.parts[0].file = path;
+    return {};
   }
 
  private:
@@ -129,9 +124,23 @@ DumpSet list(const Tree& given, const io::ReadHints&) {
       continue;
     }
     const Index index(tree, file, **parsed[i]);
-    const size_t before = set.entries.size();
-    for (DumpJson::Leaf& leaf : (*parsed[i])->leaves) index.add(leaf, set, used);
-    if (set.entries.size() > before) used.insert(file.path);
+    std::vector<Entry>& entries = (*parsed[i])->entries;
+    auto kept = entries.begin();
+    for (Entry& entry : entries) {
+      if (auto skipped = index.resolve(entry, used)) {
+        set.skipped.push_back(std::move(*skipped));
+      } else if (&*kept++ != &entry) {
+        *std::prev(kept) = std::move(entry);
+      }
+    }
+    entries.erase(kept, entries.end());
+    if (!entries.empty()) used.insert(file.path);
+    if (set.entries.empty()) {
+      set.entries = std::move(entries);
+    } else {
+      std::move(entries.begin(), entries.end(), std::back_inserter(set.entries));
+    }
+    parsed[i].reset();
   }
   for (const TreeFile& file : tree.files)
     if (!used.contains(file.path))

@@ -4,8 +4,7 @@
 // extension; the extension stays if another file or directory has the name without it. A tensor in
 // a file of several adds "/" and its name there. No two tensors get the same name this way: a name
 // that is a path belongs to that file, and what follows a file's name belongs to what is inside it.
-#include <algorithm>
-#include <iterator>
+// Only a dump whose header names its operator goes by that name.
 #include <set>
 
 #include "dump/listing.h"
@@ -14,14 +13,7 @@
 namespace plumb::dump {
 namespace {
 
-constexpr std::string_view kTensorExtensions[] = {".npy",         ".npz", ".pt",  ".pth",
-                                                  ".safetensors", ".h5",  ".hdf5"};
-
-bool has_tensor_extension(std::string_view name) {
-  for (std::string_view extension : kTensorExtensions)
-    if (name.ends_with(extension)) return true;
-  return false;
-}
+constexpr std::string_view kNoTensor = "not a tensor file";
 
 std::string_view without_extension(std::string_view path) {
   const size_t name = path.rfind('/') + 1;  // npos + 1 == 0
@@ -55,12 +47,11 @@ Found leave_out(Skipped skipped) {
 
 // One file's tensors. The headers of npy files, which hold one tensor each, are left for later.
 Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hints) {
-  if (file.size_bytes == 0 && !tree.is_single_file) return leave_out(skip_unknown(file, ""));
+  if (file.size_bytes == 0 && !tree.is_single_file) return leave_out(skip_unknown(file, kNoTensor));
   const io::Format* format = probe_format(tree, file);
   if (format == nullptr && !tree.is_single_file) {
     if (auto raw = skip_raw(tree, file, hints)) return leave_out(std::move(*raw));
-    if (!file.name().ends_with(".bin") && !has_tensor_extension(file.name()))
-      return leave_out(skip_unknown(file, "not a tensor file"));
+    if (!has_tensor_extension(file.name())) return leave_out(skip_unknown(file, kNoTensor));
   }
   Found found;
   if (format != nullptr && format->name == "npy" && !tree.is_single_file) {
@@ -72,6 +63,7 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
   const bool is_dump = opened->format->name.starts_with("ascend");
   const std::string_view own_name = is_dump ? property(opened->listing, "op_name") : "";
   found.knows_operator = !own_name.empty();
+  found.warnings = std::move(opened->listing.warnings);
   for (TensorInfo& info : opened->listing.tensors) {
     Entry& entry = found.entries.emplace_back();
     entry.operator_name = is_dump ? own_name : std::string_view(info.name);
@@ -80,8 +72,6 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
     entry.info = std::move(info);
   }
   if (found.entries.empty()) found.skipped = skip(file, "holds no tensors");
-  for (const std::string& warning : opened->listing.warnings)
-    found.warnings.push_back(file.path + ": " + warning);
   return found;
 }
 
@@ -104,8 +94,10 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
   for (const TreeFile& file : tree.files)
     for (auto d = file.directory(); directories.insert(d).second;) d = parent_of(d);
 
+  std::vector<std::string> warnings;
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string& path = tree.files[i].path;
+    for (const std::string& warning : found[i].warnings) warnings.push_back(path + ": " + warning);
     std::string name(without_extension(path));
     if (taken.count(name) > 1 || directories.contains(name)) name = path;
     for (Entry& entry : found[i].entries) {
@@ -118,8 +110,8 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
       set.entries.push_back(std::move(entry));
     }
     if (found[i].skipped) set.skipped.push_back(std::move(*found[i].skipped));
-    std::move(found[i].warnings.begin(), found[i].warnings.end(), std::back_inserter(set.warnings));
   }
+  add_warnings(std::move(warnings), set);
   return set;
 }
 

@@ -35,7 +35,7 @@ std::optional<Base> find_base(const Tree& tree) {
   std::map<std::string, std::set<std::string_view>> case_folders;
   const TreeFile* last = nullptr;  // that told what its directory is; files are sorted
   for (const TreeFile& file : tree.files) {
-    if (last != nullptr && last->directory() == file.directory()) continue;
+    if (file.name_at == 0 || (last != nullptr && last->directory() == file.directory())) continue;
     if (!is_tensor_name(file.name()) || parse_golden_name(stem(file.name()))) continue;
     last = &file;
     const auto path = components(file.directory());

@@ -5,6 +5,9 @@
 //   [data_dump/]token+1/gm_TIME_dump/*.npy        the directory is one more than the token
 //   gm_TIME_dump/*.npy                            token 0
 // The shape of the tree tells which, since the tool's version is written nowhere.
+#include <algorithm>
+#include <map>
+
 #include "dump/levels.h"
 #include "dump/listing.h"
 #include "dump/names.h"
@@ -15,27 +18,49 @@ namespace {
 // Longer numbers are times.
 bool is_token(std::string_view name) { return is_digits(name) && name.size() < 12; }
 
-// A middle-generation token directory: it holds directories, not files.
-bool is_old_token(const std::vector<std::string_view>& path) {
-  const size_t depth = path.size();
-  return depth >= 2 && !is_token(path[depth - 1]) && is_token(path[depth - 2]);
-}
+// What a directory says of the files in it.
+struct Place {
+  std::optional<int64_t> rank;
+  int64_t step = 0;
+  std::string graph;
+  bool is_middle_generation = false;
+};
 
-void place(const TreeFile& file, int64_t first_token, Entry& entry) {
-  const auto path = components(file.directory());
+Place place_of(std::string_view directory) {
+  Place place;
+  auto path = components(directory);
   for (std::string_view part : path)
-    if (const auto rank = rank_from(part)) entry.rank = rank;
-  entry.step = 0;
+    if (const auto rank = rank_from(part)) place.rank = rank;
+  std::erase_if(path, [](std::string_view part) { return rank_from(part).has_value(); });
   const size_t depth = path.size();
   if (depth >= 1 && is_token(path[depth - 1])) {
-    entry.step = number_from(path[depth - 1]);
-    if (depth >= 2 && !rank_from(path[depth - 2])) entry.graph = path[depth - 2];
-  } else if (is_old_token(path)) {
-    entry.step = *number_from(path[depth - 2]) - first_token;
-    entry.graph = path[depth - 1];
-  } else if (depth >= 1 && !rank_from(path[depth - 1])) {
-    entry.graph = path[depth - 1];
+    place.step = *number_from(path[depth - 1]);
+    if (depth >= 2) place.graph = path[depth - 2];
+  } else if (depth >= 1) {
+    place.graph = path[depth - 1];
+    place.is_middle_generation = depth >= 2 && is_token(path[depth - 2]);
+    if (place.is_middle_generation) place.step = *number_from(path[depth - 2]);
   }
+  return place;
+}
+
+// Of every directory with FX files.
+std::map<std::string_view, Place> find_places(const Tree& tree) {
+  std::map<std::string_view, Place> places;
+  const TreeFile* last = nullptr;
+  for (const TreeFile& file : tree.files) {
+    if (last != nullptr && last->directory() == file.directory()) continue;
+    if (!parse_fx_name(file.name())) continue;
+    last = &file;
+    places.try_emplace(file.directory(), place_of(file.directory()));
+  }
+  // The middle generation counts from 1, unless there is a directory 0.
+  const bool from_zero = std::any_of(places.begin(), places.end(), [](const auto& place) {
+    return place.second.is_middle_generation && place.second.step == 0;
+  });
+  for (auto& [directory, place] : places)
+    if (place.is_middle_generation && !from_zero) --place.step;
+  return places;
 }
 
 int match(const Tree& tree) {
@@ -49,13 +74,7 @@ int match(const Tree& tree) {
 
 DumpSet list(const Tree& tree, const io::ReadHints&) {
   DumpSet set;
-  // The middle generation counts from 1; a directory 0 would mean that this one does not.
-  int64_t first_token = 1;
-  for (const TreeFile& file : tree.files) {
-    const auto path = components(file.directory());
-    if (parse_fx_name(file.name()) && is_old_token(path) && number_from(path[path.size() - 2]) == 0)
-      first_token = 0;
-  }
+  const auto places = find_places(tree);
   std::vector<const TreeFile*> reduced;
   std::vector<Entry> models;
   for (const TreeFile& file : tree.files) {
@@ -73,7 +92,10 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
     entry.type = name->target;
     entry.slot = name->slot;
     entry.timestamp = name->timestamp;
-    place(file, first_token, entry);
+    const Place& place = places.at(file.directory());
+    entry.rank = place.rank;
+    entry.step = place.step;
+    entry.graph = place.graph;
     if (name->is_reduced) {
       reduced.push_back(&file);
       models.push_back(std::move(entry));

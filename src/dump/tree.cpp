@@ -71,6 +71,9 @@ Result<Tree> walk(const std::filesystem::path& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0)
     return system_error("cannot read the path", path.string(), errno);
+  if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode))
+    return Error{"neither a file nor a directory", path.string(),
+                 "copy its contents to a file first"};
   Tree tree;
   if (!S_ISDIR(status.st_mode)) {
     if (!S_ISREG(status.st_mode))

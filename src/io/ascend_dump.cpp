@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 #include <simdjson.h>
@@ -52,6 +53,7 @@ struct Record {
   int64_t sub_format = 0;
   std::optional<Shape> shape;
   std::optional<Shape> original_shape;
+  std::optional<Shape> whole_shape;  // the original one of all slices together
   std::optional<OriginalOp> original_op;
   Bytes data;  // only files older than the payload carry it
   uint64_t data_at = 0;
@@ -361,7 +363,7 @@ Result<void> apply_slices(const FftsSlices& slices, const ReadHints& hints, Head
       const Shape shape = record.shape.value_or(Shape{});
       if (slices.automatic || !record.original_shape ||
           !plain_map(layout_of(record.format, record.sub_format), shape, record.original_shape))
-        record.original_shape.reset();
+        record.whole_shape = std::exchange(record.original_shape, std::nullopt);
     }
   return {};
 }
@@ -455,6 +457,10 @@ std::vector<std::pair<std::string, std::string>> properties_of(const Header& hea
   for (size_t i = 0; i < header.records[kOutput].size(); ++i)
     if (const auto& op = header.records[kOutput][i].original_op)
       add(name_of_record(kOutput, i) + ".original_op", describe(*op));
+  for (size_t kind : {kInput, kOutput})
+    for (size_t i = 0; i < header.records[kind].size(); ++i)
+      if (const auto& whole = header.records[kind][i].whole_shape)
+        add(name_of_record(kind, i) + ".whole_shape", join(*whole, "x"));
   for (const Attribute& attribute : header.attributes)
     add(fmt::format("attr.{}", attribute.name), std::string(attribute.value));
   return properties;

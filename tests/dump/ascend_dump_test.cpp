@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "dump/statistics_csv.h"
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {
@@ -41,8 +41,8 @@ TEST(AscendDump, EveryKindOfFile) {
           "Node_OpDebug output:0", "nano_mm input:0", "nano_mm input:1", "nano_mm output:0",
           "gconv input:0", "gconv output:0"));
   EXPECT_THAT(set.skipped, IsEmpty());
-  EXPECT_THAT(set.warnings, ElementsAre("Const.c.16.7.1700000000000014: 8 bytes after the last "
-                                        "record ignored"));
+  EXPECT_THAT(set.warnings,
+              ElementsAre("Const.c.16.7.1700000000000014: 8 bytes after the last record ignored"));
   const Entry& add = find(set, "add_fp32 output:0");
   EXPECT_EQ(add.type, "Add");
   EXPECT_EQ(add.timestamp, 1700000000000001);
@@ -69,6 +69,26 @@ TEST(AscendDump, SlicesAreJoined) {
   EXPECT_EQ(manual.parts.size(), 2u);
   EXPECT_EQ(manual.join_axis, 1u);
   EXPECT_EQ(elements_of(set, manual), elements_of_npy("16-ffts-manual.output.0.npy"));
+}
+
+// The slices are cut where the whole is; only together do they have the recorded logical shape.
+TEST(AscendDump, SlicesOfABlockedLayoutAreJoinedBeforeItIsUndone) {
+  const DumpSet set = open(sample("dump/ffts_blocked"));
+  EXPECT_EQ(set.convention, "ascend-dump");
+  EXPECT_THAT(skipped_of(set), ElementsAre("expected.npy: not a device dump"));
+  EXPECT_THAT(set.warnings, IsEmpty());
+  const Entry& conv = find(set, "net/conv output:0");
+  EXPECT_EQ(conv.parts.size(), 3u);
+  EXPECT_EQ(conv.join_axis, 2u);
+  const DumpSet expected = open(sample("dump/ffts_blocked/expected.npy"));
+  EXPECT_EQ(elements_of(set, conv), elements_of(expected, expected.entries.at(0)));
+  auto joined = EntryReader::open(set, conv);
+  ASSERT_TRUE(joined);
+  EXPECT_EQ(joined->info().shape, (Shape{1, 2, 5, 3, 16}));
+  EXPECT_EQ(joined->info().logical_shape, (Shape{1, 20, 5, 3}));
+  auto stored = EntryReader::open(set, conv, {}, {.stored = true, .axes = {}, .logical = {}});
+  ASSERT_TRUE(stored);
+  EXPECT_EQ(stored->reader().shape(), (Shape{1, 2, 5, 3, 16}));
 }
 
 TEST(AscendDump, SlicesUnderHashedNamesOfTwoExecutions) {
@@ -212,6 +232,9 @@ TEST(AscendDump, OfSeveralRunsTheNewestCounts) {
                   "20250601130000 is listed"));
   EXPECT_THAT(set.warnings, ElementsAre("2 file(s) of the older run 20250601120000 left out"));
   expect_all_accounted(set);
+  // What lies beside the runs is not one of them.
+  dir.copy(kWire, "Relu.wire.15.7.1700000000000016");
+  EXPECT_EQ(open(dir.root()).entries.size(), 4u);
   // Steps of a training run have a time each, and are no runs.
   Scratch steps;
   steps.copy(kWire, "step0/20250601120000/0/Relu.wire.15.7.1700000000000013");

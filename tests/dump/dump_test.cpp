@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {

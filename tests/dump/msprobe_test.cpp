@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "dump/dump_json.h"
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {
@@ -202,8 +202,8 @@ TEST(DumpJson, NestedArguments) {
                                  "b": [null]}}, "task": "tensor"})");
   EXPECT_EQ(dump.task, "tensor");
   std::vector<std::string> lines;
-  for (const auto& leaf : dump.leaves)
-    lines.push_back(line_of(leaf.entry) + " = " + leaf.entry.statistics->text);
+  for (const Entry& entry : dump.entries)
+    lines.push_back(line_of(entry) + " = " + entry.statistics->text);
   EXPECT_THAT(lines, ElementsAre("Distributed.batch_isend_irecv.0.forward input:0.0 = 1",
                                  "Distributed.batch_isend_irecv.0.forward input:0.1.0 = 2",
                                  "Distributed.batch_isend_irecv.0.forward input:0.2.key = x",
@@ -216,10 +216,10 @@ TEST(DumpJson, NestedArguments) {
                                  "Module.a.B.parameters_grad gradient:w = 5",
                                  "Module.a.B.parameters_grad gradient:w.1 = 6",
                                  "Module.a.B.parameters_grad gradient:b = None"));
-  EXPECT_EQ(dump.leaves[4].entry.recorded_shape, Shape{});
-  EXPECT_FALSE(dump.leaves[4].entry.statistics->max);  // a bool is no number
-  EXPECT_EQ(dump.leaves[7].entry.recorded_shape, (Shape{1, 2}));
-  EXPECT_EQ(dump.leaves[8].entry.timestamp, 1);
+  EXPECT_EQ(dump.entries[4].recorded_shape, Shape{});
+  EXPECT_FALSE(dump.entries[4].statistics->max);  // a bool is no number
+  EXPECT_EQ(dump.entries[7].recorded_shape, (Shape{1, 2}));
+  EXPECT_EQ(dump.entries[8].timestamp, 1);
 }
 
 TEST(DumpJson, NumbersThatJsonDoesNotKnow) {
@@ -229,22 +229,24 @@ TEST(DumpJson, NumbersThatJsonDoesNotKnow) {
     {"type": "str", "value": "NaN -Infinity \" Infinity"},
     {"type": "float", "value": NaN}, {"type": "torch.Tensor", "shape": [-1]},
     {"type": "torch.Tensor", "shape": [1.5]}, {"type": "torch.Tensor", "shape": 7}]}}})");
-  ASSERT_EQ(dump.leaves.size(), 7u);
-  const RecordedStatistics& first = *dump.leaves[0].entry.statistics;
+  ASSERT_EQ(dump.entries.size(), 7u);
+  const RecordedStatistics& first = *dump.entries[0].statistics;
   EXPECT_TRUE(std::isnan(first.max.value()));
   EXPECT_EQ(first.min, -std::numeric_limits<double>::infinity());
   EXPECT_EQ(first.mean, std::numeric_limits<double>::infinity());
   EXPECT_EQ(first.l2, -0.001);
-  EXPECT_FALSE(dump.leaves[1].entry.statistics->max);
-  EXPECT_EQ(dump.leaves[1].entry.statistics->min, 123456789012345678901234567890.0);
-  EXPECT_EQ(dump.leaves[2].entry.statistics->text, "NaN -Infinity \" Infinity");
-  EXPECT_EQ(dump.leaves[3].entry.statistics->text, "NaN");
-  EXPECT_TRUE(std::isnan(dump.leaves[3].entry.statistics->max.value()));
-  for (size_t i : {4, 5, 6}) EXPECT_FALSE(dump.leaves[i].entry.recorded_shape) << i;
+  EXPECT_FALSE(dump.entries[1].statistics->max);
+  EXPECT_EQ(dump.entries[1].statistics->min, 123456789012345678901234567890.0);
+  EXPECT_EQ(dump.entries[2].statistics->text, "NaN -Infinity \" Infinity");
+  EXPECT_EQ(dump.entries[3].statistics->text, "NaN");
+  EXPECT_TRUE(std::isnan(dump.entries[3].statistics->max.value()));
+  for (size_t i : {4, 5, 6}) EXPECT_FALSE(dump.entries[i].recorded_shape) << i;
 }
 
 TEST(DumpJson, DamagedFiles) {
   const std::string deep(500, '['), shut(500, ']');
+  std::string nulls = "null";  // each an entry with a copy of the long name
+  for (int i = 0; i < 2000; ++i) nulls += ",null";
   struct {
     std::string text, what;
   } const cases[] = {
@@ -258,6 +260,8 @@ TEST(DumpJson, DamagedFiles) {
       {"{\"data\": {\"a\xff\": {}}}", "dump.json is damaged"},
       {R"({"data": {"a": {"output": )" + deep + shut + "}}}", "arguments are nested too deeply"},
       {R"({"data": {")" + std::string(5000, 'n') + R"(": {"output": []}}})", "a name is too long"},
+      {R"({"data": {")" + std::string(4000, 'n') + R"(": {"output": [)" + nulls + "]}}}",
+       "dump.json would take too much memory"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.text.substr(0, 60));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {
@@ -17,6 +17,7 @@ TEST(Plain, PathsAreOperators) {
   dir.write("noise.dat", "not a tensor, just some text");
   dir.write("cut.npy", "\x93NU");
   dir.write("empty.npy", "");
+  dir.write("done", "");  // a mark, not a tensor
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.convention, "plain");
   EXPECT_THAT(lines_of(set), ElementsAre(".hidden output:0", "a.v1 output:0", "b/relu2 output:0",
@@ -24,7 +25,8 @@ TEST(Plain, PathsAreOperators) {
   EXPECT_THAT(
       skipped_of(set),
       ElementsAre("README.md: text, not a tensor", "!cut.npy: not a tensor file of a known format",
-                  "!empty.npy: the file is empty", "noise.dat: not a tensor file"));
+                  "done: not a tensor file", "!empty.npy: the file is empty",
+                  "noise.dat: not a tensor file"));
   EXPECT_EQ(elements_of(set, set.entries[2]), "float32 [3]: 1 2 3");
   expect_all_accounted(set);
 }

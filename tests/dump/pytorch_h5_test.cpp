@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scratch.h"
+#include "trees.h"
 
 namespace plumb::dump {
 namespace {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,6 +16,7 @@
 
 #include "dump/dump.h"
 #include "io/npy.h"
+#include "scratch.h"
 #include "tensor/decode.h"
 
 namespace plumb::dump {
@@ -25,21 +25,14 @@ inline std::filesystem::path sample(std::string_view name) {
   return std::filesystem::path(PLUMB_TEST_DATA) / name;
 }
 
-class Scratch {
+// A temporary directory with ways to fill it.
+class Scratch : public plumb::Scratch {
  public:
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "plumb_dump_XXXXXX").string();
-    root_ = ::mkdtemp(name.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(root_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const std::filesystem::path& root() const { return root_; }
+  const std::filesystem::path& root() const { return path(); }
 
   void write(const std::string& path, std::string_view content) const {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path, std::ios::binary) << content;
+    std::filesystem::create_directories((root() / path).parent_path());
+    std::ofstream(root() / path, std::ios::binary) << content;
   }
   void npy(const std::string& path, const std::vector<float>& values) const {
     write(path, io::npy_header(DType::kFloat32, {static_cast<int64_t>(values.size())}) +
@@ -47,12 +40,9 @@ class Scratch {
   }
   void npy(const std::string& path) const { npy(path, {1, 2, 3}); }
   void copy(std::string_view from, const std::string& to) const {
-    std::filesystem::create_directories((root_ / to).parent_path());
-    std::filesystem::copy(sample(from), root_ / to, std::filesystem::copy_options::recursive);
+    std::filesystem::create_directories((root() / to).parent_path());
+    std::filesystem::copy(sample(from), root() / to, std::filesystem::copy_options::recursive);
   }
-
- private:
-  std::filesystem::path root_;
 };
 
 inline DumpSet open(const std::filesystem::path& path, const io::ReadHints& hints = {}) {
