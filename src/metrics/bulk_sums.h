@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the bulk rule needs: a few huge values must not mask that all others are wrong. Pairs are
+// sorted into buckets by |golden|, eight to a power of two, with sums of squares in each; the
+// elements of the bucket in which the smallest 99 % end count in proportion.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "metrics/pair_sums.h"
+
+namespace plumb::metrics {
+
+class BulkSums {
+ public:
+  // Differences below the resolution of the coarser of the two types (as the values show it, see
+  // PairSums::t_fits_half) are ignored.
+  BulkSums(const PairSums& first, DType target, DType golden);
+
+  void add(const PairPiece& piece);
+  void append(const BulkSums& later);
+
+  // Relative distance over the bulk: 0 if nothing differs there, infinite if golden is zero there
+  // and target is not.
+  double rel_euclid() const;
+
+ private:
+  struct Bucket {
+    int64_t count = 0;
+    double gg = 0, dd = 0;
+  };
+  std::vector<Bucket> buckets_;
+  double scale_;               // 2^-exponent of the first pass
+  double relative_, absolute_;  // a difference not larger than relative_ |g| or absolute_ is ignored
+};
+
+// An upper bound of the distance by the first pass's sums alone, if they give one.
+std::optional<double> bulk_bound(const PairSums& sums);
+
+}  // namespace plumb::metrics

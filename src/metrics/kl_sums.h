@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kullback-Leibler divergence of two tensors read as distributions: each side is mapped to 0..1 by
+// its own extremes, raised to a smallest share, and divided by its sum. The extremes come from the
+// first pass.
+#pragma once
+
+#include "metrics/pair_sums.h"
+
+namespace plumb::metrics {
+
+struct KlSums {
+  explicit KlSums(const PairSums& first);
+
+  double t_min, t_range, g_min, g_range;  // a range of 0 leaves the values as they are
+  double t_sum = 0, g_sum = 0;            // of the shares
+  double log_sum = 0;                     // of t_share * ln(t_share / g_share)
+
+  void add(const PairPiece& piece);
+  void append(const KlSums& later);
+  double divergence() const;  // never below 0
+};
+
+}  // namespace plumb::metrics

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A metric is a pure function of what the passes over a pair gathered. Its value is a number, or
+// undefined with a reason; never a string, never a silently added epsilon. Formulas, units and edge
+// cases of each: docs/metrics.md.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "metrics/bulk_sums.h"
+#include "metrics/centred_sums.h"
+#include "metrics/kl_sums.h"
+#include "metrics/pair_sums.h"
+
+namespace plumb::metrics {
+
+class Value {
+ public:
+  static Value of(double number) { return Value(number, nullptr); }
+  // `reason` is a literal: a result holds hundreds of thousands of values.
+  static Value undefined(const char* reason) { return Value(0, reason); }
+  // Bounded by cheaper means; the number itself was not worth another pass over the data.
+  static Value at_most(double bound) { return Value(bound, kBound); }
+
+  bool is_defined() const { return reason_ == nullptr; }
+  bool is_bound() const { return reason_ == kBound; }
+  double number() const { return number_; }  // or the bound
+  const char* reason() const { return reason_; }
+
+ private:
+  static constexpr const char* kBound = "not needed: the limit holds by the sums of the first pass";
+  Value(double number, const char* reason) : number_(number), reason_(reason) {}
+  double number_;
+  const char* reason_;
+};
+
+// What a metric reads. The sums of the first pass are always there; the rest only if a wanted metric
+// needs it.
+struct PairFacts {
+  DType target_dtype = DType::kFloat32;
+  DType golden_dtype = DType::kFloat32;
+  PairSums sums;
+  std::optional<CentredSums> centred;  // where the first pass's sums would cancel
+  std::optional<BulkSums> bulk;
+  std::optional<KlSums> kl;
+  std::optional<int64_t> max_ulp;
+  std::optional<uint32_t> target_crc32, golden_crc32;
+};
+
+// What beyond the plain sums has to be gathered. `kRelative` is part of the first pass, but costs a
+// division for each pair; the others read both tensors once more.
+enum class Needs : uint8_t { kSums, kRelative, kBulk, kKl, kUlp, kCrc32 };
+
+// Which direction is good, so that a table can be sorted worst first.
+enum class Better : uint8_t { kHigher, kLower, kNearOne, kNeither };
+
+// How a value is printed.
+enum class Print : uint8_t { kNumber, kCount, kHex };
+
+struct Metric {
+  std::string_view name;     // as in options, JSON and CSV
+  std::string_view summary;  // one line for `plumb metrics`
+  Needs needs = Needs::kSums;
+  Better better = Better::kNeither;
+  Print print = Print::kNumber;
+  Value (*finish)(const PairFacts& facts) = nullptr;
+};
+
+std::span<const Metric> metrics();  // in the order of columns
+const Metric* metric_by_name(std::string_view name);
+
+}  // namespace plumb::metrics

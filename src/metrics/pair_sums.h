@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything the one-pass metrics need to know about a pair of tensors, gathered in one pass over
+// both. Pieces are folded over a fixed number of partial sums and merged in order: threads and
+// instruction set change no bit.
+#pragma once
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "tensor/dtype.h"
+
+namespace plumb::metrics {
+
+// t is the target's value, g the golden one, d = t - g. Complex numbers count as two values. Sums
+// and extremes run over the pairs of two finite values.
+struct PairSums {
+  int64_t count = 0;
+  int64_t finite = 0;  // pairs of two finite values
+
+  // Pairs with a value that is not finite: those of equal kind and sign agree, the others do not.
+  int64_t same_nan = 0;
+  int64_t same_inf = 0;
+  int64_t nan_only_in_target = 0;
+  int64_t nan_only_in_golden = 0;
+  int64_t inf_mismatch = 0;  // an infinity against a number, or against the other infinity
+
+  // Of values times 2^-exponent, which is 0 unless float64 data would overflow or vanish when
+  // squared.
+  int exponent = 0;
+  double t_sum = 0, g_sum = 0;
+  double tt = 0, gg = 0, tg = 0;
+  double dd = 0;       // sum of d * d
+  double abs_sum = 0;  // sum of |d|
+
+  // As they are.
+  double abs_max = 0;
+  double rel_max = 0;         // largest |d| / |g| where g is not zero
+  int64_t off_at_zero = 0;    // pairs with g = 0 and t not: their relative error is infinite
+  int64_t equal = 0;          // pairs with t = g, and non-finite ones that agree
+  int64_t t_zeros = 0, g_zeros = 0;
+  double t_min = 0, t_max = 0, g_min = 0, g_max = 0;  // 0 if no pair is finite
+
+  // Per side, of all its values.
+  int64_t t_nan = 0, t_inf = 0, g_nan = 0, g_inf = 0;
+
+  // True as long as every finite value of the side is one of the smaller type as well. Dump tools
+  // widen: a float32 file may hold float16 data.
+  bool t_fits_half = true, g_fits_half = true;
+  bool t_fits_bfloat16 = true, g_fits_bfloat16 = true;
+
+  bool has_relative = false;  // the following were asked for
+  double rel_sum = 0;         // sum of |d| / |g| where g is not zero
+  int64_t rel_below_1e3 = 0;  // pairs with |d| < 0.001 |g|, or t = g, or non-finite and agreeing
+  int64_t rel_below_5e3 = 0;
+
+  bool t_all_zero() const { return finite > 0 && t_zeros == finite; }
+  bool g_all_zero() const { return finite > 0 && g_zeros == finite; }
+
+  // `later` are the sums of the pairs that follow, with the same exponent.
+  void append(const PairSums& later);
+};
+
+// The number of pairs a caller should pass at once; other sizes give the same sums up to rounding.
+inline constexpr int64_t kPairPiece = 1 << 16;
+
+// Little-endian elements, one per whole byte(s). Opaque types are not accepted; a complex type
+// stands on both sides or on none.
+struct PairPiece {
+  DType target_dtype;
+  const std::byte* target;
+  DType golden_dtype;
+  const std::byte* golden;
+  int64_t count;
+};
+
+struct PairPass {
+  bool relative = false;  // also the relative sum and counts, which cost a division for each pair
+  int exponent = 0;       // scale values by 2^-exponent before they enter a sum
+};
+PairSums pair_sums(const PairPiece& piece, const PairPass& pass);
+PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass);  // reference
+
+// The exponent to repeat the pass with if squares overflowed or vanished; 0 if all is well.
+int wanted_exponent(const PairSums& sums);
+
+}  // namespace plumb::metrics

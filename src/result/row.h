@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The result of a comparison: what every later stage reads. Each operator and slot of either side is
+// in exactly one row, compared or left out with a reason.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/metric.h"
+#include "tensor/shape.h"
+
+namespace plumb::result {
+
+enum class Verdict : uint8_t { kPass, kFail, kInconclusive, kNotCompared };
+std::string_view name_of(Verdict verdict);  // "pass", "fail", "inconclusive", "not_compared"
+
+// One side of a row; empty strings for what is not known.
+struct Side {
+  std::string operator_name;
+  std::string type;
+  std::string slot;             // "output:0"
+  std::string dtype;            // as read: "float16"
+  std::optional<Shape> shape;   // in plain order
+  std::string layout;           // as stored: "NC1HWC0"; empty for row-major without named axes
+  std::string file;             // relative to the side's path
+};
+
+struct Row {
+  int64_t index = 0;  // the operator's position in the order of execution
+  std::optional<int64_t> step;
+  std::optional<int64_t> rank;
+  std::string graph;
+  std::optional<Side> target;
+  std::optional<Side> golden;
+  std::string_view pairing_rule;  // "name", "normalised-name", "map"; empty if there is no partner
+  std::string pairing_evidence;   // a clause; empty if the rule says it all
+
+  // Parallel to Run::metrics; empty if nothing was computed.
+  std::vector<metrics::Value> values;
+
+  Verdict verdict = Verdict::kNotCompared;
+  bool suspicious = false;           // passes, but within a factor of two of a limit, or a warning
+  std::vector<std::string> reasons;  // stable words: "limit:cosine", "shape_mismatch", ...
+  std::string message;               // what a person should know: the numbers behind the reasons
+  std::string hint;                  // "would pass with rel_euclid <= 0.041", empty if none
+
+  bool is_filtered() const;  // left out because the user said so
+  const Side& any_side() const { return target ? *target : *golden; }
+};
+
+// What is red, yellow, green and grey.
+enum class Colour : uint8_t { kRed, kYellow, kGreen, kGrey };
+Colour colour_of(const Row& row);
+
+struct InputSide {
+  std::string path;
+  std::string convention;
+  std::vector<std::string> warnings;
+  int64_t files_left_out = 0;  // files that are no tensors
+};
+
+struct Summary {
+  Verdict verdict = Verdict::kPass;  // kNotCompared if no pair was compared
+  int64_t rows = 0, pass = 0, fail = 0, inconclusive = 0, not_compared = 0;
+  int64_t filtered = 0;    // of not_compared: the user's choice
+  int64_t suspicious = 0;  // of pass
+  double coverage = 0;     // compared rows (pass, fail, inconclusive) among those not filtered; 0..1
+  const Row* first_divergence = nullptr;  // the earliest row that failed, in order of execution
+};
+
+struct Run {
+  std::string command;   // "compare"
+  std::string scenario;  // "dump-vs-dump", "file-vs-file"
+  std::string profile;
+  InputSide target, golden;
+  double elapsed_s = 0;
+  int64_t bytes = 0;         // read from both sides
+  bool interrupted = false;  // rows that were not reached are not_compared, reason "interrupted"
+  std::vector<const metrics::Metric*> metrics;  // computed for each row, in the order of columns
+  std::vector<Row> rows;                        // in order of execution
+
+  Summary summary() const;
+  // The row's value of a metric; undefined if it was not computed.
+  metrics::Value value(const Row& row, std::string_view metric) const;
+};
+
+}  // namespace plumb::result
