@@ -3,33 +3,11 @@
 
 #include <algorithm>
 
-#include <fnmatch.h>
-
+#include "base/name_pattern.h"
 #include "base/nearest.h"
 
 namespace plumb::cli {
 namespace {
-
-std::string separators_replaced(std::string name) {
-  for (char& c : name)
-    if (c == '/' || c == '.' || c == ':') c = '_';
-  return name;
-}
-
-bool matches(const std::string& pattern, const std::string& name) {
-  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0 ||
-         ::fnmatch(pattern.c_str(), separators_replaced(name).c_str(), 0) == 0;
-}
-
-// "output:0", "output" (all outputs), or with the dump tools' dot: "output.0".
-bool slot_matches(std::string pattern, const dump::Slot& slot) {
-  const std::string name = to_string(slot);
-  if (const size_t dot = pattern.find('.');
-      dot != std::string::npos && pattern.find(':') == std::string::npos)
-    pattern[dot] = ':';
-  return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0 ||
-         name.substr(0, name.find(':')) == pattern;
-}
 
 Result<DType> parse_dtype(const std::string& text, std::string_view option) {
   if (auto dtype = dtype_from_name(text)) return *dtype;
@@ -91,8 +69,10 @@ bool Selection::wants(const dump::Entry& entry) const {
   const auto any = [](const auto& list, auto&& test) {
     return list.empty() || std::any_of(list.begin(), list.end(), test);
   };
-  return any(ops_, [&](const std::string& p) { return matches(p, entry.operator_name); }) &&
-         any(slots_, [&](const std::string& p) { return slot_matches(p, entry.slot); }) &&
+  return any(ops_,
+             [&](const std::string& p) { return operator_matches(p, entry.operator_name); }) &&
+         any(slots_,
+             [&](const std::string& p) { return slot_matches(p, to_string(entry.slot)); }) &&
          any(steps_, [&](int64_t n) { return entry.step == n; }) &&
          any(ranks_, [&](int64_t n) { return entry.rank == n; });
 }

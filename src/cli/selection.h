@@ -16,8 +16,7 @@ class Selection {
   Result<io::ReadHints> hints() const;
   const std::string& convention() const { return convention_; }
 
-  // True if the entry is wanted. Names match with * and ? as in the shell, on the exact name or
-  // with the separators that dump tools replace ('/', '.', ':') written as '_'.
+  // True if the entry is wanted; base/name_pattern.h says how names match.
   bool wants(const dump::Entry& entry) const;
 
  private:

@@ -12,7 +12,8 @@ namespace plumb::metrics {
 struct KlSums {
   explicit KlSums(const PairSums& first);
 
-  double t_min, t_range, g_min, g_range;  // a range of 0 leaves the values as they are
+  double scale;                           // 2^-exponent of the first pass
+  double t_min, t_range, g_min, g_range;  // scaled; a range of 0 leaves the values as they are
   double t_sum = 0, g_sum = 0;            // of the shares
   double log_sum = 0;                     // of t_share * ln(t_share / g_share)
 

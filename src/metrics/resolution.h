@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fine a type is: what the bulk rule ignores and what max_ulp counts in.
+#pragma once
+
+#include "tensor/dtype.h"
+
+namespace plumb::metrics {
+
+struct Resolution {
+  double relative;  // the widest gap between neighbours, relative to the lower one
+  double absolute;  // a difference not larger than this is none: the smallest normal number
+};
+
+// Of real types. Integers have no relative resolution; differences below 1 are none to them.
+Resolution resolution_of(DType dtype);
+
+// The one with the larger relative resolution; the first if they are alike.
+DType coarser_of(DType a, DType b);
+
+}  // namespace plumb::metrics
