@@ -290,15 +290,15 @@ Rule read_rule(TableReader& reader, const toml::table& table, const std::string&
 
 bool is_catch_all(const Rule& rule) { return rule.op == "*" && rule.slot.empty(); }
 
-DType shown(DType dtype, bool fits_half, bool fits_bfloat16) {
-  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return dtype;
+// Complex numbers are pairs of floats. Zeros fit every type and so show nothing.
+DType shown(DType dtype, bool all_zero, bool fits_half, bool fits_bfloat16) {
+  if (kind_of(dtype) == DKind::kComplex)
+    dtype = dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+  if (all_zero || (dtype != DType::kFloat32 && dtype != DType::kFloat64)) return dtype;
   return fits_half ? DType::kFloat16 : fits_bfloat16 ? DType::kBFloat16 : dtype;
 }
 
-// Complex numbers are pairs of float32 or wider.
-bool is_float32_or_wider(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || kind_of(dtype) == DKind::kComplex;
-}
+bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
 bool is_index(DType dtype) { return kind_of(dtype) == DKind::kInteger && bits_of(dtype) >= 32; }
 
@@ -320,18 +320,20 @@ std::string to_string(const Limit& limit) {
 }
 
 DType shown_target_dtype(const metrics::PairFacts& facts) {
-  return shown(facts.target_dtype, facts.sums.t_fits_half, facts.sums.t_fits_bfloat16);
+  const metrics::PairSums& s = facts.sums;
+  return shown(facts.target_dtype, s.t_all_zero(), s.t_fits_half, s.t_fits_bfloat16);
 }
 
 DType shown_golden_dtype(const metrics::PairFacts& facts) {
-  return shown(facts.golden_dtype, facts.sums.g_fits_half, facts.sums.g_fits_bfloat16);
+  const metrics::PairSums& s = facts.sums;
+  return shown(facts.golden_dtype, s.g_all_zero(), s.g_fits_half, s.g_fits_bfloat16);
 }
 
 const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   const DType target = shown_target_dtype(facts), golden = shown_golden_dtype(facts);
   const bool both_bool = target == DType::kBool && golden == DType::kBool;
   if (integer && (both_bool || (is_index(target) && is_index(golden)))) return *integer;
-  if (float32 && is_float32_or_wider(target) && is_float32_or_wider(golden)) return *float32;
+  if (float32 && is_wide_float(target) && is_wide_float(golden)) return *float32;
   return any;
 }
 

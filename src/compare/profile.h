@@ -42,7 +42,8 @@ struct Profile {
   const Limits& for_pair(const metrics::PairFacts& facts) const;
 };
 
-// A file of float32 whose values are all float16 or bfloat16 holds that type: dump tools widen.
+// Float32 data whose values are all float16 or bfloat16 counts as that type: dump tools widen.
+// Complex numbers count by their parts.
 DType shown_target_dtype(const metrics::PairFacts& facts);
 DType shown_golden_dtype(const metrics::PairFacts& facts);
 

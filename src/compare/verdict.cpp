@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "metrics/resolution.h"
+
+namespace plumb::compare {
+namespace {
+
+using metrics::Better;
+using metrics::Metric;
+using metrics::PairFacts;
+using metrics::Value;
+using result::Row;
+using result::Verdict;
+
+constexpr double kDoubleInDecibel = 6.0205999132796239;  // 20 log10(2)
+constexpr double kLargestFloor = 0.5;
+
+// --- numbers in messages and hints
+
+double rounded(double value, int digits) {
+  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
+}
+
+// Three significant digits; near 1 the distance from it matters: 0.99987, 1.0013.
+int digits_of(double value) {
+  const double distance = std::abs(value - 1);
+  if (!(distance > 0 && distance < 0.1)) return 3;  // NaN too
+  return std::min(17, static_cast<int>(-std::log10(distance)) + (value > 1 ? 3 : 2));
+}
+
+// The nearest short number that is not below (`up`) or not above the value.
+double rounded_outwards(double value, bool up) {
+  const auto is_outside = [&](double x) { return up ? x >= value : x <= value; };
+  const int digits = digits_of(value);
+  const double nearest = rounded(value, digits);
+  if (is_outside(nearest)) return nearest;
+  const double step = std::pow(10, std::floor(std::log10(std::abs(value))) - digits + 1);
+  const double next = rounded(up ? nearest + step : nearest - step, digits);
+  return is_outside(next) ? next : value;
+}
+
+// With as many digits as it takes to see that the limit is broken.
+std::string text_of(const Limit& limit, double value) {
+  if (limit.metric->print == metrics::Print::kCount) return fmt::format("{}", value);
+  for (int digits = digits_of(value); digits < 17; ++digits)
+    if (const double shorter = rounded(value, digits); limit.holds(shorter) == limit.holds(value))
+      return fmt::format("{}", shorter);
+  return fmt::format("{}", value);
+}
+
+std::string broken_clause(const Limit& limit, double value) {
+  const std::string_view name = limit.metric->name;
+  if (std::isnan(value)) return fmt::format("{} is not a number", name);
+  const std::string number = text_of(limit, value);
+  switch (limit.comparison) {
+    case Comparison::kAtLeast: return fmt::format("{} {} is below {}", name, number, limit.bound);
+    case Comparison::kAbove: return fmt::format("{} {} is not above {}", name, number, limit.bound);
+    case Comparison::kAtMost: return fmt::format("{} {} is above {}", name, number, limit.bound);
+    case Comparison::kBelow: return fmt::format("{} {} is not below {}", name, number, limit.bound);
+    case Comparison::kWithin: break;
+  }
+  return fmt::format("{} {} is not within {} of 1", name, number, limit.bound);
+}
+
+// The limit that the value would just keep; nullopt if there is none.
+std::optional<Limit> loosened(Limit limit, double value) {
+  switch (limit.comparison) {
+    case Comparison::kAtLeast:
+    case Comparison::kAbove:
+      limit.comparison = Comparison::kAtLeast;
+      limit.bound = rounded_outwards(value, false);
+      break;
+    case Comparison::kAtMost:
+    case Comparison::kBelow:
+      limit.comparison = Comparison::kAtMost;
+      limit.bound = rounded_outwards(value, true);
+      break;
+    case Comparison::kWithin: limit.bound = rounded_outwards(std::abs(value - 1), true); break;
+  }
+  if (!std::isfinite(limit.bound) || !limit.holds(value)) return std::nullopt;
+  return limit;
+}
+
+// --- one limit
+
+enum class Outcome : uint8_t { kHolds, kNear, kBroken, kUnknown };
+
+// Within a factor of two: the error is more than half of what the limit allows.
+bool is_near(const Limit& limit, double value) {
+  if (limit.metric->better == Better::kNeither) return false;
+  const double ideal = limit.metric->better == Better::kLower ? 0 : 1;
+  switch (limit.comparison) {
+    case Comparison::kAtLeast:
+    case Comparison::kAbove:
+      if (limit.metric->name.ends_with("_db")) return value < limit.bound + kDoubleInDecibel;
+      return ideal - value > (ideal - limit.bound) / 2;
+    case Comparison::kAtMost:
+    case Comparison::kBelow: return value - ideal > (limit.bound - ideal) / 2;
+    case Comparison::kWithin: break;
+  }
+  return std::abs(value - 1) > limit.bound / 2;
+}
+
+Outcome outcome_of(const Limit& limit, const Value& value) {
+  if (value.is_bound()) {  // from above
+    const bool upper =
+        limit.comparison == Comparison::kAtMost || limit.comparison == Comparison::kBelow;
+    return upper && limit.holds(value.number()) ? Outcome::kHolds : Outcome::kUnknown;
+  }
+  if (!value.is_defined()) return Outcome::kUnknown;
+  if (!limit.holds(value.number())) return Outcome::kBroken;
+  return is_near(limit, value.number()) ? Outcome::kNear : Outcome::kHolds;
+}
+
+std::string unknown_clause(const Limit& limit, const Value& value) {
+  if (value.is_bound())
+    return fmt::format("{} is known only to be at most {}", limit.metric->name,
+                       rounded_outwards(value.number(), true));
+  return fmt::format("{} is undefined: {}", limit.metric->name, value.reason());
+}
+
+// --- a row
+
+void start(Row& row) {
+  row.verdict = Verdict::kPass;
+  row.suspicious = false;
+  row.reasons.clear();
+  row.message.clear();
+  row.hint.clear();
+}
+
+void say(Row& row, std::string_view clause) {
+  if (!row.message.empty()) row.message += "; ";
+  row.message += clause;
+}
+
+void add(Row& row, std::string reason, std::string_view clause) {
+  row.reasons.push_back(std::move(reason));
+  say(row, clause);
+}
+
+// A failure outweighs a doubt.
+void settle(Row& row, Verdict verdict) {
+  if (row.verdict != Verdict::kFail) row.verdict = verdict;
+}
+
+bool has_reason(const Row& row, std::string_view reason) {
+  return std::find(row.reasons.begin(), row.reasons.end(), reason) != row.reasons.end();
+}
+
+std::string limit_reason(const Limit& limit) { return fmt::format("limit:{}", limit.metric->name); }
+
+// Whatever the profile: a number against NaN or infinity is a difference.
+void judge_non_finite(const metrics::PairSums& sums, Row& row) {
+  if (sums.nan_only_in_target > 0)
+    add(row, "nan_only_in_target",
+        fmt::format("{} NaN in target where golden has none", sums.nan_only_in_target));
+  if (sums.nan_only_in_golden > 0)
+    add(row, "nan_only_in_golden",
+        fmt::format("{} NaN in golden where target has none", sums.nan_only_in_golden));
+  if (sums.inf_mismatch > 0)
+    add(row, "inf_mismatch",
+        fmt::format("{} infinite on one side, finite or of the other sign on the other",
+                    sums.inf_mismatch));
+  if (!row.reasons.empty()) row.verdict = Verdict::kFail;
+}
+
+void judge_bytes(const PairFacts& facts, Row& row) {
+  if (has_reason(row, "limit:equal_share")) return;
+  std::string clause;
+  if (facts.target_dtype != facts.golden_dtype)
+    clause = fmt::format("target is {}, golden {}", name_of(facts.target_dtype),
+                         name_of(facts.golden_dtype));
+  else if (facts.sums.count == 0 ||
+           (facts.target_crc32 && facts.target_crc32 == facts.golden_crc32))
+    return;
+  else if (facts.target_crc32 && facts.golden_crc32)
+    clause = fmt::format("the bytes differ: checksum {:08x} of target, {:08x} of golden",
+                         *facts.target_crc32, *facts.golden_crc32);
+  else {
+    settle(row, Verdict::kInconclusive);
+    return add(row, facts.target_crc32 ? "undefined:golden_crc32" : "undefined:target_crc32",
+               "the bytes were not compared");
+  }
+  row.verdict = Verdict::kFail;
+  add(row, "limit:equal_share", clause);
+}
+
+void judge_warnings(const Limits& limits, const PairFacts& facts, auto&& value_of, Row& row) {
+  const bool all_equal = facts.sums.equal == facts.sums.count;
+  for (const Limit& warning : limits.warnings) {
+    const Value value = value_of(warning);
+    const Outcome outcome = outcome_of(warning, value);
+    if (outcome != Outcome::kBroken && (outcome != Outcome::kUnknown || all_equal)) continue;
+    row.suspicious = true;
+    add(row, fmt::format("warning:{}", warning.metric->name),
+        outcome == Outcome::kBroken ? broken_clause(warning, value.number())
+                                    : unknown_clause(warning, value));
+  }
+}
+
+}  // namespace
+
+void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric* const> columns,
+           Row& row) {
+  const metrics::PairSums& sums = facts.sums;
+  const auto value_of = [&](const Limit& limit) {
+    const auto column = std::find(columns.begin(), columns.end(), limit.metric) - columns.begin();
+    return column < std::ssize(row.values) ? row.values[static_cast<size_t>(column)]
+                                           : limit.metric->finish(facts);
+  };
+  start(row);
+  judge_non_finite(sums, row);
+  const bool finite_agrees = row.reasons.empty();
+
+  // Where all values are equal there is no error that an undefined metric could hide.
+  const bool all_equal = sums.equal == sums.count;
+  struct Tested {
+    const Limit* limit;
+    Value value;
+    Outcome outcome;
+  };
+  std::vector<Tested> tested;
+  for (const Limit& limit : limits.limits) {
+    const Value value = value_of(limit);
+    tested.push_back({&limit, value, outcome_of(limit, value)});
+    if (tested.back().outcome == Outcome::kBroken) row.verdict = Verdict::kFail;
+    if (tested.back().outcome == Outcome::kUnknown && !all_equal)
+      settle(row, Verdict::kInconclusive);
+  }
+
+  const bool one_is_zero = sums.t_all_zero() != sums.g_all_zero();
+  if (row.verdict != Verdict::kPass && one_is_zero) {
+    if (sums.g_all_zero())
+      add(row, "all_zero_golden", "golden is all zeros");
+    else
+      add(row, "all_zero_target", "target is all zeros");
+  }
+
+  std::string hint;
+  bool can_loosen = finite_agrees && !one_is_zero && !limits.same_bytes;
+  for (const auto& [limit, value, outcome] : tested) {
+    if (outcome != Outcome::kBroken) continue;
+    add(row, limit_reason(*limit), broken_clause(*limit, value.number()));
+    if (const auto looser = loosened(*limit, value.number()))
+      hint += (hint.empty() ? "would pass with " : ", ") + to_string(*looser);
+    else
+      can_loosen = false;
+  }
+  if (limits.same_bytes) judge_bytes(facts, row);
+  for (const auto& [limit, value, outcome] : tested) {
+    if (outcome != Outcome::kUnknown || all_equal) continue;
+    add(row, fmt::format("undefined:{}", limit->metric->name), unknown_clause(*limit, value));
+    can_loosen = false;
+  }
+  if (can_loosen) row.hint = std::move(hint);
+  if (row.verdict != Verdict::kPass) return;
+
+  if (sums.count == 0) return add(row, "empty", "both tensors are empty");
+  judge_warnings(limits, facts, value_of, row);
+  for (const auto& [limit, value, outcome] : tested) {
+    if (outcome != Outcome::kNear) continue;
+    row.suspicious = true;
+    say(row, fmt::format("{} {} is near its limit {}", limit->metric->name,
+                         text_of(*limit, value.number()), limit->bound));
+  }
+}
+
+Limits floor_limits(const Limits& profile, const PairFacts& pair, const PairFacts& noise) {
+  const DType coarser = metrics::coarser_of(shown_target_dtype(pair), shown_golden_dtype(pair));
+  const double resolution = metrics::resolution_of(coarser).relative;
+  Limits floor;
+  for (const char* name : {"rel_euclid", "max_err_to_range"}) {
+    const Metric* metric = metrics::metric_by_name(name);
+    const Value value = metric->finish(noise);
+    if (!value.is_defined()) return profile;
+    const double bound = std::max(2 * value.number(), resolution);
+    floor.limits.push_back({metric, Comparison::kAtMost, std::min(bound, kLargestFloor)});
+  }
+  return floor;
+}
+
+namespace {
+
+// --- records
+
+// The tools' words for a type: "torch.float16", "Float16", "float16".
+std::string plain_dtype(std::string_view text) {
+  std::string word(text.substr(text.rfind('.') + 1));
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const auto known = dtype_from_name(word);
+  return known ? std::string(name_of(*known)) : word;
+}
+
+struct Statistic {
+  std::string_view name;
+  std::optional<double> dump::RecordedStatistics::*value;
+};
+constexpr Statistic kStatistics[] = {{"min", &dump::RecordedStatistics::min},
+                                     {"max", &dump::RecordedStatistics::max},
+                                     {"mean", &dump::RecordedStatistics::mean},
+                                     {"l2", &dump::RecordedStatistics::l2}};
+
+void fail(Row& row, std::string reason, std::string_view clause) {
+  row.verdict = Verdict::kFail;
+  if (!has_reason(row, reason)) add(row, std::move(reason), clause);
+}
+
+void doubt(Row& row, std::string reason, std::string_view clause) {
+  settle(row, Verdict::kInconclusive);
+  add(row, std::move(reason), clause);
+}
+
+void judge_texts(const std::string& target, const std::string& golden, Row& row) {
+  if (target != golden) return fail(row, "limit:equal_share", "the recorded values differ");
+  if (target.ends_with("..."))  // the dump, or our reader, cut it
+    doubt(row, "statistics_only", "the recorded values agree as far as they were kept");
+}
+
+void compare_counts(std::optional<int64_t> target, std::optional<int64_t> golden,
+                    std::string_view what, const char* more_in_target, const char* more_in_golden,
+                    Row& row) {
+  if (!target || !golden || *target == *golden) return;
+  fail(row, *target > *golden ? more_in_target : more_in_golden,
+       fmt::format("{} {} in target, {} in golden", *target, what, *golden));
+}
+
+// A statistic that is not finite says that an element is not, or that a sum overflowed.
+void judge_recorded_non_finite(const dump::RecordedStatistics& target,
+                               const dump::RecordedStatistics& golden, Row& row) {
+  compare_counts(target.nan_count, golden.nan_count, "NaN", "nan_only_in_target",
+                 "nan_only_in_golden", row);
+  compare_counts(target.inf_count, golden.inf_count, "infinities", "inf_mismatch", "inf_mismatch",
+                 row);
+  for (const auto& [name, value] : kStatistics) {
+    if (!(target.*value) || !(golden.*value)) continue;
+    const double t = *(target.*value), g = *(golden.*value);
+    const std::string clause = fmt::format("{} is {} in target, {} in golden", name, t, g);
+    if (std::isnan(t) && !std::isnan(g))
+      fail(row, "nan_only_in_target", clause);
+    else if (std::isnan(g) && !std::isnan(t))
+      fail(row, "nan_only_in_golden", clause);
+    else if (t != g && (std::isinf(t) || std::isinf(g)))
+      fail(row, "inf_mismatch", clause);
+  }
+}
+
+void judge_recorded_norms(const Limits& limits, double target, double golden, Row& row) {
+  if (!std::isfinite(target) || !std::isfinite(golden) || target == golden) return;
+  const auto limit = std::find_if(limits.limits.begin(), limits.limits.end(),
+                                  [](const Limit& l) { return l.metric->name == "norm_ratio"; });
+  if (limit == limits.limits.end() || limit->holds(target / golden)) return;
+  if (golden == 0) fail(row, "all_zero_golden", "golden is all zeros");
+  if (target == 0) fail(row, "all_zero_target", "target is all zeros");
+  fail(row, limit_reason(*limit), broken_clause(*limit, target / golden));
+}
+
+// "largest relative difference 0.012 (mean)"
+std::string largest_difference(const dump::RecordedStatistics& target,
+                               const dump::RecordedStatistics& golden) {
+  double largest = -1;
+  std::string_view of;
+  for (const auto& [name, value] : kStatistics) {
+    if (!(target.*value) || !(golden.*value)) continue;
+    const double t = *(target.*value), g = *(golden.*value);
+    const double difference = t == g || std::isnan(g) ? 0 : std::abs((t - g) / g);
+    if (difference <= largest) continue;
+    largest = difference;
+    of = name;
+  }
+  if (largest < 0) return "nothing was recorded on both sides that could be compared";
+  if (largest == 0) return "the recorded statistics agree, which does not prove that the data do";
+  return fmt::format("largest relative difference of the recorded statistics is {} ({})",
+                     rounded(largest, 3), of);
+}
+
+bool is_one_value(const dump::RecordedStatistics& s) {
+  return s.min && s.max && *s.min == *s.max && std::isfinite(*s.min) &&
+         s.nan_count.value_or(0) == 0;
+}
+
+}  // namespace
+
+void judge_recorded(const Limits& limits, const Recorded& target, const Recorded& golden,
+                    Row& row) {
+  const dump::RecordedStatistics &t = target.statistics, &g = golden.statistics;
+  start(row);
+  if (!t.text.empty() || !g.text.empty()) return judge_texts(t.text, g.text, row);
+
+  const bool shapes_known = target.shape && golden.shape;
+  if (shapes_known && squeezed(*target.shape) != squeezed(*golden.shape))
+    return fail(row, "shape_mismatch",
+                fmt::format("{} in target, {} in golden", plumb::to_string(*target.shape),
+                            plumb::to_string(*golden.shape)));
+  const bool dtypes_known = !target.dtype.empty() && !golden.dtype.empty();
+  const bool same_dtype = plain_dtype(target.dtype) == plain_dtype(golden.dtype);
+  if (limits.same_bytes && dtypes_known && !same_dtype)
+    return fail(row, "limit:equal_share",
+                fmt::format("target is {}, golden {}", target.dtype, golden.dtype));
+  if (shapes_known && element_count(*target.shape) == 0)
+    return add(row, "empty", "both tensors are empty");
+
+  // Digests of different kinds say nothing.
+  const bool checksums = !t.checksum.empty() && t.checksum.size() == g.checksum.size();
+  const bool same_sums = checksums && t.checksum == g.checksum;
+  if (same_sums && shapes_known && dtypes_known && same_dtype)
+    return add(row, "checksum_only", "the checksums agree; there are no data to compare");
+  if (checksums && !same_sums && limits.same_bytes)
+    return fail(row, "limit:equal_share", "the checksums differ");
+
+  judge_recorded_non_finite(t, g, row);
+  if (t.l2 && g.l2) judge_recorded_norms(limits, *t.l2, *g.l2, row);
+  if (row.verdict == Verdict::kFail) return;
+
+  const bool statistics = std::any_of(
+      std::begin(kStatistics), std::end(kStatistics),
+      [&](const Statistic& s) { return (t.*s.value).has_value() && (g.*s.value).has_value(); });
+  if (checksums && !statistics)
+    return doubt(row, "checksum_only",
+                 same_sums ? "the checksums agree, but types or shapes are not known to"
+                           : "the checksums differ, which does not say by how much");
+  const bool may_pass = shapes_known && !limits.same_bytes && (!checksums || same_sums);
+  if (may_pass && is_one_value(t) && is_one_value(g) && *t.min == *g.min)
+    return add(row, "statistics_only", fmt::format("all elements are {} on both sides", *t.min));
+  doubt(row, "statistics_only", largest_difference(t, g));
+}
+
+}  // namespace plumb::compare
