@@ -44,7 +44,7 @@ class HelpLayout : public CLI::Formatter {
   static std::string label_of(const CLI::Option& option) {
     std::string label;
     for (const std::string& letter : option.get_snames()) label += "-" + letter + ", ";
-    for (const std::string& word : option.get_lnames()) label += "--" + word + ", ";
+    if (!option.get_lnames().empty()) label += "--" + option.get_lnames().front() + ", ";
     label.resize(label.size() - 2);
     // The type's name goes on with ":" and the values allowed, which the description says already.
     const std::string type = option.get_type_name();

@@ -22,10 +22,10 @@ Result<DType> parse_dtype(const std::string& text, std::string_view option) {
 
 void Selection::declare(Options& options) {
   options.group("selecting");
-  options.texts("--op", "PATTERN", ops_, "only operators whose name matches, e.g. 'conv*'");
-  options.texts("--slot", "SLOT", slots_, "only this slot: output:0, input:1, input, output");
-  options.integers("--step", "N", steps_, "only this step or token");
-  options.integers("--rank", "N", ranks_, "only this rank");
+  options.texts("--op,--ops", "PATTERN", ops_, "only operators whose name matches, e.g. 'conv*'");
+  options.texts("--slot,--slots", "SLOT", slots_, "only this slot: output:0, input:1, input, output");
+  options.integers("--step,--steps", "N", steps_, "only this step or token");
+  options.integers("--rank,--ranks", "N", ranks_, "only this rank");
   options.group("reading");
   options.text("--dtype", "TYPE", dtype_, "element type of headerless files, e.g. float16");
   options.text("--shape", "SHAPE", shape_, "shape of headerless files, e.g. 1,3,224,224");

@@ -61,7 +61,7 @@ Result<std::optional<Measured>> measure(const dump::DumpSet& set, const dump::En
     std::optional<Error> failure;
     tbb::parallel_for(int64_t{0}, ceil_div(pieces, kPiecesPerTask), [&](int64_t task) {
       const int64_t first = task * kPiecesPerTask;
-      auto own = dump::EntryReader::open(set, entry, hints);
+      auto own = opened->again();
       if (!own) {
         std::lock_guard lock(guard);
         if (!failure) failure = Error{own.error().what, "", own.error().remedy};

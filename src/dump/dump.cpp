@@ -169,6 +169,7 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
   DumpSet set = (*chosen)->list(*tree, hints);
   set.root = tree->root;
   set.convention = (*chosen)->name;
+  set.is_single_file = tree->is_single_file;
   if (tree->is_single_file && set.convention == "plain") {
     if (set.entries.empty() && !set.skipped.empty() && set.skipped[0].error)
       return *set.skipped[0].error;
@@ -182,46 +183,86 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
   return set;
 }
 
+Result<std::shared_ptr<const io::TensorFile>> FileCache::open(const DumpSet& set,
+                                                              const TensorRef& part,
+                                                              const io::ReadHints& hints) {
+  const std::filesystem::path path = set.root / part.file;
+  {
+    std::lock_guard lock(guard_);
+    for (const auto& file : kept_)
+      if (file->path == path) return file;
+  }
+  auto opened = open_part(set, part, hints);
+  if (!opened) return opened.error();
+  auto file = std::make_shared<const io::TensorFile>(std::move(*opened));
+  if (file->listing.tensors.size() > 1) {
+    std::lock_guard lock(guard_);
+    kept_.push_front(file);
+    if (kept_.size() > kKept) kept_.pop_back();
+  }
+  return file;
+}
+
 Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
-                                      const io::ReadHints& hints, const io::ReadOrder& order) {
+                                      const io::ReadHints& hints, const io::ReadOrder& order,
+                                      FileCache* cache) {
   if (entry.parts.empty())
     return Error{"only statistics of this tensor were recorded",
                  fmt::format("{}: {} {}", entry.record, entry.operator_name, to_string(entry.slot)),
                  "dump the tensor itself"};
+  FileCache own;
   EntryReader opened;
+  opened.order_ = order;
   std::vector<const TensorInfo*> infos;
   for (const TensorRef& part : entry.parts) {
-    auto file = open_part(set, part, hints);
+    auto file = (cache != nullptr ? *cache : own).open(set, part, hints);
     if (!file) return file.error();
-    opened.files_.push_back(std::make_unique<io::TensorFile>(std::move(*file)));
+    opened.files_.push_back(std::move(*file));
+    if (entry.info && entry.parts.size() == 1) {
+      infos.push_back(&*entry.info);
+      continue;
+    }
     auto info = find_tensor(*opened.files_.back(), part.tensor);
     if (!info) return info.error();
     infos.push_back(*info);
   }
-  const bool is_joined = entry.parts.size() > 1;
-  io::ReadOrder first_order = order;
-  if (is_joined) first_order = {.stored = true, .axes = {}, .logical = {}};
+  if (entry.parts.size() == 1) {
+    opened.info_ = *infos[0];
+    auto reader = opened.files_[0]->open(opened.info_, order);
+    if (!reader) return reader.error();
+    opened.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
+    return opened;
+  }
   std::vector<io::TensorReader> readers;
   for (size_t i = 0; i < infos.size(); ++i) {
-    auto reader = opened.files_[i]->open(*infos[i], first_order);
+    auto reader = opened.files_[i]->open(*infos[i], {.stored = true, .axes = {}, .logical = {}});
     if (!reader) return reader.error();
     readers.push_back(std::move(*reader));
-  }
-  if (!is_joined) {
-    opened.info_ = *infos[0];
-    opened.reader_ = std::make_unique<io::TensorReader>(std::move(readers[0]));
-    return opened;
   }
   auto joined = join_parts(entry, infos, readers);
   if (!joined) return joined.error();
   opened.info_ = std::move(joined->info);
   opened.info_.logical_shape = whole_shape(opened.files_[0]->listing, *infos[0]);
-  opened.joined_ = std::move(joined->bytes);
-  auto reader =
-      io::TensorReader::open(*opened.files_[0]->format, opened.joined_, opened.info_, order);
-  if (!reader) return std::move(reader.error()).in(entry.parts[0].file);
-  opened.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
-  return opened;
+  opened.joined_ = std::make_shared<const std::vector<std::byte>>(std::move(joined->bytes));
+  return opened.again();
+}
+
+Result<EntryReader> EntryReader::again() const {
+  EntryReader other;
+  other.files_ = files_;
+  other.joined_ = joined_;
+  other.info_ = info_;
+  other.order_ = order_;
+  if (joined_ == nullptr) {
+    auto reader = files_[0]->open(info_, order_);
+    if (!reader) return reader.error();
+    other.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
+    return other;
+  }
+  auto reader = io::TensorReader::open(*files_[0]->format, *joined_, info_, order_);
+  if (!reader) return std::move(reader.error()).in(files_[0]->path.string());
+  other.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
+  return other;
 }
 
 }  // namespace plumb::dump

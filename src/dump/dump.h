@@ -5,8 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,6 +80,7 @@ struct Skipped {
 struct DumpSet {
   std::filesystem::path root;
   std::string convention;  // Convention::name, or the format's name for a single file
+  bool is_single_file = false;
   std::vector<Entry>
       entries;  // in order of rank, step, graph, timestamp, name, slot; a2 before a10
   std::vector<Skipped> skipped;
@@ -109,18 +112,41 @@ Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::
 // What `name` is in it; the only tensor if the name is empty.
 Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_view name);
 
-// The elements of an entry, slices joined. Owns the files it reads from.
+// Files that hold many tensors, kept open from one tensor to the next: mapping and listing a
+// container anew for each of its tensors would be quadratic. For any number of threads.
+class FileCache {
+ public:
+  Result<std::shared_ptr<const io::TensorFile>> open(const DumpSet& set, const TensorRef& part,
+                                                     const io::ReadHints& hints);
+
+ private:
+  static constexpr size_t kKept = 8;
+  std::mutex guard_;
+  std::deque<std::shared_ptr<const io::TensorFile>> kept_;  // the latest first
+};
+
+// The elements of an entry, slices joined. Keeps the files it reads from open.
 class EntryReader {
  public:
   static Result<EntryReader> open(const DumpSet& set, const Entry& entry,
-                                  const io::ReadHints& hints = {}, const io::ReadOrder& order = {});
+                                  const io::ReadHints& hints = {}, const io::ReadOrder& order = {},
+                                  FileCache* cache = nullptr);
   io::TensorReader& reader() { return *reader_; }
   const TensorInfo& info() const { return info_; }  // of the (joined) tensor
 
+  // The (first) file, for messages.
+  std::string path() const { return files_.front()->path.string(); }
+
+  // Another reader of the same tensor, so that several threads may each read a part.
+  Result<EntryReader> again() const;
+
  private:
-  std::vector<std::unique_ptr<io::TensorFile>> files_;
-  std::vector<std::byte> joined_;
+  EntryReader() = default;
+
+  std::vector<std::shared_ptr<const io::TensorFile>> files_;
+  std::shared_ptr<const std::vector<std::byte>> joined_;
   TensorInfo info_;
+  io::ReadOrder order_;
   std::unique_ptr<io::TensorReader> reader_;
 };
 

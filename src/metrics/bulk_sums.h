@@ -31,8 +31,9 @@ class BulkSums {
     double gg = 0, dd = 0;
   };
   std::vector<Bucket> buckets_;
-  double scale_;               // 2^-exponent of the first pass
-  double relative_, absolute_;  // a difference not larger than relative_ |g| or absolute_ is ignored
+  double scale_;  // 2^-exponent of the first pass
+  double relative_,
+      absolute_;  // a difference not larger than relative_ |g| or absolute_ is ignored
 };
 
 // An upper bound of the distance by the first pass's sums alone, if they give one.

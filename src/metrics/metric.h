@@ -36,8 +36,8 @@ class Value {
   const char* reason_;
 };
 
-// What a metric reads. The sums of the first pass are always there; the rest only if a wanted metric
-// needs it.
+// What a metric reads. The sums of the first pass are always there; the rest only if a wanted
+// metric needs it.
 struct PairFacts {
   DType target_dtype = DType::kFloat32;
   DType golden_dtype = DType::kFloat32;

@@ -3,7 +3,7 @@
 // The scalar functions define what each code means; the kernels above them do the same with integer
 // arithmetic on vectors. Hardware conversions are not used: they make signalling NaNs quiet, and
 // then a tensor would not decode to the bits that numpy gives. Types without a kernel are plain
-// loops that compilers turn into vector code by themselves.
+// loops.
 #include "tensor/decode.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,7 +17,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
-void decode_small_floats(DType dtype, const std::byte* data, int64_t count, float* out) {
+void decode_small(DType dtype, const std::byte* data, int64_t count, float* out) {
   decode_float_scalar(dtype, data, count, out);
 }
 #else
@@ -60,6 +60,8 @@ hn::Vec<Floats> from_e4m3fn(Int code) {
   return hn::BitCast(Floats(), hn::Or(value, sign));
 }
 
+hn::Vec<Floats> as_floats(Int value) { return hn::ConvertTo(Floats(), value); }
+
 // Converts whole vectors of codes, one to each 32-bit lane, and says how many elements that were.
 template <class Code, class Convert>
 int64_t convert_vectors(const std::byte* data, int64_t count, float* out, Convert&& convert) {
@@ -76,7 +78,7 @@ int64_t convert_vectors(const std::byte* data, int64_t count, float* out, Conver
   return i;
 }
 
-void decode_small_floats(DType dtype, const std::byte* data, int64_t count, float* out) {
+void decode_small(DType dtype, const std::byte* data, int64_t count, float* out) {
   int64_t done = 0;
   if (dtype == DType::kFloat16)
     done = convert_vectors<uint16_t>(data, count, out, from_half);
@@ -85,6 +87,13 @@ void decode_small_floats(DType dtype, const std::byte* data, int64_t count, floa
   else if (dtype == DType::kFloat8E5M2)
     done = convert_vectors<uint8_t>(data, count, out,
                                     [](Int code) { return from_half(hn::ShiftLeft<8>(code)); });
+  else if (dtype == DType::kBFloat16)
+    done = convert_vectors<uint16_t>(
+        data, count, out, [](Int code) { return hn::BitCast(Floats(), hn::ShiftLeft<16>(code)); });
+  else if (dtype == DType::kInt8 || dtype == DType::kInt4)
+    done = convert_vectors<int8_t>(data, count, out, as_floats);
+  else if (dtype == DType::kUint8)
+    done = convert_vectors<uint8_t>(data, count, out, as_floats);
   decode_float_scalar(dtype, data + done * (bits_of(dtype) / 8), count - done, out + done);
 }
 
@@ -106,7 +115,7 @@ HWY_AFTER_NAMESPACE();
 namespace plumb {
 namespace {
 
-HWY_EXPORT(decode_small_floats);
+HWY_EXPORT(decode_small);
 
 float with_sign(bool negative, float magnitude) {
   return std::copysign(magnitude, negative ? -1.0F : 1.0F);
@@ -244,10 +253,13 @@ void decode_float_scalar(DType dtype, const std::byte* data, int64_t count, floa
 
 void decode_float(DType dtype, const std::byte* data, int64_t count, float* out) {
   switch (dtype) {
+    case DType::kInt4:
+    case DType::kInt8:
+    case DType::kUint8:
     case DType::kFloat16:
+    case DType::kBFloat16:
     case DType::kFloat8E4M3Fn:
-    case DType::kFloat8E5M2:
-      return HWY_DYNAMIC_DISPATCH(decode_small_floats)(dtype, data, count, out);
+    case DType::kFloat8E5M2: return HWY_DYNAMIC_DISPATCH(decode_small)(dtype, data, count, out);
     case DType::kHiFloat8: {
       static const std::array table = [] {
         std::array<float, 256> values;

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/gather.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <libdeflate.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include "metrics/max_ulp.h"
+
+namespace plumb::compare {
+namespace {
+
+using metrics::kPairPiece;
+using metrics::PairFacts;
+using metrics::PairPiece;
+using metrics::PairSums;
+
+constexpr int64_t kChunk = kPiecesPerChunk * kPairPiece;
+
+Result<void> read_chunk(dump::EntryReader& target_entry, dump::EntryReader& golden_entry,
+                        int64_t begin, const RunContext& context, bool counts_as_progress,
+                        size_t chunk, const PieceWork& work) {
+  io::TensorReader& target = target_entry.reader();
+  io::TensorReader& golden = golden_entry.reader();
+  const int64_t end = std::min(target.count(), begin + kChunk);
+  for (int64_t first = begin; first < end && !context.cancelled; first += kPairPiece) {
+    const int64_t count = std::min(kPairPiece, end - first);
+    auto t = target.read(first, count);
+    if (!t) return std::move(t.error()).in(target_entry.path());
+    auto g = golden.read(first, count);
+    if (!g) return std::move(g.error()).in(golden_entry.path());
+    work(chunk, first, {target.dtype(), t->data(), golden.dtype(), g->data(), count});
+    if (counts_as_progress) context.advance(std::ssize(*t) + std::ssize(*g));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& golden,
+                                 const RunContext& context, bool counts_as_progress,
+                                 const PieceWork& work,
+                                 const std::function<void(size_t chunk)>& merge) {
+  const int64_t chunks = ceil_div(target.reader().count(), kChunk);
+  const bool parallel =
+      chunks > 1 && target.reader().is_random_access() && golden.reader().is_random_access();
+  for (int64_t window = 0; window < chunks && !context.cancelled; window += kWindow) {
+    const int64_t count = std::min(kWindow, chunks - window);
+    std::mutex guard;
+    std::optional<Error> failure;
+    const auto run = [&](int64_t chunk, dump::EntryReader& t, dump::EntryReader& g) {
+      auto done = read_chunk(t, g, (window + chunk) * kChunk, context, counts_as_progress,
+                             static_cast<size_t>(chunk), work);
+      if (done) return;
+      std::lock_guard lock(guard);
+      if (!failure) failure = std::move(done.error());
+    };
+    if (!parallel) {
+      for (int64_t chunk = 0; chunk < count && !failure; ++chunk) run(chunk, target, golden);
+    } else {
+      // Isolated: a thread that waits here must not start on another large pair meanwhile.
+      tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(int64_t{0}, count, [&](int64_t chunk) {
+          auto t = target.again();
+          auto g = golden.again();
+          if (t && g) return run(chunk, *t, *g);
+          std::lock_guard lock(guard);
+          if (!failure) failure = t ? g.error() : t.error();
+        });
+      });
+    }
+    if (failure) return *failure;
+    for (int64_t chunk = 0; chunk < count; ++chunk) merge(static_cast<size_t>(chunk));
+  }
+  return {};
+}
+
+namespace {
+
+// One pass with an accumulator for each chunk, merged in order.
+template <class Sums>
+Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
+                         const RunContext& context, const Sums& fresh, std::optional<Sums>& out) {
+  std::vector<std::optional<Sums>> parts(kWindow);
+  out = fresh;
+  return for_each_pair_piece(
+      target, golden, context, false,
+      [&](size_t chunk, int64_t, const PairPiece& piece) {
+        if (!parts[chunk]) parts[chunk] = fresh;
+        parts[chunk]->add(piece);
+      },
+      [&](size_t chunk) {
+        out->append(*parts[chunk]);
+        parts[chunk].reset();
+      });
+}
+
+Result<PairSums> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
+                            const metrics::PairPass& pass, const RunContext& context,
+                            bool counts_as_progress) {
+  PairSums all;
+  std::vector<std::vector<PairSums>> parts(kWindow);
+  auto done = for_each_pair_piece(
+      target, golden, context, counts_as_progress,
+      [&](size_t chunk, int64_t, const PairPiece& piece) {
+        parts[chunk].push_back(metrics::pair_sums(piece, pass));
+      },
+      [&](size_t chunk) {
+        for (const PairSums& part : parts[chunk]) all.append(part);
+        parts[chunk].clear();
+      });
+  if (!done) return done.error();
+  all.has_relative = pass.relative;
+  all.exponent = pass.exponent;
+  return all;
+}
+
+struct UlpMaximum {
+  int64_t ulp = 0;
+  void add(const PairPiece& piece) { append({metrics::max_ulp(piece)}); }
+  void append(const UlpMaximum& later) { ulp = std::max(ulp, later.ulp); }
+};
+
+}  // namespace
+
+Passes Passes::for_metrics(std::span<const metrics::Metric* const> wanted) {
+  Passes passes;
+  for (const metrics::Metric* metric : wanted) {
+    passes.relative |= metric->needs == metrics::Needs::kRelative;
+    passes.kl |= metric->needs == metrics::Needs::kKl;
+    passes.ulp |= metric->needs == metrics::Needs::kUlp;
+    passes.crc32 |= metric->needs == metrics::Needs::kCrc32;
+    passes.bulk |= metric->needs == metrics::Needs::kBulk;
+  }
+  return passes;
+}
+
+Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunContext& context) {
+  auto again = tensor.again();
+  if (!again) return again.error();
+  uint32_t crc = libdeflate_crc32(0, nullptr, 0);
+  auto done = io::for_each_piece(again->reader(), [&](Bytes piece, int64_t, int64_t) {
+    if (!context.cancelled) crc = libdeflate_crc32(crc, piece.data(), piece.size());
+  });
+  if (!done) return done.error();
+  if (context.cancelled) return std::optional<uint32_t>();
+  return std::optional(crc);
+}
+
+Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryReader& golden,
+                                        const Passes& passes, const RunContext& context) {
+  PairFacts facts;
+  facts.target_dtype = target.reader().dtype();
+  facts.golden_dtype = golden.reader().dtype();
+  auto sums = first_pass(target, golden, {passes.relative, 0}, context, true);
+  if (sums && !context.cancelled) {
+    if (const int exponent = metrics::wanted_exponent(*sums); exponent != 0)
+      sums = first_pass(target, golden, {passes.relative, exponent}, context, false);
+  }
+  if (!sums) return sums.error();
+  facts.sums = *sums;
+
+  Result<void> done;
+  const auto run = [&](bool wanted, auto&& pass) {
+    if (done && wanted && !context.cancelled) done = pass();
+  };
+  run(metrics::needs_centring(*sums), [&] {
+    return second_pass(target, golden, context, metrics::CentredSums(*sums), facts.centred);
+  });
+  run(passes.bulk && (passes.bulk_exactly || !metrics::bulk_bound(*sums)), [&] {
+    return second_pass(target, golden, context,
+                       metrics::BulkSums(*sums, facts.target_dtype, facts.golden_dtype),
+                       facts.bulk);
+  });
+  run(passes.kl,
+      [&] { return second_pass(target, golden, context, metrics::KlSums(*sums), facts.kl); });
+  run(passes.ulp, [&] {
+    std::optional<UlpMaximum> ulp;
+    auto passed = second_pass(target, golden, context, UlpMaximum{}, ulp);
+    facts.max_ulp = ulp->ulp;
+    return passed;
+  });
+  for (const bool is_target : {true, false}) {
+    run(passes.crc32, [&]() -> Result<void> {
+      auto crc = checksum(is_target ? target : golden, context);
+      if (!crc) return crc.error();
+      (is_target ? facts.target_crc32 : facts.golden_crc32) = *crc;
+      return {};
+    });
+  }
+  if (!done) return done.error();
+  if (context.cancelled) return std::optional<PairFacts>();
+  return std::optional(std::move(facts));
+}
+
+}  // namespace plumb::compare

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams two tensors of equal size through the fused kernel, on all cores if they are large, and
+// once more where a wanted metric needs what only the first pass could tell. Memory is a few
+// windows, whatever the tensors' size, and the digits do not depend on the number of threads.
+#pragma once
+
+#include <functional>
+
+#include "base/run_context.h"
+#include "dump/dump.h"
+#include "metrics/metric.h"
+
+namespace plumb::compare {
+
+// Which passes the wanted metrics need.
+struct Passes {
+  bool relative = false, kl = false, ulp = false, crc32 = false;
+  bool bulk = false;          // the bulk rule is judged: look closer unless the sums settle it
+  bool bulk_exactly = false;  // its number is wanted
+
+  static Passes for_metrics(std::span<const metrics::Metric* const> wanted);
+};
+
+// nullopt if the run was cancelled. The error tells which file is to blame.
+Result<std::optional<metrics::PairFacts>> gather(dump::EntryReader& target,
+                                                 dump::EntryReader& golden, const Passes& passes,
+                                                 const RunContext& context);
+
+// CRC-32 of a tensor's elements in plain order, as `plumb convert --format bin` writes them.
+Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunContext& context);
+
+// Pieces of kPairPiece pairs are worked off in chunks of this many.
+inline constexpr int64_t kPiecesPerChunk = 32;
+
+// Calls `work(chunk, first, piece)` for every piece of the pair, which starts at element `first`:
+// those of a chunk in order and chunks on all cores; then `merge(chunk)` for each chunk in order.
+// `chunk` counts from 0 in every window; there are at most `kWindow` at a time.
+inline constexpr int64_t kWindow = 32;
+using PieceWork =
+    std::function<void(size_t chunk, int64_t first, const metrics::PairPiece& piece)>;
+Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& golden,
+                                 const RunContext& context, bool counts_as_progress,
+                                 const PieceWork& work,
+                                 const std::function<void(size_t chunk)>& merge);
+
+}  // namespace plumb::compare

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/name_map.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "base/mapped_file.h"
+#include "base/nearest.h"
+
+namespace plumb::compare {
+namespace {
+
+constexpr const char* kForm =
+    "write a line \"target operator,golden operator\" for each pair (CSV), or the table "
+    "[pairs] with \"target operator\" = \"golden operator\" (TOML)";
+
+// One cell of a CSV line; a quoted one may hold commas and doubled quotes.
+std::string take_cell(std::string_view& line) {
+  std::string cell;
+  const bool quoted = line.starts_with('"');
+  if (quoted) line.remove_prefix(1);
+  while (!line.empty()) {
+    const char c = line.front();
+    if (!quoted && c == ',') break;
+    line.remove_prefix(1);
+    if (quoted && c == '"') {
+      if (!line.starts_with('"')) break;
+      line.remove_prefix(1);
+    }
+    cell += c;
+  }
+  if (line.starts_with(',')) line.remove_prefix(1);
+  return cell;
+}
+
+// Both names have to be there, and each only once: a tensor is in one row.
+class Builder {
+ public:
+  Result<void> add(std::string target, std::string golden, const std::string& where) {
+    if (target.empty() || golden.empty())
+      return Error{"a pair of the map is not complete", where, kForm};
+    if (!goldens_.insert(golden).second)
+      return Error{"a golden operator is in two pairs of the map", where + ": " + golden,
+                   "pair each operator once"};
+    if (!map_.emplace(target, std::move(golden)).second)
+      return Error{"a target operator is in two pairs of the map", where + ": " + target,
+                   "pair each operator once"};
+    return {};
+  }
+  NameMap take() { return std::move(map_); }
+
+ private:
+  NameMap map_;
+  std::set<std::string> goldens_;
+};
+
+Result<void> check_side(const std::set<std::string>& wanted, const dump::DumpSet& set,
+                        std::string_view side) {
+  std::set<std::string> known;
+  for (const dump::Entry& entry : set.entries) known.insert(entry.operator_name);
+  for (const std::string& name : wanted) {
+    if (known.contains(name)) continue;
+    const std::vector<std::string> names(known.begin(), known.end());
+    return Error{fmt::format("the map names an operator that {} does not have", side), name,
+                 did_you_mean(name, names) + "`plumb inspect` lists the operators"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<NameMap> parse_name_map_csv(std::string_view text) {
+  Builder builder;
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  for (int number = 1; !text.empty(); ++number) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty() || line.starts_with('#') || (number == 1 && line == "target,golden")) continue;
+    std::string target = take_cell(line);
+    std::string golden = take_cell(line);
+    const std::string where = fmt::format("line {}", number);
+    if (!line.empty()) return Error{"a line of the map has more than two cells", where, kForm};
+    if (auto added = builder.add(std::move(target), std::move(golden), where); !added)
+      return added.error();
+  }
+  return builder.take();
+}
+
+Result<NameMap> parse_name_map_toml(std::string_view text) {
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed)
+    return Error{"the map is not TOML",
+                 fmt::format("line {}: {}", parsed.error().source().begin.line,
+                             parsed.error().description()),
+                 kForm};
+  const toml::table* pairs = parsed.table()["pairs"].as_table();
+  if (pairs == nullptr || parsed.table().size() != 1)
+    return Error{"the map should hold one table, [pairs]", "line 1", kForm};
+  Builder builder;
+  for (const auto& [target, golden] : *pairs) {
+    auto added = builder.add(std::string(target.str()), golden.value_or(std::string()),
+                             fmt::format("line {}", target.source().begin.line));
+    if (!added) return added.error();
+  }
+  return builder.take();
+}
+
+Result<NameMap> load_name_map(const std::filesystem::path& path) {
+  auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  const std::string_view text = as_text(file->bytes());
+  auto map = path.extension() == ".toml" ? parse_name_map_toml(text) : parse_name_map_csv(text);
+  if (!map) return std::move(map.error()).in(path.string());
+  if (map->empty()) return Error{"the map is empty", path.string(), kForm};
+  return map;
+}
+
+Result<void> check_name_map(const NameMap& map, const dump::DumpSet& target,
+                            const dump::DumpSet& golden) {
+  std::set<std::string> targets, goldens;
+  for (const auto& [t, g] : map) targets.insert(t), goldens.insert(g);
+  if (auto checked = check_side(targets, target, "target"); !checked) return checked;
+  return check_side(goldens, golden, "golden");
+}
+
+}  // namespace plumb::compare

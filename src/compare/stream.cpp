@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/stream.h"
+
+#include <atomic>
+#include <limits>
+
+#include <fmt/format.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+
+#include "compare/measure.h"
+#include "compare/verdict.h"
+
+namespace plumb::compare {
+namespace {
+
+using dump::Entry;
+using dump::EntryReader;
+using result::Row;
+using result::Side;
+using result::Verdict;
+
+constexpr size_t kSmallestBatch = 8;  // rows: handing out single tiny files would cost more
+
+Side side_of(const Entry& entry) {
+  Side side;
+  side.operator_name = entry.operator_name;
+  side.type = entry.type;
+  side.slot = to_string(entry.slot);
+  side.dtype = entry.info ? dtype_text(*entry.info) : entry.dtype_text;
+  side.shape = entry.info ? std::optional(entry.info->logical_shape.value_or(entry.info->shape))
+                          : entry.recorded_shape;
+  side.file = entry.parts.empty() ? entry.record : entry.parts.front().file;
+  return side;
+}
+
+void complete(Side& side, EntryReader& tensor) {
+  const TensorInfo& info = tensor.info();
+  side.dtype = dtype_text(info);
+  side.shape = tensor.reader().shape();
+  if (info.layout != kPlainLayout) side.layout = name_of(info.layout);
+}
+
+void leave_out(Row& row, std::string_view reason, std::string message) {
+  row.verdict = Verdict::kNotCompared;
+  row.reasons = {std::string(reason)};
+  row.message = std::move(message);
+}
+
+void fail(Row& row, std::string_view reason, std::string message) {
+  row.verdict = Verdict::kFail;
+  row.reasons = {std::string(reason)};
+  row.message = std::move(message);
+}
+
+std::string in_words(const Error& error) {
+  return error.where.empty() ? error.what : error.what + ": " + error.where;
+}
+
+// Whatever hinders a comparison of values. True if there is nothing more to do.
+bool refuse(EntryReader& target, EntryReader& golden, Row& row) {
+  const DType t = target.reader().dtype(), g = golden.reader().dtype();
+  for (const auto& [dtype, side] : {std::pair(t, &*row.target), std::pair(g, &*row.golden)}) {
+    if (dtype != DType::kOpaque) continue;
+    leave_out(row, "dtype_unsupported", fmt::format("type {} cannot be decoded", side->dtype));
+    return true;
+  }
+  const Shape& ts = target.reader().shape();
+  const Shape& gs = golden.reader().shape();
+  if (squeezed(ts) != squeezed(gs)) {
+    const bool same_size = target.reader().count() == golden.reader().count();
+    fail(row, same_size ? "shape_mismatch" : "size_mismatch",
+         fmt::format("target is {}, golden is {}", plumb::to_string(ts), plumb::to_string(gs)));
+    return true;
+  }
+  if ((kind_of(t) == DKind::kComplex) != (kind_of(g) == DKind::kComplex)) {
+    leave_out(row, "dtype_unsupported",
+              fmt::format("{} against {}: only one side is complex", name_of(t), name_of(g)));
+    return true;
+  }
+  return false;
+}
+
+class Streamer {
+ public:
+  Streamer(const Sides& sides, const StreamOptions& options, const RunContext& context,
+           const std::vector<PlannedRow>& floor_plan)
+      : sides_(sides), options_(options), context_(context) {
+    for (const PlannedRow& row : floor_plan)
+      if (row.reason.empty()) floor_of_[row.golden] = row.target;
+  }
+
+  Row run(const PlannedRow& planned) {
+    Row row;
+    row.index = planned.index;
+    row.pairing_rule = planned.rule;
+    row.pairing_evidence = planned.evidence;
+    if (const Entry* any = planned.target != nullptr ? planned.target : planned.golden) {
+      row.step = any->step;
+      row.rank = any->rank;
+      row.graph = any->graph;
+    }
+    if (planned.target != nullptr) row.target = side_of(*planned.target);
+    if (planned.golden != nullptr) row.golden = side_of(*planned.golden);
+    if (planned.damaged != nullptr) {
+      auto& side = planned.damaged_is_target ? row.target : row.golden;
+      if (!side) side.emplace();
+      side->file = planned.damaged->file;
+      if (side->operator_name.empty()) side->operator_name = operator_in(row, *planned.damaged);
+    }
+    if (!planned.reason.empty()) {
+      leave_out(row, planned.reason, planned.message);
+    } else if (context_.cancelled) {
+      leave_out(row, "interrupted", "");
+    } else if (planned.target->parts.empty() || planned.golden->parts.empty()) {
+      compare_recorded(planned, row);
+    } else {
+      compare(planned, row);
+    }
+    return row;
+  }
+
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  // A damaged file that stands for no known operator goes by its own name.
+  static std::string operator_in(const Row& row, const dump::Skipped& damaged) {
+    if (row.target && !row.target->operator_name.empty()) return row.target->operator_name;
+    if (row.golden && !row.golden->operator_name.empty()) return row.golden->operator_name;
+    return damaged.file;
+  }
+
+  void compare(const PlannedRow& planned, Row& row) {
+    auto target =
+        EntryReader::open(sides_.target, *planned.target, sides_.target_hints, {}, &files_);
+    if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
+    auto golden =
+        EntryReader::open(sides_.golden, *planned.golden, sides_.golden_hints, {}, &files_);
+    if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
+    complete(*row.target, *target);
+    complete(*row.golden, *golden);
+    if (refuse(*target, *golden, row)) return;
+    bytes_ += target->reader().count() * (bits_of(target->reader().dtype()) / 8) +
+              golden->reader().count() * (bits_of(golden->reader().dtype()) / 8);
+    if (options_.checksum) return compare_checksums(*target, *golden, row);
+
+    auto facts = gather(*target, *golden, options_.passes, context_);
+    if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
+    if (!*facts) return leave_out(row, "interrupted", "");
+    row.values.reserve(options_.columns.size());
+    for (const metrics::Metric* metric : options_.columns)
+      row.values.push_back(metric->finish(**facts));
+    const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
+    if (sides_.floor == nullptr)
+      return judge(profile.for_pair(**facts), **facts, options_.columns, row);
+    judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
+  }
+
+  void judge_by_floor(const Limits& limits, const PlannedRow& planned, EntryReader& golden,
+                      const metrics::PairFacts& facts, Row& row) {
+    const auto found = floor_of_.find(planned.golden);
+    if (found == floor_of_.end())
+      return leave_out(row, "no_golden", "the second golden run has no such tensor");
+    auto other = EntryReader::open(*sides_.floor, *found->second, sides_.golden_hints, {}, &files_);
+    if (!other) return leave_out(row, "damaged_file", in_words(other.error()));
+    auto again = golden.again();
+    if (!again) return leave_out(row, "damaged_file", in_words(again.error()));
+    if (squeezed(other->reader().shape()) != squeezed(again->reader().shape()))
+      return leave_out(row, "shape_mismatch", "the two golden runs differ in shape");
+    auto noise = gather(*other, *again, options_.passes, context_);
+    if (!noise) return leave_out(row, "damaged_file", in_words(noise.error()));
+    if (!*noise) return leave_out(row, "interrupted", "");
+    judge(floor_limits(limits, facts, **noise), facts, options_.columns, row);
+  }
+
+  void compare_checksums(EntryReader& target, EntryReader& golden, Row& row) {
+    auto t = checksum(target, context_);
+    if (!t) return leave_out(row, "damaged_file", in_words(t.error()));
+    auto g = checksum(golden, context_);
+    if (!g) return leave_out(row, "damaged_file", in_words(g.error()));
+    if (!*t || !*g) return leave_out(row, "interrupted", "");
+    const DType t_type = target.reader().dtype(), g_type = golden.reader().dtype();
+    if (t_type != g_type)
+      return fail(row, "limit:equal_share",
+                  fmt::format("{} against {}", name_of(t_type), name_of(g_type)));
+    if (**t != **g)
+      return fail(row, "limit:equal_share",
+                  fmt::format("CRC-32 is {:08x} against {:08x}", **t, **g));
+    row.verdict = Verdict::kPass;
+    row.reasons = {"checksum_only"};
+    row.message = fmt::format("CRC-32 is {:08x} on both sides", **t);
+  }
+
+  struct Record {
+    dump::RecordedStatistics statistics;
+    std::string dtype;
+    std::optional<Shape> shape;
+    operator Recorded() const { return {statistics, dtype, shape}; }
+  };
+
+  // What a dump recorded of a tensor, or what it would have recorded of one that is there.
+  Result<Record> record_of(const dump::DumpSet& set, const Entry& entry,
+                           const io::ReadHints& hints) const {
+    if (entry.parts.empty())
+      return Record{*entry.statistics, entry.dtype_text, entry.recorded_shape};
+    auto measured = measure(set, entry, hints, context_);
+    if (!measured) return measured.error();
+    if (!*measured) return Error{"the run was interrupted", "", ""};
+    const metrics::TensorStats& stats = (*measured)->stats;
+    Record record{{}, std::string(name_of((*measured)->dtype)), (*measured)->shape};
+    // Dump tools let NaN and infinities through to their statistics.
+    const bool has_nan = stats.nan > 0;
+    const double odd = has_nan ? std::numeric_limits<double>::quiet_NaN()
+                               : std::numeric_limits<double>::infinity();
+    const bool finite = stats.finite == stats.count;
+    const auto min = static_cast<double>(stats.min), max = static_cast<double>(stats.max);
+    record.statistics.min = has_nan ? odd : stats.negative_inf > 0 ? -odd : min;
+    record.statistics.max = has_nan ? odd : stats.positive_inf > 0 ? odd : max;
+    record.statistics.mean = finite ? stats.mean : odd;
+    record.statistics.l2 = finite ? stats.l2() : odd;
+    return record;
+  }
+
+  void compare_recorded(const PlannedRow& planned, Row& row) {
+    auto target = record_of(sides_.target, *planned.target, sides_.target_hints);
+    auto golden = record_of(sides_.golden, *planned.golden, sides_.golden_hints);
+    if (context_.cancelled) return leave_out(row, "interrupted", "");
+    if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
+    if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
+    row.target->dtype = target->dtype;
+    row.target->shape = target->shape;
+    row.golden->dtype = golden->dtype;
+    row.golden->shape = golden->shape;
+    const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
+    judge_recorded(profile.any, *target, *golden, row);
+  }
+
+  const Sides& sides_;
+  const StreamOptions& options_;
+  const RunContext& context_;
+  std::unordered_map<const Entry*, const Entry*> floor_of_;  // by golden entry
+  dump::FileCache files_;
+  std::atomic<int64_t> bytes_{0};
+};
+
+}  // namespace
+
+Streamed stream(const Sides& sides, const std::vector<PlannedRow>& plan,
+                const StreamOptions& options, const RunContext& context) {
+  std::vector<PlannedRow> floor_plan;
+  if (sides.floor != nullptr) floor_plan = make_plan(*sides.floor, sides.golden);
+  Streamer streamer(sides, options, context, floor_plan);
+  Streamed streamed;
+  streamed.rows.resize(plan.size());
+  tbb::parallel_for(tbb::blocked_range<size_t>(0, plan.size(), kSmallestBatch),
+                    [&](const tbb::blocked_range<size_t>& batch) {
+                      for (size_t i = batch.begin(); i < batch.end(); ++i)
+                        streamed.rows[i] = streamer.run(plan[i]);
+                    });
+  streamed.bytes = streamer.bytes();
+  return streamed;
+}
+
+}  // namespace plumb::compare

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums run in double. Extremes, counts and the search for the largest errors run in the type of the
+// values, for floats twice as many at a time: what is not exact there is only used to tell that a
+// block cannot matter, and a comparison that rounding could tip is made again in double.
+#include "metrics/pair_block.h"
+
+#include <cmath>
+
+#include "base/simd.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "metrics/pair_block.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::metrics::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Doubles = hn::CappedTag<double, kPairLanes>;
+using Vec = hn::Vec<Doubles>;
+constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(Doubles()));
+constexpr int64_t kVectors = kPairLanes / kWidth;
+
+template <class T>
+HWY_INLINE Vec load(const T* from) {
+  if constexpr (sizeof(T) == 4) {
+    return hn::PromoteTo(Doubles(), hn::LoadU(hn::Rebind<float, Doubles>(), from));
+  } else {
+    return hn::LoadU(Doubles(), from);
+  }
+}
+
+// x * y + sum. The product of two floats is exact in double, so that fusing changes nothing.
+template <class T>
+HWY_INLINE Vec add_product(Vec x, Vec y, Vec sum) {
+  if constexpr (sizeof(T) == 4) {
+    return hn::MulAdd(x, y, sum);
+  } else {
+    return hn::Add(hn::Mul(x, y), sum);
+  }
+}
+
+// A sum over kPairLanes lanes.
+struct Sum {
+  Vec vectors[kVectors];
+  HWY_INLINE Sum() {
+    for (Vec& v : vectors) v = hn::Zero(Doubles());
+  }
+  // Adds `term(i)` of the last elements, which do not fill the lanes, then lane i to lane i + half.
+  template <class Term>
+  HWY_INLINE double fold(int64_t tail, Term&& term) const {
+    HWY_ALIGN double lanes[kPairLanes];
+    for (int64_t v = 0; v < kVectors; ++v) hn::Store(vectors[v], Doubles(), lanes + v * kWidth);
+    for (int64_t i = 0; i < tail; ++i) lanes[i] += term(i);
+    for (int64_t half = kPairLanes / 2; half > 0; half /= 2)
+      for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    return lanes[0];
+  }
+};
+
+template <class T>
+HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBlock& block) {
+  const int64_t whole = count / kPairLanes * kPairLanes;
+  Sum t_sum, g_sum, tt, gg, tg, dd, abs_sum;
+  for (int64_t i = 0; i < whole; i += kPairLanes) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const Vec t = load(target + i + v * kWidth);
+      const Vec g = load(golden + i + v * kWidth);
+      const Vec d = hn::Sub(t, g);
+      t_sum.vectors[v] = hn::Add(t_sum.vectors[v], t);
+      g_sum.vectors[v] = hn::Add(g_sum.vectors[v], g);
+      tt.vectors[v] = add_product<T>(t, t, tt.vectors[v]);
+      gg.vectors[v] = add_product<T>(g, g, gg.vectors[v]);
+      tg.vectors[v] = add_product<T>(t, g, tg.vectors[v]);
+      dd.vectors[v] = hn::Add(dd.vectors[v], hn::Mul(d, d));
+      abs_sum.vectors[v] = hn::Add(abs_sum.vectors[v], hn::Abs(d));
+    }
+  }
+  const auto t_at = [&](int64_t i) { return static_cast<double>(target[whole + i]); };
+  const auto g_at = [&](int64_t i) { return static_cast<double>(golden[whole + i]); };
+  const auto d_at = [&](int64_t i) { return t_at(i) - g_at(i); };
+  const int64_t tail = count - whole;
+  block.t_sum = t_sum.fold(tail, t_at);
+  block.g_sum = g_sum.fold(tail, g_at);
+  block.tt = tt.fold(tail, [&](int64_t i) { return t_at(i) * t_at(i); });
+  block.gg = gg.fold(tail, [&](int64_t i) { return g_at(i) * g_at(i); });
+  block.tg = tg.fold(tail, [&](int64_t i) { return t_at(i) * g_at(i); });
+  block.dd = dd.fold(tail, [&](int64_t i) { return d_at(i) * d_at(i); });
+  block.abs_sum = abs_sum.fold(tail, [&](int64_t i) { return std::fabs(d_at(i)); });
+  block.finite = std::isfinite(block.t_sum) && std::isfinite(block.g_sum);
+}
+
+// The counts and maxima by their definition, for tails and for blocks where rounding matters.
+template <class T>
+HWY_INLINE void count_exactly(const T* target, const T* golden, int64_t count, PairBlock& block) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto g = static_cast<double>(golden[i]);
+    const double error = std::fabs(static_cast<double>(target[i]) - g), size = std::fabs(g);
+    block.rel_below_1e3 += error == 0 || error < size * 0.001;
+    block.rel_below_5e3 += error == 0 || error < size * 0.005;
+  }
+}
+template <class T>
+HWY_INLINE void raise_exactly(const T* target, const T* golden, int64_t count, PairMaxima& maxima) {
+  const Vec zero = hn::Zero(Doubles());
+  Vec abs_max = hn::Set(Doubles(), maxima.abs), rel_max = hn::Set(Doubles(), maxima.rel);
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Vec g = load(golden + i);
+    const Vec error = hn::Abs(hn::Sub(load(target + i), g));
+    abs_max = hn::Max(abs_max, error);
+    rel_max = hn::Max(rel_max, hn::IfThenZeroElse(hn::Eq(g, zero), hn::Div(error, hn::Abs(g))));
+  }
+  maxima.abs = hn::GetLane(hn::MaxOfLanes(Doubles(), abs_max));
+  maxima.rel = hn::GetLane(hn::MaxOfLanes(Doubles(), rel_max));
+  for (; i < count; ++i) {
+    const auto g = static_cast<double>(golden[i]);
+    const double error = std::fabs(static_cast<double>(target[i]) - g);
+    maxima.abs = std::fmax(maxima.abs, error);
+    if (g != 0) maxima.rel = std::fmax(maxima.rel, error / std::fabs(g));
+  }
+}
+
+// Extremes, zeros and equal pairs: exact in T itself.
+template <class T>
+HWY_INLINE void add_tail(const T* target, const T* golden, int64_t count, PairBlock& block) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
+    block.t_min = t < block.t_min ? t : block.t_min;
+    block.t_max = t > block.t_max ? t : block.t_max;
+    block.g_min = g < block.g_min ? g : block.g_min;
+    block.g_max = g > block.g_max ? g : block.g_max;
+    block.t_zeros += t == 0;
+    block.g_zeros += g == 0;
+    block.equal += t == g;
+    block.off_at_zero += g == 0 && t != 0;
+  }
+}
+
+// A comparison in T that rounding could tip is one with less than this between its sides,
+// relatively: far wider than the rounding of a few operations on floats.
+constexpr double kBand = 0x1p-20;
+// Products of relative errors and golden values are taken of values times kLift, lest they become
+// subnormal, where rounding is coarse. Values from kHuge on would overflow then.
+template <class T>
+constexpr T kLift = sizeof(T) == 4 ? T(0x1p40) : T(0x1p100);
+template <class T>
+constexpr double kHuge = sizeof(T) == 4 ? 0x1p80 : 0x1p800;
+constexpr double kHighestLimit = 0x1p40;  // of a relative error, for the same reason
+
+HWY_INLINE bool is_huge(const PairBlock& block, double limit) {
+  return block.t_max >= limit || block.t_min <= -limit || block.g_max >= limit ||
+         block.g_min <= -limit;
+}
+
+template <class T>
+HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, PairBlock& block,
+                             PairMaxima& maxima) {
+  const hn::ScalableTag<T> tag;
+  const hn::RebindToSigned<decltype(tag)> ints;
+  using V = hn::Vec<decltype(tag)>;
+  const auto wide = static_cast<int64_t>(hn::Lanes(tag));
+  const V zero = hn::Zero(tag);
+  const V lift = hn::Set(tag, kLift<T>);
+  const double rel_known = maxima.rel < kHighestLimit ? maxima.rel : kHighestLimit;
+  const V rel_limit = hn::Set(tag, static_cast<T>(rel_known * (1 - kBand)) * kLift<T>);
+  V t_min = hn::Set(tag, target[0]), t_max = t_min, g_min = hn::Set(tag, golden[0]), g_max = g_min;
+  V abs_max = zero, rel_excess = zero;
+  auto t_zeros = hn::Zero(ints), g_zeros = t_zeros, equal = t_zeros, both = t_zeros;
+  // A mask is minus one where it is true.
+  const auto minus_ones = [&](auto mask) { return hn::BitCast(ints, hn::VecFromMask(tag, mask)); };
+  int64_t i = 0;
+  for (; i + wide <= count; i += wide) {
+    const V t = hn::LoadU(tag, target + i);
+    const V g = hn::LoadU(tag, golden + i);
+    t_min = hn::Min(t_min, t);
+    t_max = hn::Max(t_max, t);
+    g_min = hn::Min(g_min, g);
+    g_max = hn::Max(g_max, g);
+    const auto g_is_zero = hn::Eq(g, zero);
+    const auto t_zero = minus_ones(hn::Eq(t, zero));
+    const auto g_zero = minus_ones(g_is_zero);
+    t_zeros = hn::Sub(t_zeros, t_zero);
+    g_zeros = hn::Sub(g_zeros, g_zero);
+    both = hn::Sub(both, hn::And(t_zero, g_zero));
+    equal = hn::Sub(equal, minus_ones(hn::Eq(t, g)));
+    const V error = hn::Abs(hn::Sub(t, g));
+    abs_max = hn::Max(abs_max, error);
+    const V excess = hn::Sub(hn::Mul(error, lift), hn::Mul(hn::Abs(g), rel_limit));
+    rel_excess = hn::Max(rel_excess, hn::IfThenZeroElse(g_is_zero, excess));
+  }
+  block.t_min = static_cast<double>(hn::GetLane(hn::MinOfLanes(tag, t_min)));
+  block.t_max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, t_max)));
+  block.g_min = static_cast<double>(hn::GetLane(hn::MinOfLanes(tag, g_min)));
+  block.g_max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, g_max)));
+  const auto total = [&](auto lanes) {
+    return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, lanes)));
+  };
+  block.t_zeros = total(t_zeros);
+  block.g_zeros = total(g_zeros);
+  block.equal = total(equal);
+  block.off_at_zero = block.g_zeros - total(both);
+  add_tail(target + i, golden + i, count - i, block);
+  // Only a block that may hold a new maximum is worth divisions in double.
+  const auto highest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, abs_max)));
+  const auto excess = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, rel_excess)));
+  if (highest > maxima.abs * (1 - kBand) || excess > 0 || is_huge(block, kHuge<T>))
+    raise_exactly(target, golden, i, maxima);
+  raise_exactly(target + i, golden + i, count - i, maxima);
+}
+
+template <class T>
+HWY_INLINE void add_relative(const T* target, const T* golden, int64_t count, PairBlock& block) {
+  const hn::CappedTag<T, kPairLanes> tag;
+  const hn::RebindToSigned<decltype(tag)> ints;
+  using V = hn::Vec<decltype(tag)>;
+  constexpr int64_t kWide = static_cast<int64_t>(hn::MaxLanes(decltype(tag)()));
+  const V limit_1e3 = hn::Set(tag, static_cast<T>(0.001)),
+          limit_5e3 = hn::Set(tag, static_cast<T>(0.005));
+  const V band = hn::Set(tag, static_cast<T>(0.005 * kBand));
+  const V lift = hn::Set(tag, kLift<T>);
+  const V zero = hn::Zero(tag);
+  const Vec zeros = hn::Zero(Doubles());
+  V margin = hn::Set(tag, T{1});  // positive as long as no comparison was close
+  auto below_1e3 = hn::Zero(ints), below_5e3 = below_1e3;
+  Sum rel;
+  const int64_t whole = count / kPairLanes * kPairLanes;
+  for (int64_t i = 0; i < whole; i += kPairLanes) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const Vec t = load(target + i + v * kWidth);
+      const Vec g = load(golden + i + v * kWidth);
+      const Vec ratio = hn::Abs(hn::Div(hn::Sub(t, g), g));
+      rel.vectors[v] = hn::Add(rel.vectors[v], hn::IfThenZeroElse(hn::Eq(g, zeros), ratio));
+    }
+    for (int64_t v = 0; v < kPairLanes / kWide; ++v) {
+      const V t = hn::LoadU(tag, target + i + v * kWide);
+      const V g = hn::LoadU(tag, golden + i + v * kWide);
+      const V error = hn::Mul(hn::Abs(hn::Sub(t, g)), lift);
+      const V size = hn::Mul(hn::Abs(g), lift);
+      const auto same = hn::Eq(t, g);
+      const V over_1e3 = hn::Sub(error, hn::Mul(size, limit_1e3));
+      const V over_5e3 = hn::Sub(error, hn::Mul(size, limit_5e3));
+      const V tolerance = hn::Mul(size, band);
+      const auto ones = [&](V over) {
+        return hn::BitCast(ints, hn::VecFromMask(tag, hn::Or(same, hn::Lt(over, zero))));
+      };
+      below_1e3 = hn::Sub(below_1e3, ones(over_1e3));
+      below_5e3 = hn::Sub(below_5e3, ones(over_5e3));
+      const V close = hn::Sub(hn::Min(hn::Abs(over_1e3), hn::Abs(over_5e3)), tolerance);
+      margin = hn::Min(margin, hn::IfThenElse(same, hn::Set(tag, T{1}), close));
+    }
+  }
+  block.rel_sum = rel.fold(count - whole, [&](int64_t i) {
+    const auto t = static_cast<double>(target[whole + i]);
+    const auto g = static_cast<double>(golden[whole + i]);
+    return g == 0 ? 0.0 : std::fabs((t - g) / g);
+  });
+  if (hn::GetLane(hn::MinOfLanes(tag, margin)) > 0 && !is_huge(block, kHuge<T>)) {
+    block.rel_below_1e3 = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, below_1e3)));
+    block.rel_below_5e3 = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, below_5e3)));
+    count_exactly(target + whole, golden + whole, count - whole, block);
+  } else {
+    count_exactly(target, golden, count, block);
+  }
+}
+
+template <class T>
+HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, bool relative,
+                           PairMaxima& maxima) {
+  PairBlock block;
+  add_sums(target, golden, count, block);
+  if (!block.finite) return block;
+  add_extremes(target, golden, count, block, maxima);
+  if (relative) add_relative(target, golden, count, block);
+  return block;
+}
+
+PairBlock BlockFloat(const float* t, const float* g, int64_t n, bool relative, PairMaxima& m) {
+  return Block(t, g, n, relative, m);
+}
+PairBlock BlockDouble(const double* t, const double* g, int64_t n, bool relative, PairMaxima& m) {
+  return Block(t, g, n, relative, m);
+}
+
+}  // namespace plumb::metrics::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::metrics {
+namespace {
+
+HWY_EXPORT(BlockFloat);
+HWY_EXPORT(BlockDouble);
+
+// A sum over lanes, one term at a time.
+struct Lanes {
+  double lane[kPairLanes] = {};
+  double folded() const {
+    double sum[kPairLanes];
+    for (int64_t i = 0; i < kPairLanes; ++i) sum[i] = lane[i];
+    for (int64_t half = kPairLanes / 2; half > 0; half /= 2)
+      for (int64_t i = 0; i < half; ++i) sum[i] += sum[i + half];
+    return sum[0];
+  }
+};
+
+// The definition, one pair at a time.
+template <class T>
+PairBlock reference(const T* target, const T* golden, int64_t count, bool relative,
+                    PairMaxima& maxima, bool force) {
+  Lanes t_sum, g_sum, tt, gg, tg, dd, abs_sum, rel_sum;
+  PairBlock block;
+  PairMaxima raised = maxima;
+  block.t_min = block.t_max = static_cast<double>(target[0]);
+  block.g_min = block.g_max = static_cast<double>(golden[0]);
+  for (int64_t i = 0; i < count; ++i) {
+    const auto lane = static_cast<size_t>(i % kPairLanes);
+    const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
+    const double d = t - g, error = std::fabs(d), size = std::fabs(g);
+    const double ratio = g == 0 ? 0 : std::fabs(d / g);
+    t_sum.lane[lane] += t;
+    g_sum.lane[lane] += g;
+    tt.lane[lane] += t * t;
+    gg.lane[lane] += g * g;
+    tg.lane[lane] += t * g;
+    dd.lane[lane] += d * d;
+    abs_sum.lane[lane] += error;
+    rel_sum.lane[lane] += ratio;
+    raised.abs = std::fmax(raised.abs, error);
+    raised.rel = std::fmax(raised.rel, ratio);
+    block.t_min = std::fmin(block.t_min, t);
+    block.t_max = std::fmax(block.t_max, t);
+    block.g_min = std::fmin(block.g_min, g);
+    block.g_max = std::fmax(block.g_max, g);
+    block.t_zeros += t == 0;
+    block.g_zeros += g == 0;
+    block.equal += t == g;
+    block.off_at_zero += g == 0 && t != 0;
+    block.rel_below_1e3 += error == 0 || error < size * 0.001;
+    block.rel_below_5e3 += error == 0 || error < size * 0.005;
+  }
+  block.t_sum = t_sum.folded();
+  block.g_sum = g_sum.folded();
+  block.finite = std::isfinite(block.t_sum) && std::isfinite(block.g_sum);
+  if (!block.finite && !force) return block;
+  block.tt = tt.folded();
+  block.gg = gg.folded();
+  block.tg = tg.folded();
+  block.dd = dd.folded();
+  block.abs_sum = abs_sum.folded();
+  maxima = raised;
+  if (relative) {
+    block.rel_sum = rel_sum.folded();
+  } else {
+    block.rel_below_1e3 = block.rel_below_5e3 = 0;
+  }
+  return block;
+}
+
+}  // namespace
+
+PairBlock pair_block(const float* t, const float* g, int64_t n, bool relative, PairMaxima& maxima) {
+  if (!simd_allowed()) return reference(t, g, n, relative, maxima, false);
+  return HWY_DYNAMIC_DISPATCH(BlockFloat)(t, g, n, relative, maxima);
+}
+PairBlock pair_block(const double* t, const double* g, int64_t n, bool relative,
+                     PairMaxima& maxima) {
+  if (!simd_allowed()) return reference(t, g, n, relative, maxima, false);
+  return HWY_DYNAMIC_DISPATCH(BlockDouble)(t, g, n, relative, maxima);
+}
+PairBlock pair_block_scalar(const float* t, const float* g, int64_t n, bool relative,
+                            PairMaxima& maxima, bool force) {
+  return reference(t, g, n, relative, maxima, force);
+}
+PairBlock pair_block_scalar(const double* t, const double* g, int64_t n, bool relative,
+                            PairMaxima& maxima, bool force) {
+  return reference(t, g, n, relative, maxima, force);
+}
+
+}  // namespace plumb::metrics
+#endif

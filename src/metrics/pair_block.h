@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernel under pair_sums: a block of value pairs that fits the first-level cache. Pair i goes
+// to partial sum i % kPairLanes; the lanes are added pairwise at the end, in the same order on
+// every machine. Products are fused with the addition only where they are exact.
+#pragma once
+
+#include <cstdint>
+
+namespace plumb::metrics {
+
+inline constexpr int64_t kPairLanes = 8;
+inline constexpr int64_t kPairBlock = 1024;  // at most this many pairs at a time
+
+// t is the target's value, g the golden one, d = t - g.
+struct PairBlock {
+  double t_sum = 0, g_sum = 0, tt = 0, gg = 0, tg = 0;
+  double dd = 0, abs_sum = 0, rel_sum = 0;
+  double t_min = 0, t_max = 0, g_min = 0, g_max = 0;
+  int64_t rel_below_1e3 = 0, rel_below_5e3 = 0, off_at_zero = 0, equal = 0;
+  int64_t t_zeros = 0, g_zeros = 0;
+  bool finite =
+      true;  // false: some value is NaN or infinite, or a sum overflows; the rest is not set
+};
+
+// Largest errors so far. The kernel looks closer only at blocks that may exceed them.
+struct PairMaxima {
+  double abs = 0;
+  double rel = 0;
+};
+
+// 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). Without `relative` the
+// relative sum and counts, which cost a division for each pair, stay zero.
+PairBlock pair_block(const float* target, const float* golden, int64_t count, bool relative,
+                     PairMaxima& maxima);
+PairBlock pair_block(const double* target, const double* golden, int64_t count, bool relative,
+                     PairMaxima& maxima);
+// The reference. It sets everything even if a sum overflows, which `force` asks for: the values are
+// finite then.
+PairBlock pair_block_scalar(const float* target, const float* golden, int64_t count, bool relative,
+                            PairMaxima& maxima, bool force = false);
+PairBlock pair_block_scalar(const double* target, const double* golden, int64_t count,
+                            bool relative, PairMaxima& maxima, bool force = false);
+
+}  // namespace plumb::metrics
