@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb metrics`: prints the table the comparison works from.
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "metrics/metric.h"
+
+namespace plumb::cli {
+namespace {
+
+using metrics::Better;
+using metrics::Needs;
+
+std::string_view word_for(Better better) {
+  switch (better) {
+    case Better::kHigher: return "higher";
+    case Better::kLower: return "lower";
+    case Better::kNearOne: return "near 1";
+    case Better::kNeither: break;
+  }
+  return "";
+}
+
+std::string_view cost_of(Needs needs) {
+  switch (needs) {
+    case Needs::kSums: return "";
+    case Needs::kRelative: return "division";
+    case Needs::kBulk:
+    case Needs::kKl:
+    case Needs::kUlp:
+    case Needs::kCrc32: break;
+  }
+  return "2nd pass";
+}
+
+}  // namespace
+
+int run_metrics(int argc, char** argv, RunContext&) {
+  Options options("metrics", "List the numbers a comparison can compute.",
+                  "examples\n  plumb metrics");
+  if (auto status = options.parse(argc, argv)) return *status;
+
+  const auto print_line = [](auto name, auto better, auto cost, auto summary) {
+    fmt::print("{:<18}{:<8}{:<10}{}\n", name, better, cost, summary);
+  };
+  print_line("metric", "better", "cost", "what it is");
+  for (const metrics::Metric& metric : metrics::metrics())
+    print_line(metric.name, word_for(metric.better), cost_of(metric.needs), metric.summary);
+  return kAgreement;
+}
+
+}  // namespace plumb::cli

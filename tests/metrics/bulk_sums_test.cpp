@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/bulk_sums.h"
+
+#include <gtest/gtest.h>
+
+#include "metrics/sums_of.h"
+
+namespace plumb::metrics {
+namespace {
+
+double bulk_of(const Tensor& target, const Tensor& golden) {
+  BulkSums sums(sums_of(target, golden), target.dtype, golden.dtype);
+  sums.add(piece_of(target, golden));
+  return sums.rel_euclid();
+}
+
+Tensor floats(const std::vector<float>& values) { return tensor_of(DType::kFloat32, values); }
+
+Tensor halves(const std::vector<float>& values) {
+  std::vector<uint16_t> bits;
+  for (const float x : values) bits.push_back(half_from_float(x));
+  return tensor_of(DType::kFloat16, bits);
+}
+
+std::vector<float> normal_values(uint64_t seed, int64_t count) {
+  Random random{seed};
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(random.normal()));
+  return values;
+}
+
+TEST(BulkSums, OneOutlierDoesNotMaskTheRest) {
+  std::vector<float> golden = normal_values(11, 10000), target(golden.size(), 0.0f);
+  golden[4321] = target[4321] = 1e4f;
+  EXPECT_LT(metric_by_name("rel_euclid")->finish(facts_of(floats(target), floats(golden))).number(),
+            0.011);
+  EXPECT_NEAR(bulk_of(floats(target), floats(golden)), 1, 0.01);
+  EXPECT_NEAR(bulk_of(halves(target), halves(golden)), 1, 0.01);
+  EXPECT_NEAR(bulk_of(halves(target), floats(golden)), 1, 0.01);
+  // The same with the outlier among negative values, and with noise instead of zeros.
+  golden[4321] = target[4321] = -1e4f;
+  EXPECT_NEAR(bulk_of(floats(target), floats(golden)), 1, 0.01);
+  std::vector<float> noise = normal_values(12, 10000);
+  noise[4321] = -1e4f;
+  EXPECT_NEAR(bulk_of(floats(noise), floats(golden)), std::sqrt(2.0), 0.05);
+}
+
+// Rows of 1000 classes; all but a few probabilities lie below what float16 holds well.
+TEST(BulkSums, FlushedTailsOfSoftmaxAreNoDifference) {
+  for (const double temperature : {3.0, 6.0, 10.0}) {
+    SCOPED_TRACE(temperature);
+    std::vector<float> golden;
+    Random random{21};
+    for (int row = 0; row < 10; ++row) {
+      std::vector<double> powers;
+      double sum = 0;
+      for (int i = 0; i < 1000; ++i) {
+        powers.push_back(std::exp(temperature * random.normal()));
+        sum += powers.back();
+      }
+      for (const double power : powers) golden.push_back(static_cast<float>(power / sum));
+    }
+    std::vector<float> target;
+    for (const float x : golden) target.push_back(x < 0x1p-14f ? 0.0f : x);
+    EXPECT_LE(bulk_of(halves(target), floats(golden)), 0.1);
+    EXPECT_LE(bulk_of(halves(target), halves(golden)), 0.1);
+    // As dump tools widen it.
+    std::vector<float> widened;
+    for (const float x : target) widened.push_back(float_from_half(half_from_float(x)));
+    EXPECT_LE(bulk_of(floats(widened), floats(golden)), 0.1);
+    // Between float32 and float32 it is one.
+    target[0] = 0.1f;  // fits no smaller type
+    EXPECT_GT(bulk_of(floats(target), floats(golden)), 0.1);
+  }
+}
+
+TEST(BulkSums, ZerosShowNoSmallerType) {
+  std::vector<float> golden = normal_values(5, 1000);
+  for (float& x : golden) x *= 1e-6f;
+  EXPECT_NEAR(bulk_of(floats(std::vector<float>(1000)), floats(golden)), 1, 1e-6);
+}
+
+TEST(BulkSums, PiecesAddUp) {
+  const std::vector<float> g = normal_values(1, 5000), t = normal_values(2, 5000);
+  const Tensor target = floats(t), golden = floats(g);
+  const PairSums first = sums_of(target, golden);
+  const auto sums = [&] { return BulkSums(first, target.dtype, golden.dtype); };
+  BulkSums whole = sums(), front = sums(), back = sums();
+  PairPiece piece = piece_of(target, golden);
+  whole.add(piece);
+  piece.count = 999;
+  front.add(piece);
+  piece.target += 4 * 999;
+  piece.golden += 4 * 999;
+  piece.count = 5000 - 999;
+  back.add(piece);
+  front.append(back);
+  EXPECT_NEAR(front.rel_euclid(), whole.rel_euclid(), 1e-13);
+}
+
+// Sorting instead of sorting into buckets: the 1 % that is left out differs by part of a bucket.
+TEST(BulkSums, BucketsComeCloseToTheSmallestNinetyNinePercent) {
+  const std::vector<float> g = normal_values(31, 20000), noise = normal_values(32, 20000);
+  std::vector<float> t;
+  for (size_t i = 0; i < g.size(); ++i) t.push_back(g[i] + 0.2f * noise[i]);
+  std::vector<size_t> order(g.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::fabs(g[a]) < std::fabs(g[b]); });
+  double gg = 0, dd = 0;
+  for (size_t k = 0; k < 19800; ++k) {
+    const double y = g[order[k]], d = t[order[k]] - y;
+    gg += y * y;
+    dd += d * d;
+  }
+  EXPECT_NEAR(bulk_of(floats(t), floats(g)), std::sqrt(dd / gg), 0.01 * std::sqrt(dd / gg));
+}
+
+TEST(BulkBound, HoldsWheneverItIsGiven) {
+  int given = 0;
+  for (const int64_t count : {1, 2, 7, 8, 50, 99, 100, 101, 1000}) {
+    for (const double error : {1e-6, 0.003, 0.03, 0.06, 0.09, 0.2, 1.0}) {
+      for (const float outlier : {0.0f, 3.0f, 20.0f, 1e4f}) {
+        std::vector<float> g = normal_values(static_cast<uint64_t>(count), count), t;
+        const std::vector<float> noise = normal_values(77, count);
+        if (outlier != 0) g[0] = outlier;
+        for (size_t i = 0; i < g.size(); ++i)
+          t.push_back(g[i] + static_cast<float>(error) * noise[i]);
+        const auto bound = bulk_bound(sums_of(floats(t), floats(g)));
+        if (!bound) continue;
+        ++given;
+        EXPECT_LE(*bound, 0.1);
+        EXPECT_LE(bulk_of(floats(t), floats(g)), *bound * (1 + 1e-12))
+            << count << " " << error << " " << outlier;
+      }
+    }
+  }
+  EXPECT_GT(given, 50);
+}
+
+TEST(BulkBound, NotGivenWhereItCannotBeKnown) {
+  EXPECT_EQ(bulk_bound(sums_of({1, 2}, {1, 2})), 0.0);
+  EXPECT_EQ(bulk_bound(sums_of({1, 2}, {0, 0})), std::nullopt);
+  EXPECT_EQ(bulk_bound(sums_of({1, 2}, {1, 3})), std::nullopt);
+  // The squares of the errors vanish, and all of golden's energy may lie in what is left out.
+  std::vector<double> t(200, 0.0), g(200, 1e-200);
+  t[0] = g[0] = 1;
+  EXPECT_EQ(bulk_bound(sums_of(t, g)), std::nullopt);
+}
+
+TEST(BulkRelEuclid, SaysSoIfItIsOnlyABound) {
+  PairFacts facts;
+  facts.sums = sums_of({1, 2, 3.01}, {1, 2, 3});
+  const Value value = metric_by_name("bulk_rel_euclid")->finish(facts);
+  EXPECT_TRUE(value.is_bound());
+  EXPECT_NEAR(value.number(), 0.01 / std::sqrt(14.0), 1e-12);
+}
+
+}  // namespace
+}  // namespace plumb::metrics

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "metrics/metric.h"
+#include "metrics/sums_of.h"
+
+namespace plumb::metrics {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+double number_of(const nlohmann::json& json) {
+  if (json.is_string()) return json == "inf" ? kInf : -kInf;
+  return json.get<double>();
+}
+
+class EachMetric : public testing::TestWithParam<const Metric*> {};
+
+// The expected values are exact up to the last digit; see make_expected.py.
+TEST_P(EachMetric, AgreesWithExactArithmetic) {
+  const Metric& metric = *GetParam();
+  // A divergence is a difference of two logarithms, good to their last digit.
+  const double absolute = metric.needs == Needs::kKl ? 1e-15 : 0;
+  static const nlohmann::json table = read_json("expected.json");
+  for (const nlohmann::json& c : table["cases"]) {
+    SCOPED_TRACE(c["name"].get<std::string>());
+    const PairFacts facts = facts_of(tensor_of(c["target"]), tensor_of(c["golden"]));
+    const Value value = metric.finish(facts);
+    const nlohmann::json& expected = c["expected"][std::string(metric.name)];
+    if (expected.is_object()) {
+      ASSERT_FALSE(value.is_defined()) << value.number();
+      EXPECT_EQ(value.reason(), expected["undefined"].get<std::string>());
+      continue;
+    }
+    ASSERT_TRUE(value.is_defined()) << value.reason();
+    const double number = number_of(expected);
+    if (std::isinf(number) || number == 0 || metric.print == Print::kCount)
+      EXPECT_EQ(value.number(), number);
+    else
+      EXPECT_NEAR(value.number(), number, 2e-13 * std::fabs(number) + absolute);
+  }
+}
+
+std::vector<const Metric*> computed_metrics() {
+  std::vector<const Metric*> computed;
+  for (const Metric& metric : metrics())
+    if (metric.needs != Needs::kCrc32) computed.push_back(&metric);
+  return computed;
+}
+INSTANTIATE_TEST_SUITE_P(Metrics, EachMetric, testing::ValuesIn(computed_metrics()),
+                         [](const auto& test) { return std::string(test.param->name); });
+
+TEST(Metrics, NamesAreUniqueAndFound) {
+  std::set<std::string_view> names;
+  for (const Metric& metric : metrics()) {
+    EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
+    EXPECT_EQ(metric_by_name(metric.name), &metric);
+    EXPECT_FALSE(metric.summary.empty());
+    EXPECT_NE(metric.finish, nullptr);
+  }
+  EXPECT_EQ(metric_by_name("cosin"), nullptr);
+  EXPECT_EQ(metric_by_name(""), nullptr);
+}
+
+double value(const PairFacts& facts, std::string_view name) {
+  const Value found = metric_by_name(name)->finish(facts);
+  EXPECT_TRUE(found.is_defined()) << name << ": " << found.reason();
+  return found.number();
+}
+
+// Only sums, without the division: the rest was not asked for.
+TEST(Metrics, WhatWasNotGatheredIsNotComputed) {
+  PairFacts facts;
+  facts.sums = sums_of({1, 2, 30}, {1, 3, 1});
+  facts.sums.has_relative = false;
+  for (const Metric& metric : metrics()) {
+    const Value found = metric.finish(facts);
+    EXPECT_EQ(found.is_defined(), metric.needs == Needs::kSums) << metric.name;
+    EXPECT_STREQ(found.reason(), found.is_defined() ? nullptr : "not computed") << metric.name;
+  }
+}
+
+TEST(Metrics, ChecksumsAreHandedThrough) {
+  PairFacts facts;  // empty tensors have one, too
+  facts.target_crc32 = 0xFFFFFFFF;
+  facts.golden_crc32 = 0;
+  EXPECT_EQ(value(facts, "target_crc32"), 4294967295.0);
+  EXPECT_EQ(value(facts, "golden_crc32"), 0);
+  EXPECT_EQ(metric_by_name("target_crc32")->print, Print::kHex);
+}
+
+// Where one side's squares vanish beside the other's there is no number, or an infinite one; never
+// a NaN, never agreement.
+TEST(Metrics, SidesTooFarApartForFloat64) {
+  for (const double exponent : {300.0, -300.0}) {
+    const double size = std::pow(10.0, exponent);
+    const Tensor target = tensor_of(DType::kFloat64, std::vector<double>{size, 2 * size});
+    const Tensor golden = tensor_of(DType::kFloat64, std::vector<double>{1 / size, 2 / size});
+    const PairFacts facts = facts_of(target, golden);
+    for (const Metric& metric : metrics()) {
+      EXPECT_FALSE(std::isnan(metric.finish(facts).number())) << metric.name;
+    }
+    EXPECT_FALSE(metric_by_name("cosine")->finish(facts).is_defined());
+    EXPECT_EQ(value(facts, "rel_euclid"), exponent > 0 ? kInf : 1);
+    EXPECT_EQ(value(facts, "norm_ratio"), exponent > 0 ? kInf : 0);
+    EXPECT_GE(value(facts, "golden_l2"), 2 / size);
+  }
+}
+
+Tensor random_tensor(DType dtype, uint64_t seed, int64_t count, double shift) {
+  Random random{seed};
+  std::vector<float> floats;
+  for (int64_t i = 0; i < count; ++i) floats.push_back(static_cast<float>(random.normal() + shift));
+  if (dtype == DType::kFloat32) return tensor_of(dtype, floats);
+  std::vector<uint16_t> halves;
+  for (const float x : floats) halves.push_back(half_from_float(x));
+  return tensor_of(dtype, halves);
+}
+
+TEST(Metrics, TensorAgreesWithItself) {
+  for (const double shift : {0.0, 1000.0, -3e-5}) {
+    const Tensor tensor = random_tensor(DType::kFloat32, 7, 3001, shift);
+    const PairFacts facts = facts_of(tensor, tensor);
+    for (const char* one :
+         {"cosine", "pearson", "norm_ratio", "equal_share", "rel_below_1e3", "rel_below_5e3"})
+      EXPECT_EQ(value(facts, one), 1) << one;
+    for (const char* zero :
+         {"max_abs", "mean_abs", "rmse", "max_rel", "mean_rel", "acc_rel", "euclid", "rel_euclid",
+          "kl", "max_ulp", "max_err_to_range", "bulk_rel_euclid"})
+      EXPECT_EQ(value(facts, zero), 0) << zero;
+    EXPECT_EQ(value(facts, "sqnr_db"), kInf);
+  }
+}
+
+TEST(Metrics, SwappingSidesLeavesSymmetricOnesAlone) {
+  for (const double shift : {0.0, 1000.0}) {
+    const Tensor a = random_tensor(DType::kFloat32, 1, 2000, shift);
+    const Tensor b = random_tensor(DType::kFloat16, 2, 2000, shift);
+    const PairFacts there = facts_of(a, b), back = facts_of(b, a);
+    for (const char* name :
+         {"cosine", "pearson", "max_abs", "mean_abs", "rmse", "euclid", "max_ulp", "equal_share"})
+      EXPECT_DOUBLE_EQ(value(there, name), value(back, name)) << name;
+    EXPECT_DOUBLE_EQ(value(there, "norm_ratio"), 1 / value(back, "norm_ratio"));
+    for (const char* name : {"min", "max", "mean", "std", "l2", "nan", "inf", "zeros"}) {
+      const std::string target = std::string("target_") + name;
+      const std::string golden = std::string("golden_") + name;
+      EXPECT_EQ(value(there, target), value(back, golden)) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumb::metrics
