@@ -142,8 +142,8 @@ void Options::count(const std::string& names, std::string_view metavariable, int
 }
 
 void Options::arguments(std::string_view metavariable, std::vector<std::string>& values,
-                        std::string help) {
-  parser_->app.add_option(std::string(metavariable), values, std::move(help))->required();
+                        std::string help, bool required) {
+  parser_->app.add_option(std::string(metavariable), values, std::move(help))->required(required);
 }
 
 std::optional<int> Options::parse(int argc, char** argv) {

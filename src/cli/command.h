@@ -50,8 +50,9 @@ class Options {
   void integers(const std::string& names, std::string_view metavariable,
                 std::vector<int64_t>& values, std::string help);  // also as 1,2,3
   void count(const std::string& names, std::string_view metavariable, int& value, std::string help);
-  // What stands without an option; at least one word.
-  void arguments(std::string_view metavariable, std::vector<std::string>& values, std::string help);
+  // What stands without an option; at least one word unless not `required`.
+  void arguments(std::string_view metavariable, std::vector<std::string>& values, std::string help,
+                 bool required = true);
 
   // nullopt: go on. Otherwise the exit status; help or the complaint has been printed.
   std::optional<int> parse(int argc, char** argv);

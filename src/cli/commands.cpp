@@ -11,6 +11,7 @@ int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
+int run_profiles(int argc, char** argv, RunContext& context);
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
@@ -18,6 +19,7 @@ std::span<const Command> commands() {
       Command{"convert", "decode to npy, npz, bin or safetensors", run_convert},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
+      Command{"profiles", "list the limits that decide pass or fail", run_profiles},
   };
   return kCommands;
 }

@@ -31,7 +31,7 @@ struct Recorded {
 };
 
 // As judge(), from records alone: they prove differences, and agreement only by checksum or if all
-// elements are one value.
+// elements are one value. `limits` are Profile::any: no value shows a narrower type.
 void judge_recorded(const Limits& limits, const Recorded& target, const Recorded& golden,
                     result::Row& row);
 

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb profiles`: the limits that decide pass or fail, those in the binary and a user's own.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+#include "compare/profile.h"
+
+namespace plumb::cli {
+namespace {
+
+std::string joined(const std::vector<compare::Limit>& limits) {
+  std::string text;
+  for (const compare::Limit& limit : limits)
+    text += (text.empty() ? "" : ", ") + compare::to_string(limit);
+  return text;
+}
+
+int print_all() {
+  Table table{{{"profile"}, {"for"}, {"origin", false, 2}, {"limits", false, 1}}, {}};
+  for (const compare::BuiltInProfile& built_in : compare::built_in_profiles()) {
+    auto profile = compare::load_profile(std::string(built_in.name));
+    if (!profile) {
+      print_error(profile.error());
+      return kTrouble;
+    }
+    table.rows.push_back(
+        {profile->name, profile->summary, profile->origin, joined(profile->any.limits)});
+  }
+  fmt::print(
+      "{}\n`standard` is the default. `plumb profiles NAME` shows one with all its limits.\n",
+      table.render(terminal_width()));
+  return kAgreement;
+}
+
+void print_limits(std::string_view title, const std::vector<compare::Limit>& limits) {
+  if (limits.empty()) return;
+  fmt::print("\n{}\n", title);
+  for (const compare::Limit& limit : limits) fmt::print("  {}\n", compare::to_string(limit));
+}
+
+int print_one(const std::string& name, bool toml) {
+  auto profile = compare::load_profile(name);
+  if (!profile) {
+    if (profile.error().where.empty()) profile.error().where = "plumb profiles " + name;
+    print_error(profile.error());
+    return kTrouble;
+  }
+  const auto all = compare::built_in_profiles();
+  const auto built_in =
+      std::find_if(all.begin(), all.end(), [&](const auto& known) { return known.name == name; });
+  if (toml) {
+    if (built_in == all.end()) {
+      print_error({"--toml is for profiles in the binary", "plumb profiles " + name,
+                   "the file itself is what it would print"});
+      return kTrouble;
+    }
+    fmt::print("{}", built_in->toml);
+    return kAgreement;
+  }
+  fmt::print("{}{}{}\n", printable(profile->name), profile->summary.empty() ? "" : ": ",
+             printable(profile->summary));
+  if (!profile->origin.empty()) fmt::print("origin: {}\n", printable(profile->origin));
+  print_limits("limits", profile->any.limits);
+  if (profile->float32) print_limits("float32 against float32", profile->float32->limits);
+  if (profile->integer) print_limits("integers and bool", profile->integer->limits);
+  print_limits("warnings", profile->any.warnings);
+  if (profile->any.same_bytes) fmt::print("\ntypes and bytes have to be the same\n");
+  if (built_in != all.end()) fmt::print("\nas a file\n\n{}", built_in->toml);
+  return kAgreement;
+}
+
+}  // namespace
+
+int run_profiles(int argc, char** argv, RunContext&) {
+  std::vector<std::string> names;
+  bool toml = false;
+  Options options("profiles", "Show the limits that decide pass or fail.",
+                  "examples\n"
+                  "  plumb profiles\n"
+                  "  plumb profiles standard --toml > mine.toml\n"
+                  "  plumb profiles mine.toml\n"
+                  "exit status: 0, or 2 if there is no such profile or the file is not one");
+  options.arguments("[NAME]", names, "a profile, or a file of your own (checks it)", false);
+  options.group("output");
+  options.flag("--toml", toml, "only the file, to start your own from");
+  if (auto status = options.parse(argc, argv)) return *status;
+  if (names.size() > 1 || (toml && names.empty())) {
+    print_error({names.empty() ? "--toml needs the name of a profile" : "more than one profile",
+                 "plumb profiles", "name one, as in `plumb profiles standard`"});
+    return kTrouble;
+  }
+  return names.empty() ? print_all() : print_one(names[0], toml);
+}
+
+}  // namespace plumb::cli
