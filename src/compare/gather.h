@@ -37,8 +37,7 @@ inline constexpr int64_t kPiecesPerChunk = 32;
 // those of a chunk in order and chunks on all cores; then `merge(chunk)` for each chunk in order.
 // `chunk` counts from 0 in every window; there are at most `kWindow` at a time.
 inline constexpr int64_t kWindow = 32;
-using PieceWork =
-    std::function<void(size_t chunk, int64_t first, const metrics::PairPiece& piece)>;
+using PieceWork = std::function<void(size_t chunk, int64_t first, const metrics::PairPiece& piece)>;
 Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& golden,
                                  const RunContext& context, bool counts_as_progress,
                                  const PieceWork& work,

@@ -5,11 +5,10 @@
 #include <set>
 
 #include <fmt/format.h>
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
 #include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "compare/toml_text.h"
 
 namespace plumb::compare {
 namespace {
@@ -92,19 +91,15 @@ Result<NameMap> parse_name_map_csv(std::string_view text) {
 }
 
 Result<NameMap> parse_name_map_toml(std::string_view text) {
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed)
-    return Error{"the map is not TOML",
-                 fmt::format("line {}: {}", parsed.error().source().begin.line,
-                             parsed.error().description()),
-                 kForm};
-  const toml::table* pairs = parsed.table()["pairs"].as_table();
-  if (pairs == nullptr || parsed.table().size() != 1)
+  auto table = parse_toml(text);
+  if (!table) return table.error();
+  const toml::table* pairs = (*table)["pairs"].as_table();
+  if (pairs == nullptr || table->size() != 1)
     return Error{"the map should hold one table, [pairs]", "line 1", kForm};
   Builder builder;
   for (const auto& [target, golden] : *pairs) {
     auto added = builder.add(std::string(target.str()), golden.value_or(std::string()),
-                             fmt::format("line {}", target.source().begin.line));
+                             place(target.source()));
     if (!added) return added.error();
   }
   return builder.take();

@@ -12,26 +12,10 @@
 #include "base/mapped_file.h"
 #include "base/name_pattern.h"
 #include "base/nearest.h"
-
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#define TOML_MAX_NESTED_VALUES 8  // see kMaxDots
-// toml++ 3.3 asserts, or lets the compiler assume, what "[[[" refutes; what follows its assertions
-// copes without them.
-#include <toml++/impl/preprocessor.h>
-#undef TOML_ASSERT
-#define TOML_ASSERT(condition) static_assert(true)
-#undef TOML_ASSERT_ASSUME
-#define TOML_ASSERT_ASSUME(condition) static_assert(true)
-#include <toml++/toml.h>
+#include "compare/toml_text.h"
 
 namespace plumb::compare {
 namespace {
-
-constexpr size_t kMaxBytes = 1 << 18;
-// toml++ takes nested tables apart recursively, and dotted keys nest without a bound of their own.
-// They stand on one line: so many dots a line, times the values it lets nest, fit any stack.
-constexpr std::ptrdiff_t kMaxDots = 100;
 
 struct Operator {
   std::string_view word;
@@ -60,32 +44,6 @@ std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-std::string place(const toml::source_region& source) {
-  return fmt::format("line {}, column {}", source.begin.line, source.begin.column);
-}
-
-Result<toml::table> parse_toml(std::string_view text) {
-  if (text.size() > kMaxBytes)
-    return Error{"file is too long for a profile or a list of rules",
-                 fmt::format("{} bytes, {} are allowed", text.size(), kMaxBytes),
-                 "is it the file you meant?"};
-  size_t line = 1;
-  for (size_t at = 0; at < text.size(); ++line) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    const auto dots = std::count(text.begin() + at, text.begin() + end, '.');
-    if (dots > kMaxDots)
-      return Error{"too many dots in a line",
-                   fmt::format("line {}: {} dots, {} are allowed", line, dots, kMaxDots),
-                   "is it the file you meant?"};
-    at = end + 1;
-  }
-  toml::parse_result parsed = toml::parse(text);
-  if (parsed) return std::move(parsed).table();
-  return Error{"file is not TOML",
-               fmt::format("{}: {}", place(parsed.error().source()), parsed.error().description()),
-               "texts stand in quotes: cosine = \">= 0.999\""};
 }
 
 // Reads tables and remembers the first complaint, so that the code follows the form of the file.

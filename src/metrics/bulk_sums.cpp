@@ -41,15 +41,18 @@ BulkSums::BulkSums(const PairSums& first, DType target, DType golden)
 
 void BulkSums::add(const PairPiece& piece) {
   constexpr double kLargest = std::numeric_limits<float>::max();
-  for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
+  // Copies: a store to a bucket might change a member, for all the compiler knows.
+  Bucket* const buckets = buckets_.data();
+  const double scale = scale_, relative = relative_, absolute = absolute_;
+  for_each_block(piece, [=](const double* t, const double* g, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       if (!(std::isfinite(t[i]) && std::isfinite(g[i]))) continue;
-      const double size = std::fabs(g[i] * scale_), d = t[i] * scale_ - g[i] * scale_;
+      const double size = std::fabs(g[i]) * scale, d = std::fabs(t[i] * scale - g[i] * scale);
       const auto bits = std::bit_cast<uint32_t>(static_cast<float>(std::min(size, kLargest)));
-      Bucket& bucket = buckets_[bits >> kShift];
+      Bucket& bucket = buckets[bits >> kShift];
       ++bucket.count;
       bucket.gg += size * size;
-      bucket.dd += std::fabs(d) <= std::max(relative_ * size, absolute_) ? 0 : d * d;
+      bucket.dd += d > std::max(relative * size, absolute) ? d * d : 0;
     }
   });
 }

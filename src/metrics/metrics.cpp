@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table of all metrics, in the order of columns: a new one is a line here and a file beside this
-// one that holds the function it names.
+// The table of all metrics, in the order of columns: a new one is a line here and a file beside
+// this one that holds the function it names.
 #include <algorithm>
 #include <array>
 

@@ -375,7 +375,7 @@ int wanted_exponent(const PairSums& sums) {
   // Between these, neither squares nor sums of 2^40 of them leave the range, and errors of a
   // relative 2^-60 keep all their digits when squared.
   if (largest == 0 || (largest < 0x1p480 && largest > 0x1p-400)) return 0;
-  return std::ilogb(largest);
+  return std::clamp(std::ilogb(largest), -1000, 1000);  // its power of two is a number
 }
 
 }  // namespace plumb::metrics

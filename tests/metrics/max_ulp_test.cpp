@@ -39,6 +39,39 @@ TEST(MaxUlp, HiFloat8StepsAreItsOwn) {
   EXPECT_EQ(max_ulp(piece_of(first, last)), std::ssize(ordered) - 1);
 }
 
+// Pairs that cannot be the largest are passed over; one at a time, none is.
+TEST(MaxUlp, ManyPairsAreAsFarApartAsTheFarthest) {
+  for (const double error : {1e-9, 1e-5, 4e-4, 1e-3, 0.02, 3.0}) {
+    Random random{static_cast<uint64_t>(1 / error)};
+    std::vector<double> doubles;
+    std::vector<uint16_t> halves, bfloats;
+    std::vector<uint8_t> codes;
+    for (int i = 0; i < 1000; ++i) {
+      const double x = random.normal() * std::exp(5 * random.uniform());
+      const auto y = static_cast<float>(x * (1 + error * random.uniform()));
+      doubles.push_back(x);
+      halves.push_back(half_from_float(y));
+      bfloats.push_back(bfloat16_from_float(y));
+      codes.push_back(static_cast<uint8_t>(random.state >> 33));
+    }
+    const Tensor target = tensor_of(DType::kFloat64, doubles);
+    for (const Tensor& golden :
+         {tensor_of(DType::kFloat16, halves), tensor_of(DType::kBFloat16, bfloats),
+          tensor_of(DType::kFloat8E4M3Fn, codes), tensor_of(DType::kFloat8E5M2, codes),
+          tensor_of(DType::kHiFloat8, codes)}) {
+      PairPiece piece = piece_of(target, golden);
+      const int64_t together = max_ulp(piece);
+      int64_t alone = 0;
+      for (int64_t i = 0; i < target.count(); ++i) {
+        const PairPiece one{piece.target_dtype, piece.target + 8 * i, piece.golden_dtype,
+                            piece.golden + i * bits_of(golden.dtype) / 8, 1};
+        alone = std::max(alone, max_ulp(one));
+      }
+      EXPECT_EQ(together, alone) << name_of(golden.dtype) << " " << error;
+    }
+  }
+}
+
 TEST(MaxUlp, ComplexCountsByParts) {
   const Tensor target = tensor_of(DType::kComplex64, std::vector<float>{1, 2, 3, 4});
   const Tensor golden = tensor_of(DType::kComplex64, std::vector<float>{1, 2, 3, 4 + 0x1p-21f});

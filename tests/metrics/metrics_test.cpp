@@ -67,6 +67,16 @@ TEST(Metrics, NamesAreUniqueAndFound) {
   EXPECT_EQ(metric_by_name(""), nullptr);
 }
 
+TEST(Metrics, EachIsExplained) {
+  std::ifstream file(PLUMB_TEST_DATA "/../../docs/metrics.md");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  for (const Metric& metric : metrics()) {
+    std::string_view name = metric.name;
+    if (metric.better == Better::kNeither) name.remove_prefix(name.find('_') + 1);
+    EXPECT_THAT(text, testing::HasSubstr("`" + std::string(name) + "`")) << metric.name;
+  }
+}
+
 double value(const PairFacts& facts, std::string_view name) {
   const Value found = metric_by_name(name)->finish(facts);
   EXPECT_TRUE(found.is_defined()) << name << ": " << found.reason();
