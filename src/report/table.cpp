@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/table.h"
+#include "report/table.h"
 
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
+#include "report/text.h"
 
-namespace plumb::cli {
+namespace plumb::report {
 namespace {
 
 constexpr size_t kGap = 2;
@@ -25,33 +23,6 @@ std::string shortened(const std::string& text, size_t width) {
 }
 
 }  // namespace
-
-size_t display_width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
-}
-
-std::string printable(std::string_view text) {
-  std::string safe;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto code = static_cast<unsigned char>(text[i]);
-    // The second set of control characters is two bytes in UTF-8: C2 80 to C2 9F.
-    const bool is_second_set =
-        code == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (code < 0x20 || code == 0x7F || is_second_set)
-      safe += fmt::format("\\x{:02x}", code);
-    else
-      safe += text[i];
-  }
-  return safe;
-}
-
-size_t terminal_width() {
-  winsize size = {};
-  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
-  return size.ws_col;
-}
 
 std::string Table::render(size_t limit) const {
   std::vector<size_t> width(columns.size());
@@ -105,4 +76,4 @@ std::string Table::render(size_t limit) const {
   return text;
 }
 
-}  // namespace plumb::cli
+}  // namespace plumb::report

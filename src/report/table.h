@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace plumb::cli {
+namespace plumb::report {
 
 struct Column {
   std::string title;
@@ -24,13 +24,4 @@ struct Table {
   std::string render(size_t width) const;
 };
 
-// Columns of the terminal behind stdout; 0 if it is none.
-size_t terminal_width();
-
-// On screen, in code points.
-size_t display_width(std::string_view text);
-
-// Control characters, which a hostile file name could use to repaint the screen, as \xNN.
-std::string printable(std::string_view text);
-
-}  // namespace plumb::cli
+}  // namespace plumb::report
