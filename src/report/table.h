@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace plumb::report {
@@ -14,11 +15,14 @@ struct Column {
   bool right = false;     // numbers
   int importance = 9;     // the lowest is dropped first; 9 is never dropped
   bool shortens = false;  // may lose its middle
+  size_t shortest = 16;   // other columns are dropped rather than this one made shorter
 };
 
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // one cell per column
+  // Of each row's first cell, e.g. "31" for red; titles are dimmed then. Empty: no colours.
+  std::vector<std::string_view> colours;
 
   // `width` 0: no limit (not a terminal).
   std::string render(size_t width) const;

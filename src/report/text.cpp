@@ -33,27 +33,75 @@ size_t character_length(std::string_view text, size_t i) {
   return length;
 }
 
+// The code point of a valid character.
+char32_t code_point(std::string_view character) {
+  constexpr unsigned char kFirstBits[] = {0x7F, 0x7F, 0x1F, 0x0F, 0x07};
+  char32_t code = byte_at(character, 0) & kFirstBits[character.size()];
+  for (size_t k = 1; k < character.size(); ++k) code = code << 6 | (byte_at(character, k) & 0x3F);
+  return code;
+}
+
+// The second set of control characters, and what changes the direction of writing.
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+// Chinese, Japanese and Korean characters, wide forms and pictures take two columns.
+bool is_wide(char32_t code) {
+  return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
+         (code >= 0xAC00 && code <= 0xD7A3) || (code >= 0xF900 && code <= 0xFAFF) ||
+         (code >= 0xFE30 && code <= 0xFE6F) || (code >= 0xFF01 && code <= 0xFF60) ||
+         (code >= 0xFFE0 && code <= 0xFFE6) || (code >= 0x1F300 && code <= 0x1FAFF) ||
+         (code >= 0x20000 && code <= 0x3FFFD);
+}
+
 // Counts are whole and below 2^53; anything else prints as it is.
 bool is_whole(double number) { return std::abs(number) < 9e15 && std::trunc(number) == number; }
 
 }  // namespace
 
 size_t display_width(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
+  size_t width = 0;
+  for (size_t i = 0; i < text.size();) {
+    const size_t length = std::max<size_t>(1, character_length(text, i));
+    width += length > 1 && is_wide(code_point(text.substr(i, length))) ? 2 : 1;
+    i += length;
+  }
+  return width;
+}
+
+std::string_view starting(std::string_view text, size_t width) {
+  size_t end = 0, used = 0;
+  while (end < text.size()) {
+    const size_t length = std::max<size_t>(1, character_length(text, end));
+    used += display_width(text.substr(end, length));
+    if (used > width) break;
+    end += length;
+  }
+  return text.substr(0, end);
+}
+
+std::string_view ending(std::string_view text, size_t width) {
+  // From the end, a character starts where the bytes before it do not go on in it.
+  size_t begin = text.size(), used = 0;
+  while (begin > 0) {
+    size_t start = begin - 1;
+    while (start > 0 && begin - start < 4 && (byte_at(text, start) & 0xC0) == 0x80) --start;
+    if (character_length(text, start) != begin - start) start = begin - 1;
+    used += display_width(text.substr(start, begin - start));
+    if (used > width) break;
+    begin = start;
+  }
+  return text.substr(begin);
 }
 
 std::string printable(std::string_view text) {
   std::string safe;
   for (size_t i = 0; i < text.size();) {
     const size_t length = character_length(text, i);
-    const unsigned char code = byte_at(text, i);
-    // The second set of control characters is two bytes in UTF-8: C2 80 to C2 9F.
-    const bool is_control =
-        code < 0x20 || code == 0x7F || (code == 0xC2 && length == 2 && byte_at(text, i + 1) < 0xA0);
     const size_t taken = std::max<size_t>(length, 1);
-    if (length == 0 || is_control)
+    if (length == 0 || is_control(code_point(text.substr(i, length))))
       for (size_t k = 0; k < taken; ++k) safe += fmt::format("\\x{:02x}", byte_at(text, i + k));
     else
       safe += text.substr(i, length);

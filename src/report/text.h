@@ -13,8 +13,11 @@
 
 namespace plumb::report {
 
-// On screen, in code points.
+// On screen, in columns: Chinese characters take two.
 size_t display_width(std::string_view text);
+// As much of the start or end as fits.
+std::string_view starting(std::string_view text, size_t width);
+std::string_view ending(std::string_view text, size_t width);
 
 // Control characters, which a hostile file name could use to repaint the screen, and bytes that are
 // no UTF-8, as \xNN: one line, whatever the name.

@@ -15,12 +15,17 @@ namespace plumb::report {
 
 void write_json(const result::Run& run, const Put& put);
 void write_csv(const result::Run& run, const Put& put);
+void write_markdown(const result::Run& run, const Put& put);
+void write_junit(const result::Run& run, const Put& put);
 
 namespace {
 
 constexpr Writer kWriters[] = {
     {".json", "json", "everything, for programs (docs/result.schema.json)", write_json},
     {".csv", "csv", "one line per row with all metrics, for spreadsheets", write_csv},
+    {".md", "markdown", "summary and the rows worth a look, for a merge request", write_markdown},
+    {".junit.xml", "junit", "one test case per row, for continuous integration", write_junit},
+    {".xml", "junit", "the same", write_junit},
 };
 
 }  // namespace

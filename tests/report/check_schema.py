@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads what the writers write with other people's parsers: JSON against docs/result.schema.json, CSV
-cell by cell against the JSON. Also that the schema refuses what it should.
+cell by cell against the JSON, JUnit as XML. Also that the schema refuses what it should.
 
 usage: tests/report/check_schema.py MAKE_SAMPLE_REPORTS
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 import jsonschema
 
@@ -127,6 +128,32 @@ class Reports(unittest.TestCase):
         for cell in cells:
             if cell.startswith(FORMULA_STARTS):
                 float(cell)  # or it is a number
+
+    def test_junit_agrees_with_json(self):
+        for name, document in self.documents.items():
+            suite = xml.etree.ElementTree.parse(self.directory / f"{name}.junit.xml").getroot().find("testsuite")
+            cases, rows, summary = suite.findall("testcase"), document["rows"], document["summary"]
+            found = {kind: len(suite.findall(f"testcase/{kind}")) for kind in ("failure", "error", "skipped")}
+            self.assertEqual(
+                [int(suite.get(key)) for key in ("tests", "failures", "errors", "skipped")],
+                [len(cases), found["failure"], found["error"], found["skipped"]], name)
+            # Green exactly if the verdict is pass.
+            self.assertEqual(found["failure"] + found["error"] == 0, summary["verdict"] == "pass", name)
+            self.assertEqual(found["failure"], summary["fail"] + summary["inconclusive"])
+            self.assertEqual(found["skipped"], summary["filtered"])
+            for case, row in zip(cases, rows):
+                operator = (row["target"] or row["golden"])["operator"]
+                dropped = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", re.sub(r"[\t\n\r]", " ", operator))
+                self.assertEqual(case.get("classname"), dropped)
+
+    def test_markdown_tables_have_even_rows(self):
+        for name in self.documents:
+            columns = None
+            for line in (self.directory / f"{name}.md").read_text(encoding="utf-8").split("\n"):
+                cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
+                if cells and columns:
+                    self.assertEqual(cells, columns, line)
+                columns = cells
 
 
 if __name__ == "__main__":
