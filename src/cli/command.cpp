@@ -7,9 +7,12 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
-#include "cli/table.h"
+#include "report/text.h"
 
 namespace plumb::cli {
+
+using report::printable;
+
 namespace {
 
 // Help as a screenful: what it does, usage, the arguments, options by group, examples.

@@ -14,13 +14,16 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
-#include "cli/table.h"
+#include "cli/terminal.h"
 #include "compare/measure.h"
+#include "report/table.h"
 
 namespace plumb::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using report::printable;
+using report::Table;
 
 struct Row {
   const dump::Entry* entry;

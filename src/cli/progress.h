@@ -9,8 +9,12 @@
 #include <mutex>
 
 #include "cli/command.h"
+#include "report/text.h"
 
 namespace plumb::cli {
+
+using report::bytes_text;
+using report::counted;
 
 class ProgressBar {
  public:
@@ -32,11 +36,5 @@ class ProgressBar {
   std::mutex drawing_;
   Clock::time_point start_ = Clock::now();
 };
-
-// "1.2 GB", decimal units.
-std::string bytes_text(double bytes);
-
-// "1 tensor", "12 tensors".
-std::string counted(size_t n, std::string_view noun);
 
 }  // namespace plumb::cli

@@ -30,7 +30,8 @@ class Value {
   const char* reason() const { return reason_; }
 
  private:
-  static constexpr const char* kBound = "not needed: the limit holds by the sums of the first pass";
+  // An array, so that it has one address in the whole program.
+  static constexpr char kBound[] = "not needed: the limit holds by the sums of the first pass";
   Value(double number, const char* reason) : number_(number), reason_(reason) {}
   double number_;
   const char* reason_;

@@ -5,32 +5,27 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace plumb::cli {
+namespace plumb::report {
 
 struct Column {
   std::string title;
   bool right = false;     // numbers
   int importance = 9;     // the lowest is dropped first; 9 is never dropped
   bool shortens = false;  // may lose its middle
+  size_t shortest = 16;   // other columns are dropped rather than this one made shorter
 };
 
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  // one cell per column
+  // Of each row's first cell, e.g. "31" for red; titles are dimmed then. Empty: no colours.
+  std::vector<std::string_view> colours;
 
   // `width` 0: no limit (not a terminal).
   std::string render(size_t width) const;
 };
 
-// Columns of the terminal behind stdout; 0 if it is none.
-size_t terminal_width();
-
-// On screen, in code points.
-size_t display_width(std::string_view text);
-
-// Control characters, which a hostile file name could use to repaint the screen, as \xNN.
-std::string printable(std::string_view text);
-
-}  // namespace plumb::cli
+}  // namespace plumb::report

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What commands need to know about the terminal they print on.
+#pragma once
+
+#include <cstddef>
+
+namespace plumb::cli {
+
+// Columns of the terminal behind stdout; 0 if it is none.
+size_t terminal_width();
+
+}  // namespace plumb::cli

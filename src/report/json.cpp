@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The result document, schema name plumb.result/1, described by docs/result.schema.json. Written by
+// hand rather than through a JSON tree: a row is one line, and only one is in memory at a time.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "report/text.h"
+#include "report/writer.h"
+
+namespace plumb::report {
+namespace {
+
+using metrics::Metric;
+using metrics::Value;
+using result::InputSide;
+using result::Row;
+using result::Run;
+using result::Side;
+
+std::string json_text(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : valid_utf8(text)) {
+    if (c == '"' || c == '\\')
+      json += {'\\', c};
+    else if (c == '\n')
+      json += "\\n";
+    else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F)
+      json += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+    else
+      json += c;
+  }
+  return json + "\"";
+}
+
+// The elements of a list, each turned to JSON by `item`, with commas between.
+template <class List, class Item>
+std::string joined(const List& list, const Item& item) {
+  std::string json;
+  for (const auto& element : list) json += (json.empty() ? "" : ", ") + item(element);
+  return json;
+}
+
+std::string strings(const std::vector<std::string>& list) {
+  return "[" + joined(list, json_text) + "]";
+}
+
+std::string number(std::optional<int64_t> value) { return value ? fmt::to_string(*value) : "null"; }
+
+std::string number(const Metric& metric, double value) {
+  const std::string text = exact_text(metric, value);
+  return std::isfinite(value) && metric.print != metrics::Print::kHex ? text : json_text(text);
+}
+
+std::string side_json(const std::optional<Side>& side) {
+  if (!side) return "null";
+  return fmt::format(
+      R"({{"operator": {}, "type": {}, "slot": {}, "dtype": {}, "shape": {}, "layout": {}, "file": {}}})",
+      json_text(side->operator_name), json_text(side->type), json_text(side->slot),
+      json_text(side->dtype), side->shape ? to_string(*side->shape) : "null",
+      json_text(side->layout), json_text(side->file));
+}
+
+std::string row_json(const Run& run, size_t id) {
+  const Row& row = run.rows[id];
+  std::string values, undefined;
+  for (size_t i = 0; i < run.metrics.size() && i < row.values.size(); ++i) {
+    const Metric& metric = *run.metrics[i];
+    const Value& value = row.values[i];
+    values += fmt::format("{}{}: {}", values.empty() ? "" : ", ", json_text(metric.name),
+                          value.is_defined() ? number(metric, value.number()) : "null");
+    if (!value.is_defined())
+      undefined += fmt::format("{}{}: {}", undefined.empty() ? "" : ", ", json_text(metric.name),
+                               json_text(undefined_text(value)));
+  }
+  std::string json = fmt::format(R"({{"id": {}, "index": {}, "step": {}, "rank": {}, )", id,
+                                 row.index, number(row.step), number(row.rank));
+  if (!row.graph.empty()) json += fmt::format(R"("graph": {}, )", json_text(row.graph));
+  json +=
+      fmt::format(R"("target": {}, "golden": {}, )", side_json(row.target), side_json(row.golden));
+  json += row.pairing_rule.empty()
+              ? R"("pairing": null, )"
+              : fmt::format(R"("pairing": {{"rule": {}, "evidence": {}}}, )",
+                            json_text(row.pairing_rule), json_text(row.pairing_evidence));
+  json += fmt::format(R"("metrics": {{{}}}, "undefined": {{{}}}, )", values, undefined);
+  json +=
+      fmt::format(R"("verdict": {}, "suspicious": {}, "reasons": {}, "message": {}, "hint": {}}})",
+                  json_text(name_of(row.verdict)), row.suspicious, strings(row.reasons),
+                  json_text(row.message), json_text(row.hint));
+  return json;
+}
+
+std::string input_json(const InputSide& side) {
+  return fmt::format(R"({{"path": {}, "convention": {}, "files_left_out": {}, "warnings": {}}})",
+                     json_text(side.path), json_text(side.convention), side.files_left_out,
+                     strings(side.warnings));
+}
+
+std::string run_json(const Run& run) {
+  std::string json = "{";
+  const auto add = [&](std::string_view key, const std::string& value) {
+    json += fmt::format("{}\n    \"{}\": {}", json.size() > 1 ? "," : "", key, value);
+  };
+  add("command", json_text(run.command));
+  add("scenario", json_text(run.scenario));
+  add("profile", json_text(run.profile));
+  add("target", input_json(run.target));
+  add("golden", input_json(run.golden));
+  add("graphs", "[]");
+  add("metrics", "[" + joined(run.metrics, [](const Metric* metric) {
+                   return json_text(metric->name);
+                 }) + "]");
+  add("bytes", fmt::to_string(run.bytes));
+  add("interrupted", run.interrupted ? "true" : "false");
+  add("elapsed_s", fmt::format("{:.3f}", std::isfinite(run.elapsed_s) ? run.elapsed_s : 0));
+  return json + "\n  }";
+}
+
+std::string summary_json(const result::Summary& s) {
+  const std::string first =
+      s.first_divergence ? json_text(s.first_divergence->any_side().operator_name) : "null";
+  return fmt::format(
+      R"({{"verdict": {}, "rows": {}, "pass": {}, "fail": {}, "inconclusive": {}, "not_compared": {}, )"
+      R"("filtered": {}, "suspicious": {}, "coverage": {}, "first_divergence": {}}})",
+      json_text(name_of(s.verdict)), s.rows, s.pass, s.fail, s.inconclusive, s.not_compared,
+      s.filtered, s.suspicious, s.coverage, first);
+}
+
+}  // namespace
+
+void write_json(const Run& run, const Put& put) {
+  put(
+      fmt::format("{{\n  \"schema\": \"plumb.result/1\",\n  \"tool\": {{\"name\": \"plumb\", "
+                  "\"version\": {}}},\n",
+                  json_text(PLUMB_VERSION)));
+  put(fmt::format("  \"run\": {},\n  \"summary\": {},\n  \"rows\": [", run_json(run),
+                  summary_json(run.summary())));
+  for (size_t id = 0; id < run.rows.size(); ++id)
+    put((id == 0 ? "\n    " : ",\n    ") + row_json(run, id));
+  put(run.rows.empty() ? "],\n" : "\n  ],\n");
+  put("  \"findings\": []\n}\n");
+}
+
+}  // namespace plumb::report

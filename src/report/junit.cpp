@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JUnit XML, the dialect that Jenkins, GitLab and GitHub actions read: one test case per row. What
+// could not be compared is an error, so that a run with nothing in it never looks green.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "report/ranking.h"
+#include "report/text.h"
+#include "report/writer.h"
+
+namespace plumb::report {
+namespace {
+
+using result::Row;
+using result::Run;
+using result::Summary;
+using result::Verdict;
+
+// For text and attributes. XML 1.0 has no way to write most control characters: they are dropped,
+// line ends and tabs become spaces.
+std::string xml(std::string_view text) {
+  std::string escaped;
+  const std::string valid = valid_utf8(text);
+  for (size_t i = 0; i < valid.size(); ++i) {
+    const auto code = static_cast<unsigned char>(valid[i]);
+    const std::string_view rest = std::string_view(valid).substr(i);
+    if (code == '\t' || code == '\n' || code == '\r') {
+      escaped += ' ';
+    } else if (code < 0x20 || code == 0x7F) {
+      continue;
+    } else if (code == 0xC2 && static_cast<unsigned char>(rest[1]) < 0xA0) {
+      i += 1;
+    } else if (rest.starts_with("\uFFFE") || rest.starts_with("\uFFFF")) {
+      i += 2;
+    } else if (code == '&') {
+      escaped += "&amp;";
+    } else if (code == '<') {
+      escaped += "&lt;";
+    } else if (code == '>') {
+      escaped += "&gt;";
+    } else if (code == '"') {
+      escaped += "&quot;";
+    } else {
+      escaped += valid[i];
+    }
+  }
+  return escaped;
+}
+
+// What a person who opens the failed case wants to know.
+std::string details(const Run& run, const Row& row) {
+  std::string text;
+  if (!row.reasons.empty()) text += "reasons: " + xml(reasons_text(row)) + "\n";
+  if (!row.message.empty()) text += xml(row.message) + "\n";
+  if (!row.hint.empty()) text += xml(row.hint) + "\n";
+  for (size_t i = 0; i < run.metrics.size() && i < row.values.size(); ++i) {
+    const metrics::Value& value = row.values[i];
+    text += xml(fmt::format("{}: {}", run.metrics[i]->name,
+                            value.is_defined() ? exact_text(*run.metrics[i], value.number())
+                                               : "undefined, " + undefined_text(value))) +
+            "\n";
+  }
+  for (const auto& [name, side] : {std::pair("target", &row.target), {"golden", &row.golden}})
+    if (*side)
+      text += xml(fmt::format("{}: {} {} {} {}", name, (*side)->operator_name, (*side)->dtype,
+                              shape_text(**side), (*side)->file)) +
+              "\n";
+  return text;
+}
+
+std::string test_case(const Run& run, const Row& row) {
+  const std::string& name = row.any_side().operator_name;
+  // What place_text says behind the operator's name.
+  const std::string place = place_text(row).substr(name.size());
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(name),
+                                 xml(place.empty() ? place : place.substr(1)));
+  const std::string message =
+      xml(row.message.empty() ? reasons_text(row) : reasons_text(row) + ": " + row.message);
+  const std::string type = xml(row.reasons.empty() ? "unknown" : row.reasons.front());
+  if (row.verdict == Verdict::kPass && !row.suspicious) return text + "/>\n";
+  text += ">\n";
+  if (row.verdict == Verdict::kPass)
+    text += fmt::format("      <system-out>suspicious\n{}</system-out>\n", details(run, row));
+  else if (row.is_filtered())
+    text += fmt::format("      <skipped message=\"{}\"/>\n", message);
+  else if (row.verdict == Verdict::kNotCompared)
+    text += fmt::format("      <error type=\"{}\" message=\"{}\">{}</error>\n", type, message,
+                        details(run, row));
+  else
+    text += fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n",
+                        row.verdict == Verdict::kInconclusive ? "inconclusive" : type, message,
+                        details(run, row));
+  return text + "    </testcase>\n";
+}
+
+}  // namespace
+
+void write_junit(const Run& run, const Put& put) {
+  const Summary s = run.summary();
+  const int64_t failures = s.fail + s.inconclusive;
+  const int64_t missing = s.not_compared - s.filtered;
+  // No row tells that nothing was compared, or that the run ended early.
+  const bool extra = s.verdict != Verdict::kPass && failures + missing == 0;
+  const std::string counts = fmt::format(
+      R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.3f}")", s.rows + extra,
+      failures, missing + extra, s.filtered, std::isfinite(run.elapsed_s) ? run.elapsed_s : 0);
+  put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+  put(fmt::format("<testsuites name=\"plumb\" {}>\n  <testsuite name=\"plumb {}\" {}>\n", counts,
+                  xml(run.command), counts));
+  put("    <properties>\n");
+  const auto property = [&](std::string_view name, std::string_view value) {
+    put(fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, xml(value)));
+  };
+  property("verdict", name_of(s.verdict));
+  property("target", run.target.path);
+  property("golden", run.golden.path);
+  property("profile", run.profile);
+  property("coverage", coverage_text(s));
+  put("    </properties>\n");
+  for (const Row& row : run.rows) put(test_case(run, row));
+  if (extra)
+    put(
+        fmt::format("    <testcase classname=\"plumb\" name=\"{0}\">\n"
+                    "      <error type=\"{1}\" message=\"{2}\"/>\n    </testcase>\n",
+                    xml(run.command), name_of(s.verdict), xml(headline(run, s))));
+  put("  </testsuite>\n</testsuites>\n");
+}
+
+}  // namespace plumb::report

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A page to paste into a merge request: the verdict, the rows worth a look worst first, and what
+// was not compared. Whatever comes from files stands in code spans, where it can neither format the
+// page nor call on people (@name).
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "report/ranking.h"
+#include "report/text.h"
+#include "report/writer.h"
+
+namespace plumb::report {
+namespace {
+
+using result::InputSide;
+using result::Row;
+using result::Run;
+using result::Summary;
+using result::Verdict;
+
+constexpr size_t kMostRows = 50;
+constexpr size_t kMostNames = 5;
+constexpr std::array kShown = {"cosine", "rel_euclid", "max_abs", "max_rel"};
+
+// The fence is longer than any run of backticks inside; a pipe would end the table's cell even
+// here.
+std::string code(std::string_view text) {
+  if (text.empty()) return "";
+  std::string safe;
+  size_t longest = 0, ticks = 0;
+  for (const char c : printable(text)) {
+    ticks = c == '`' ? ticks + 1 : 0;
+    longest = std::max(longest, ticks);
+    if (c == '|') safe += '\\';
+    safe += c;
+  }
+  const std::string fence(longest + 1, '`');
+  const bool pad = longest > 0 || safe.front() == ' ' || safe.back() == ' ';
+  return fence + (pad ? " " + safe + " " : safe) + fence;
+}
+
+std::string side_text(const InputSide& side) {
+  return code(side.path) + (side.convention.empty() ? "" : " (" + side.convention + ")");
+}
+
+std::string verdict_text(const Row& row) {
+  if (row.verdict == Verdict::kPass && row.suspicious) return "suspicious";
+  return std::string(row.verdict == Verdict::kNotCompared ? "not compared" : name_of(row.verdict));
+}
+
+void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& put) {
+  std::vector<const metrics::Metric*> shown;
+  for (const metrics::Metric* metric : run.metrics)
+    if (std::find(kShown.begin(), kShown.end(), metric->name) != kShown.end())
+      shown.push_back(metric);
+  put("| verdict | operator and slot | reasons |");
+  for (const metrics::Metric* metric : shown) put(fmt::format(" {} |", metric->name));
+  put(" what |\n|---|---|---|");
+  for (size_t i = 0; i < shown.size(); ++i) put("---:|");
+  put("---|\n");
+  for (size_t i = 0; i < rows.size() && i < kMostRows; ++i) {
+    const Row& row = *rows[i];
+    put(fmt::format("| {} | {} | {} |", verdict_text(row), code(place_text(row)),
+                    code(reasons_text(row))));
+    for (const metrics::Metric* metric : shown)
+      put(fmt::format(" {} |", rounded_text(*metric, run.value(row, metric->name))));
+    const std::string hint = row.hint.empty() ? "" : "; " + row.hint;
+    put(fmt::format(" {} |\n", code(row.message + (row.message.empty() ? row.hint : hint))));
+  }
+  if (rows.size() > kMostRows) put(fmt::format("\n… and {} more.\n", rows.size() - kMostRows));
+}
+
+void put_left_out(const Run& run, const Put& put) {
+  put("| reason | rows | which |\n|---|---:|---|\n");
+  for (const LeftOut& group : left_out_by_reason(run)) {
+    std::string names;
+    for (size_t i = 0; i < group.rows.size() && i < kMostNames; ++i)
+      names += (i == 0 ? "" : ", ") + code(place_text(*group.rows[i]));
+    if (group.rows.size() > kMostNames) names += ", …";
+    put(fmt::format("| {} | {} | {} |\n", code(group.reason), group.rows.size(), names));
+  }
+}
+
+}  // namespace
+
+void write_markdown(const Run& run, const Put& put) {
+  const Summary s = run.summary();
+  std::string verdict(s.verdict == Verdict::kNotCompared ? "nothing compared" : name_of(s.verdict));
+  put(fmt::format("## plumb {}: {}\n\n**{}{}.**\n", run.command, verdict,
+                  std::string(1, static_cast<char>(std::toupper(headline(run, s)[0]))),
+                  headline(run, s).substr(1)));
+  if (s.first_divergence != nullptr) {
+    const Row& first = *s.first_divergence;
+    put(fmt::format("First divergence, in order of execution: {}{}{}\n", code(place_text(first)),
+                    first.message.empty() ? "" : ": ", code(first.message)));
+  }
+  put(fmt::format("\n| | |\n|---|---|\n| target | {} |\n| golden | {} |\n| profile | {} |\n",
+                  side_text(run.target), side_text(run.golden), code(run.profile)));
+  put(fmt::format(
+      "| rows | {} |\n| suspicious | {} of the passes |\n| filtered | {} of the not compared |\n"
+      "| coverage | {} |\n",
+      totals_text(s), s.suspicious, s.filtered, coverage_text(s)));
+  std::vector<const Row*> rows = worth_a_look(run);
+  std::erase_if(rows, [](const Row* row) { return row->verdict == Verdict::kNotCompared; });
+  if (!rows.empty()) {
+    put("\n### Worth a look\n\n");
+    put_table(run, rows, put);
+  }
+  if (s.not_compared > 0) {
+    put("\n### Not compared\n\n");
+    put_left_out(run, put);
+  }
+  for (const auto& [name, side] : {std::pair("target", &run.target), {"golden", &run.golden}}) {
+    if (side->files_left_out > 0)
+      put(fmt::format("\n{}: {} no tensors and left out.\n", name,
+                      side->files_left_out == 1
+                          ? "1 file is"
+                          : fmt::format("{} files are", side->files_left_out)));
+    for (const std::string& warning : side->warnings)
+      put(fmt::format("\nWarning, {}: {}\n", name, code(warning)));
+  }
+}
+
+}  // namespace plumb::report

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/terminal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "report/ranking.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace plumb::report {
+namespace {
+
+using metrics::Metric;
+using metrics::Value;
+using result::Colour;
+using result::InputSide;
+using result::Row;
+using result::Run;
+using result::Side;
+using result::Summary;
+using result::Verdict;
+
+constexpr size_t kMostRows = 40;
+constexpr size_t kMostNotes = 5;  // hints, and warnings of a side
+
+std::string_view sgr(Colour colour) {
+  switch (colour) {
+    case Colour::kRed: return "31";
+    case Colour::kYellow: return "33";
+    case Colour::kGreen: return "32";
+    case Colour::kGrey: break;
+  }
+  return "90";
+}
+
+Colour colour_of_run(const Summary& s) {
+  if (s.verdict == Verdict::kFail || s.verdict == Verdict::kNotCompared) return Colour::kRed;
+  return s.verdict == Verdict::kPass ? Colour::kGreen : Colour::kYellow;
+}
+
+// A mark, so that colours are not needed to tell rows apart.
+std::string verdict_cell(const Row& row) {
+  switch (row.verdict) {
+    case Verdict::kPass: return row.suspicious ? "~ suspicious" : "✓ pass";
+    case Verdict::kFail: return "✗ fail";
+    case Verdict::kInconclusive: return "? inconclusive";
+    case Verdict::kNotCompared: break;
+  }
+  return "- not compared";
+}
+
+// Every reason where there is room, else "limit:cosine +2"; a warning if there is none.
+std::string reason_cell(const Row& row, const TerminalStyle& style) {
+  const size_t room = style.width == 0 || style.width >= 150 ? 60 : 22;
+  const std::string all = printable(reasons_text(row));
+  if (row.reasons.empty()) return printable(row.message);
+  if (row.reasons.size() == 1 || display_width(all) <= room) return all;
+  return fmt::format("{} +{}", printable(row.reasons.front()), row.reasons.size() - 1);
+}
+
+// What both sides have, or "a / b" if they differ.
+std::string both(const Row& row, std::string (*text_of)(const Side&)) {
+  const std::string target = row.target ? text_of(*row.target) : "";
+  const std::string golden = row.golden ? text_of(*row.golden) : "";
+  if (target.empty() || golden.empty() || target == golden) return target.empty() ? golden : target;
+  return target + " / " + golden;
+}
+
+// The golden operator's name if it is another one.
+std::string golden_cell(const Row& row) {
+  const bool same =
+      !row.target || !row.golden || row.target->operator_name == row.golden->operator_name;
+  return same ? "" : printable(row.golden->operator_name);
+}
+
+// A step, rank or graph that all rows share says nothing.
+template <class Member>
+bool varies(const Run& run, Member Row::*member) {
+  return std::any_of(run.rows.begin(), run.rows.end(),
+                     [&](const Row& row) { return row.*member != run.rows.front().*member; });
+}
+
+std::string table_text(const Run& run, const std::vector<const Row*>& rows,
+                       const TerminalStyle& style) {
+  const bool steps = varies(run, &Row::step), ranks = varies(run, &Row::rank);
+  const bool graphs = varies(run, &Row::graph);
+  std::vector<const Metric*> shown;
+  for (const std::string& name : style.metrics)
+    for (const Metric* metric : run.metrics)
+      if (metric->name == name) shown.push_back(metric);
+
+  Table table;
+  table.columns = {{"verdict"},    {"operator", false, 9, true, 20}, {"slot"}, {"step", true},
+                   {"rank", true}, {"reason", false, 9, true, 22}};
+  for (size_t i = 0; i < shown.size(); ++i)
+    table.columns.push_back(
+        {std::string(shown[i]->name), true, std::max(5, 8 - static_cast<int>(i))});
+  table.columns.insert(table.columns.end(), {{"shape", false, 4},
+                                             {"dtype", false, 3},
+                                             {"golden operator", false, 2, true},
+                                             {"graph", false, 2, true},
+                                             {"what", false, 1, true, 40}});
+  const auto number = [](const std::optional<int64_t>& n) { return n ? fmt::to_string(*n) : ""; };
+  for (const Row* row : rows) {
+    const Side& side = row->any_side();
+    std::vector<std::string> cells = {verdict_cell(*row),
+                                      printable(side.operator_name),
+                                      printable(side.slot),
+                                      steps ? number(row->step) : "",
+                                      ranks ? number(row->rank) : "",
+                                      reason_cell(*row, style)};
+    for (const Metric* metric : shown)
+      cells.push_back(row->values.empty() ? ""
+                                          : rounded_text(*metric, run.value(*row, metric->name)));
+    cells.insert(cells.end(), {both(*row, shape_text),
+                               both(*row, [](const Side& s) { return printable(s.dtype); }),
+                               golden_cell(*row), graphs ? printable(row->graph) : "",
+                               row->reasons.empty() ? "" : printable(row->message)});
+    table.rows.push_back(std::move(cells));
+    if (style.colour) table.colours.push_back(sgr(colour_of(*row)));
+  }
+  return table.render(style.width);
+}
+
+// The network from its first operator to its last as a skyline: the higher, the worse.
+std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cells) {
+  constexpr std::string_view kBars[] = {" ", "▁", "·", "▄", "█"};  // by rank below
+  const auto rank = [](const Row& row) -> size_t {
+    switch (colour_of(row)) {
+      case Colour::kRed: return 4;
+      case Colour::kYellow: return 3;
+      case Colour::kGrey: return row.is_filtered() ? 0 : 2;
+      case Colour::kGreen: break;
+    }
+    return 1;
+  };
+  constexpr Colour kColours[] = {Colour::kGrey, Colour::kGreen, Colour::kGrey, Colour::kYellow,
+                                 Colour::kRed};
+  const size_t cells = std::min(run.rows.size(), most_cells);
+  std::string line, before;
+  for (size_t cell = 0; cell < cells; ++cell) {
+    size_t worst = 0;
+    const size_t end = run.rows.size() * (cell + 1) / cells;
+    for (size_t i = run.rows.size() * cell / cells; i < end; ++i)
+      worst = std::max(worst, rank(run.rows[i]));
+    const std::string colour = style.colour ? fmt::format("\033[{}m", sgr(kColours[worst])) : "";
+    if (colour != before) line += colour;
+    before = colour;
+    line += kBars[worst];
+  }
+  return style.colour ? line + "\033[0m" : line;
+}
+
+// A word as bash reads it back. Patterns match themselves.
+std::string shell_word(std::string_view word, bool is_pattern) {
+  std::string text;
+  bool plain = !word.empty();
+  for (const char c : word) {
+    if (is_pattern && std::string_view("*?[\\").find(c) != std::string_view::npos) text += '\\';
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                      std::string_view("_./:=@%+,-").find(c) != std::string_view::npos);
+  }
+  return plain ? text : "'" + text + "'";
+}
+
+// The lines under the table: a word, then text that is wrapped beside it.
+class Block {
+ public:
+  explicit Block(const TerminalStyle& style) : style_(style) {}
+
+  void line(std::string_view key, std::string_view text) { wrap(start_of(key), kIndent, text); }
+  // `start`, which takes `used` columns, then the words of `text`; what does not fit goes on below.
+  void wrap(std::string start, size_t used, std::string_view text) {
+    bool first = true;  // word in this line
+    while (!text.empty()) {
+      const size_t end = std::min(text.find(' '), text.size());
+      const std::string_view word = text.substr(0, end);
+      text.remove_prefix(std::min(text.size(), end + 1));
+      const size_t width = display_width(word);
+      if (!first && style_.width > 0 && used + 1 + width > style_.width) {
+        text_ += start + "\n";
+        start.assign(kIndent, ' ');
+        used = kIndent;
+        first = true;
+      }
+      if (!first) start += ' ', ++used;
+      start += word;
+      used += width;
+      first = false;
+    }
+    start.erase(start.find_last_not_of(' ') + 1);
+    text_ += start + "\n";
+  }
+  // As it is: a command that will be copied, a picture.
+  void verbatim(std::string_view key, std::string_view text) {
+    text_ += start_of(key) + std::string(text) + "\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  static constexpr size_t kIndent = 12;
+  std::string start_of(std::string_view key) const {
+    const std::string word = fmt::format("{:<{}}", key, kIndent - 2);
+    return style_.colour && !key.empty() ? "  \033[2m" + word + "\033[0m" : "  " + word;
+  }
+  const TerminalStyle& style_;
+  std::string text_;
+};
+
+std::string side_text(const InputSide& side) {
+  return printable(side.path) +
+         (side.convention.empty() ? "" : " (" + printable(side.convention) + ")");
+}
+
+std::string sides_text(const Run& run) {
+  return fmt::format("{} against {}, profile {}", side_text(run.target), side_text(run.golden),
+                     printable(run.profile));
+}
+
+// The pair that comes nearest to failing, for those who wonder how much room is left.
+const Row* closest(const Run& run) {
+  const Row* least = nullptr;
+  for (const Row& row : run.rows) {
+    const Value cosine = run.value(row, "cosine");
+    if (row.verdict == Verdict::kPass && cosine.is_defined() && !std::isnan(cosine.number()) &&
+        (least == nullptr || cosine.number() < run.value(*least, "cosine").number()))
+      least = &row;
+  }
+  return least;
+}
+
+void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Block& block) {
+  block.line("rows", totals_text(s));
+  if (s.suspicious > 0)
+    block.line("", s.suspicious == 1
+                       ? "1 of the passes is suspicious"
+                       : fmt::format("{} of the passes are suspicious", s.suspicious));
+  if (s.not_compared > 0) {
+    std::string reasons;
+    for (const LeftOut& group : left_out_by_reason(run))
+      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", group.rows.size(),
+                             printable(group.reason));
+    block.line("left out", reasons);
+  }
+  block.line("coverage",
+             fmt::format("{}, {}", coverage_text(s), bytes_text(static_cast<double>(run.bytes))));
+  const size_t room = std::clamp<size_t>(style.width == 0 ? 80 : style.width, 30, 112) - 14;
+  if (run.rows.size() >= 8 && s.pass - s.suspicious < s.rows)
+    block.verbatim("in order", skyline(run, style, room));
+}
+
+void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block) {
+  size_t hints = 0, damaged = 0;
+  for (const Row* row : rows)
+    if (row->verdict == Verdict::kNotCompared && !row->message.empty() && ++damaged <= kMostNotes)
+      block.line("problem", printable(place_text(*row) + ": " + row->message));
+  if (damaged > kMostNotes)
+    block.line("", fmt::format("... and {} more problems", damaged - kMostNotes));
+  for (const Row* row : rows)
+    if (!row->hint.empty() && ++hints <= kMostNotes)
+      block.line("hint", printable(place_text(*row) + " " + row->hint));
+  if (hints > kMostNotes) block.line("", fmt::format("... and {} more hints", hints - kMostNotes));
+  for (const InputSide* side : {&run.target, &run.golden}) {
+    for (size_t i = 0; i < side->warnings.size() && i < kMostNotes; ++i)
+      block.line("warning", printable(side->path) + ": " + printable(side->warnings[i]));
+    if (side->warnings.size() > kMostNotes)
+      block.line("", fmt::format("... and {} more warnings", side->warnings.size() - kMostNotes));
+    if (side->files_left_out > 0)
+      block.line(
+          "note",
+          fmt::format("{}: {} no tensor{}; `plumb inspect` says why", printable(side->path),
+                      side->files_left_out == 1 ? "1 file is"
+                                                : fmt::format("{} files are", side->files_left_out),
+                      side->files_left_out == 1 ? "" : "s"));
+  }
+}
+
+void add_inspection(const InputSide& side, const std::string* name, Block& block) {
+  // Nothing that had to be escaped can be copied, nor would an option be read as a name.
+  const auto copies = [](const std::string& word) {
+    return !word.empty() && word[0] != '-' && printable(word) == word;
+  };
+  if (!copies(side.path) || (name != nullptr && !copies(*name))) return;
+  block.verbatim("", "$ plumb inspect " + shell_word(side.path, false) +
+                         (name == nullptr ? "" : " --stats --op " + shell_word(*name, true)));
+}
+
+void add_next_steps(const Run& run, const Summary& s, Block& block) {
+  const auto has = [&](std::string_view reason) {
+    return std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
+      return std::find(row.reasons.begin(), row.reasons.end(), reason) != row.reasons.end();
+    });
+  };
+  std::string_view key = "next";
+  const auto advise = [&](const std::string& text) {
+    block.line(key, text);
+    key = "";
+  };
+  if (s.verdict == Verdict::kNotCompared && s.rows > s.filtered) {
+    advise("see what each side holds");
+    add_inspection(run.target, nullptr, block);
+    add_inspection(run.golden, nullptr, block);
+  } else if (s.first_divergence != nullptr && s.first_divergence->target) {
+    const std::string& name = s.first_divergence->target->operator_name;
+    advise(fmt::format("start at {}; what comes after it may only have inherited its error",
+                       printable(name)));
+    add_inspection(run.target, &name, block);
+  }
+  if (has("damaged_file")) advise("copy damaged files again from where they were written");
+  if (has("no_golden") || has("no_target"))
+    advise("operators that are named differently on the two sides pair with --map FILE");
+  if (run.interrupted) advise("run it again to the end: what was not reached is not compared");
+}
+
+}  // namespace
+
+std::string render(const Run& run, const TerminalStyle& style) {
+  const Summary s = run.summary();
+  std::vector<const Row*> worst = worth_a_look(run), shown = worst;
+  if (style.all) {
+    shown.clear();
+    for (const Row& row : run.rows) shown.push_back(&row);
+  }
+  const size_t more = style.all || shown.size() <= kMostRows ? 0 : shown.size() - kMostRows;
+  shown.resize(shown.size() - more);
+
+  std::string text;
+  if (!shown.empty()) text = table_text(run, shown, style);
+  if (more > 0) text += fmt::format("... and {} more; --all shows them\n", more);
+  if (!shown.empty()) text += "\n";
+
+  std::string word(s.verdict == Verdict::kNotCompared ? "nothing compared" : name_of(s.verdict));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const size_t word_width = word.size();
+  if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of_run(s)), word);
+
+  Block block(style);
+  block.wrap(word + "  ", word_width + 2, headline(run, s));
+  if (s.first_divergence != nullptr) {
+    const Row& first = *s.first_divergence;
+    const std::string why = first.message.empty() ? reasons_text(first) : first.message;
+    constexpr std::string_view kStart = "first divergence: ";
+    block.wrap(std::string(kStart), kStart.size(),
+               printable(place_text(first)) + (why.empty() ? "" : ": " + printable(why)));
+  }
+  block.line("sides", sides_text(run));
+  add_totals(run, s, style, block);
+  if (const Row* row = s.verdict == Verdict::kPass ? closest(run) : nullptr)
+    block.line("closest",
+               fmt::format("{}, cosine {}", printable(place_text(*row)),
+                           rounded_text(Metric{"cosine", ""}, run.value(*row, "cosine"))));
+  add_notes(run, worst, block);
+  add_next_steps(run, s, block);
+  return text + block.text();
+}
+
+}  // namespace plumb::report

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one interface every output file implements: a run becomes text, piece by piece, so that a
+// result of many thousand rows never stands in memory as a document.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "result/row.h"
+
+namespace plumb::report {
+
+using Put = std::function<void(std::string_view)>;
+
+struct Writer {
+  std::string_view extension;  // of the files it writes: ".junit.xml"
+  std::string_view name;
+  std::string_view summary;  // one line for `plumb formats`
+  void (*write)(const result::Run& run, const Put& put);
+};
+std::span<const Writer> writers();
+
+// By the end of the path, whatever its case; the longest extension wins.
+Result<const Writer*> writer_for(const std::filesystem::path& path);
+
+// Whole or not at all, see base/file_sink.h.
+Result<void> write_file(const result::Run& run, const std::filesystem::path& path);
+
+}  // namespace plumb::report

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of outputs.
+#include <algorithm>
+#include <cctype>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file_sink.h"
+#include "base/nearest.h"
+#include "report/writer.h"
+
+namespace plumb::report {
+
+void write_json(const result::Run& run, const Put& put);
+void write_csv(const result::Run& run, const Put& put);
+void write_markdown(const result::Run& run, const Put& put);
+void write_junit(const result::Run& run, const Put& put);
+
+namespace {
+
+constexpr Writer kWriters[] = {
+    {".json", "json", "everything, for programs (docs/result.schema.json)", write_json},
+    {".csv", "csv", "one line per row with all metrics, for spreadsheets", write_csv},
+    {".md", "markdown", "summary and the rows worth a look, for a merge request", write_markdown},
+    {".junit.xml", "junit", "one test case per row, for continuous integration", write_junit},
+    {".xml", "junit", "the same", write_junit},
+};
+
+}  // namespace
+
+std::span<const Writer> writers() { return kWriters; }
+
+Result<const Writer*> writer_for(const std::filesystem::path& path) {
+  std::string name = path.filename().string();
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const Writer* best = nullptr;
+  for (const Writer& writer : kWriters)
+    if (name.ends_with(writer.extension) && name.size() > writer.extension.size() &&
+        (best == nullptr || writer.extension.size() > best->extension.size()))
+      best = &writer;
+  if (best != nullptr) return best;
+
+  std::vector<std::string> known;
+  for (const Writer& writer : kWriters) known.emplace_back(writer.extension);
+  const std::string extension = path.extension().string();
+  return Error{
+      extension.empty() ? "the output's name has no extension to choose its kind by"
+                        : fmt::format("unknown kind of output '{}'", extension),
+      path.string(),
+      fmt::format("{}known are {}", did_you_mean(extension, known), fmt::join(known, " "))};
+}
+
+Result<void> write_file(const result::Run& run, const std::filesystem::path& path) {
+  auto writer = writer_for(path);
+  if (!writer) return writer.error();
+  auto sink = FileSink::create(path);
+  if (!sink) return sink.error();
+  (*writer)->write(run, [&](std::string_view text) { sink->write(text); });
+  return sink->commit();
+}
+
+}  // namespace plumb::report

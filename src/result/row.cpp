@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/row.h"
+
+#include <algorithm>
+
+namespace plumb::result {
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass: return "pass";
+    case Verdict::kFail: return "fail";
+    case Verdict::kInconclusive: return "inconclusive";
+    case Verdict::kNotCompared: break;
+  }
+  return "not_compared";
+}
+
+bool Row::is_filtered() const {
+  return std::find(reasons.begin(), reasons.end(), "filtered") != reasons.end();
+}
+
+Colour colour_of(const Row& row) {
+  switch (row.verdict) {
+    case Verdict::kPass: return row.suspicious ? Colour::kYellow : Colour::kGreen;
+    case Verdict::kFail: return Colour::kRed;
+    case Verdict::kInconclusive: return Colour::kYellow;
+    case Verdict::kNotCompared: break;
+  }
+  return Colour::kGrey;
+}
+
+Summary Run::summary() const {
+  Summary s;
+  for (const Row& row : rows) {
+    ++s.rows;
+    switch (row.verdict) {
+      case Verdict::kPass:
+        ++s.pass;
+        if (row.suspicious) ++s.suspicious;
+        break;
+      case Verdict::kFail:
+        ++s.fail;
+        if (s.first_divergence == nullptr) s.first_divergence = &row;
+        break;
+      case Verdict::kInconclusive: ++s.inconclusive; break;
+      case Verdict::kNotCompared:
+        ++s.not_compared;
+        if (row.is_filtered()) ++s.filtered;
+        break;
+    }
+  }
+  const int64_t compared = s.rows - s.not_compared;
+  const int64_t wanted = s.rows - s.filtered;
+  if (wanted > 0) s.coverage = static_cast<double>(compared) / static_cast<double>(wanted);
+  if (s.fail > 0)
+    s.verdict = Verdict::kFail;
+  else if (compared == 0)
+    s.verdict = Verdict::kNotCompared;
+  else if (s.inconclusive > 0 || compared < wanted || interrupted)
+    s.verdict = Verdict::kInconclusive;
+  return s;
+}
+
+metrics::Value Run::value(const Row& row, std::string_view metric) const {
+  for (size_t i = 0; i < metrics.size() && i < row.values.size(); ++i)
+    if (metrics[i]->name == metric) return row.values[i];
+  return metrics::Value::undefined("not computed");
+}
+
+}  // namespace plumb::result
