@@ -28,8 +28,9 @@ bool is_number(std::string_view text) {
 // gets the apostrophe that marks text. The wide forms count too: some spreadsheets fold them.
 bool is_formula(std::string_view text) {
   constexpr std::string_view kStarts[] = {"=", "+", "-", "@", "＝", "＋", "－", "＠"};
-  return !is_number(text) && std::any_of(std::begin(kStarts), std::end(kStarts),
-                                         [&](auto start) { return text.starts_with(start); });
+  return std::any_of(std::begin(kStarts), std::end(kStarts),
+                     [&](std::string_view start) { return text.starts_with(start); }) &&
+         !is_number(text);
 }
 
 std::string cell(std::string_view name) {
@@ -37,7 +38,7 @@ std::string cell(std::string_view name) {
   if (is_formula(text)) text.insert(0, "'");
   if (text.find_first_of("\",") == std::string::npos) return text;
   std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
   return quoted + "\"";
 }
 

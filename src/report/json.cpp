@@ -2,6 +2,7 @@
 //
 // The result document, schema name plumb.result/1, described by docs/result.schema.json. Written by
 // hand rather than through a JSON tree: a row is one line, and only one is in memory at a time.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -19,8 +20,11 @@ using result::Row;
 using result::Run;
 using result::Side;
 
+bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
 std::string json_text(std::string_view text) {
   std::string json = "\"";
+  if (std::all_of(text.begin(), text.end(), is_plain)) return json.append(text) + "\"";
   for (const char c : valid_utf8(text)) {
     if (c == '"' || c == '\\')
       json += {'\\', c};
@@ -62,17 +66,18 @@ std::string side_json(const std::optional<Side>& side) {
       json_text(side->layout), json_text(side->file));
 }
 
-std::string row_json(const Run& run, size_t id) {
+// `keys` are the names of the run's metrics as JSON.
+std::string row_json(const Run& run, const std::vector<std::string>& keys, size_t id) {
   const Row& row = run.rows[id];
   std::string values, undefined;
-  for (size_t i = 0; i < run.metrics.size() && i < row.values.size(); ++i) {
-    const Metric& metric = *run.metrics[i];
+  const auto add = [](std::string& list, const std::string& key, const std::string& value) {
+    if (!list.empty()) list += ", ";
+    list.append(key).append(": ").append(value);
+  };
+  for (size_t i = 0; i < keys.size() && i < row.values.size(); ++i) {
     const Value& value = row.values[i];
-    values += fmt::format("{}{}: {}", values.empty() ? "" : ", ", json_text(metric.name),
-                          value.is_defined() ? number(metric, value.number()) : "null");
-    if (!value.is_defined())
-      undefined += fmt::format("{}{}: {}", undefined.empty() ? "" : ", ", json_text(metric.name),
-                               json_text(undefined_text(value)));
+    add(values, keys[i], value.is_defined() ? number(*run.metrics[i], value.number()) : "null");
+    if (!value.is_defined()) add(undefined, keys[i], json_text(undefined_text(value)));
   }
   std::string json = fmt::format(R"({{"id": {}, "index": {}, "step": {}, "rank": {}, )", id,
                                  row.index, number(row.step), number(row.rank));
@@ -136,8 +141,12 @@ void write_json(const Run& run, const Put& put) {
                   json_text(PLUMB_VERSION)));
   put(fmt::format("  \"run\": {},\n  \"summary\": {},\n  \"rows\": [", run_json(run),
                   summary_json(run.summary())));
-  for (size_t id = 0; id < run.rows.size(); ++id)
-    put((id == 0 ? "\n    " : ",\n    ") + row_json(run, id));
+  std::vector<std::string> keys;
+  for (const Metric* metric : run.metrics) keys.push_back(json_text(metric->name));
+  for (size_t id = 0; id < run.rows.size(); ++id) {
+    put(id == 0 ? "\n    " : ",\n    ");
+    put(row_json(run, keys, id));
+  }
   put(run.rows.empty() ? "],\n" : "\n  ],\n");
   put("  \"findings\": []\n}\n");
 }

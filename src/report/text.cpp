@@ -47,6 +47,11 @@ bool is_control(char32_t code) {
          (code >= 0x2066 && code <= 0x2069);
 }
 
+// Nearly every name there is: nothing but visible ASCII.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+}
+
 // Chinese, Japanese and Korean characters, wide forms and pictures take two columns.
 bool is_wide(char32_t code) {
   return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
@@ -97,6 +102,7 @@ std::string_view ending(std::string_view text, size_t width) {
 }
 
 std::string printable(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string safe;
   for (size_t i = 0; i < text.size();) {
     const size_t length = character_length(text, i);
@@ -111,6 +117,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string valid_utf8(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string valid;
   for (size_t i = 0; i < text.size();) {
     const size_t length = character_length(text, i);
