@@ -7,6 +7,7 @@
 
 namespace plumb::cli {
 
+int run_compare(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
@@ -15,6 +16,7 @@ int run_profiles(int argc, char** argv, RunContext& context);
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
+      Command{"compare", "compare two sets of dumped tensors, operator by operator", run_compare},
       Command{"inspect", "what is in this file or directory", run_inspect},
       Command{"convert", "decode to npy, npz, bin or safetensors", run_convert},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},

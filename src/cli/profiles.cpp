@@ -6,10 +6,15 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
-#include "cli/table.h"
+#include "cli/terminal.h"
 #include "compare/profile.h"
+#include "report/table.h"
+#include "report/text.h"
 
 namespace plumb::cli {
+
+using report::printable;
+using report::Table;
 namespace {
 
 std::string joined(const std::vector<compare::Limit>& limits) {
@@ -20,7 +25,8 @@ std::string joined(const std::vector<compare::Limit>& limits) {
 }
 
 int print_all() {
-  Table table{{{"profile"}, {"for"}, {"origin", false, 2}, {"limits", false, 1}}, {}};
+  Table table;
+  table.columns = {{"profile"}, {"for"}, {"origin", false, 2}, {"limits", false, 1}};
   for (const compare::BuiltInProfile& built_in : compare::built_in_profiles()) {
     auto profile = compare::load_profile(std::string(built_in.name));
     if (!profile) {

@@ -8,10 +8,12 @@
 
 namespace plumb::cli {
 
+bool ProgressBar::is_wanted(const CommonOptions& options) {
+  return !options.quiet && !options.no_progress && ::isatty(STDERR_FILENO) == 1;
+}
+
 ProgressBar::ProgressBar(RunContext& context, const CommonOptions& options, int64_t total_bytes)
-    : context_(context),
-      shown_(!options.quiet && !options.no_progress && ::isatty(STDERR_FILENO) == 1),
-      total_(std::max<int64_t>(total_bytes, 1)) {
+    : context_(context), shown_(is_wanted(options)), total_(std::max<int64_t>(total_bytes, 1)) {
   if (!shown_) return;
   context_.progress = [this](int64_t bytes) {
     const int64_t done = done_ += bytes;

@@ -20,6 +20,7 @@ class ProgressBar {
  public:
   // Hooks itself into `context` until it goes out of scope.
   ProgressBar(RunContext& context, const CommonOptions& options, int64_t total_bytes);
+  static bool is_wanted(const CommonOptions& options);  // and stderr is a terminal
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;

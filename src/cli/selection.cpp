@@ -23,7 +23,8 @@ Result<DType> parse_dtype(const std::string& text, std::string_view option) {
 void Selection::declare(Options& options) {
   options.group("selecting");
   options.texts("--op,--ops", "PATTERN", ops_, "only operators whose name matches, e.g. 'conv*'");
-  options.texts("--slot,--slots", "SLOT", slots_, "only this slot: output:0, input:1, input, output");
+  options.texts("--slot,--slots", "SLOT", slots_,
+                "only this slot: output:0, input:1, input, output");
   options.integers("--step,--steps", "N", steps_, "only this step or token");
   options.integers("--rank,--ranks", "N", ranks_, "only this rank");
   options.group("reading");

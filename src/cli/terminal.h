@@ -10,4 +10,7 @@ namespace plumb::cli {
 // Columns of the terminal behind stdout; 0 if it is none.
 size_t terminal_width();
 
+// True if stdout is a terminal and the user has not set NO_COLOR.
+bool colour_is_wanted();
+
 }  // namespace plumb::cli

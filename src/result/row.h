@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The result of a comparison: what every later stage reads. Each operator and slot of either side is
-// in exactly one row, compared or left out with a reason.
+// The result of a comparison: what every later stage reads. Each operator and slot of either side
+// is in exactly one row, compared or left out with a reason.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ std::string_view name_of(Verdict verdict);  // "pass", "fail", "inconclusive", "
 struct Side {
   std::string operator_name;
   std::string type;
-  std::string slot;             // "output:0"
-  std::string dtype;            // as read: "float16"
-  std::optional<Shape> shape;   // in plain order
-  std::string layout;           // as stored: "NC1HWC0"; empty for row-major without named axes
-  std::string file;             // relative to the side's path
+  std::string slot;            // "output:0"
+  std::string dtype;           // as read: "float16"
+  std::optional<Shape> shape;  // in plain order
+  std::string layout;          // as stored: "NC1HWC0"; empty for row-major without named axes
+  std::string file;            // relative to the side's path
 };
 
 struct Row {
@@ -68,7 +68,7 @@ struct Summary {
   int64_t rows = 0, pass = 0, fail = 0, inconclusive = 0, not_compared = 0;
   int64_t filtered = 0;    // of not_compared: the user's choice
   int64_t suspicious = 0;  // of pass
-  double coverage = 0;     // compared rows (pass, fail, inconclusive) among those not filtered; 0..1
+  double coverage = 0;  // compared rows (pass, fail, inconclusive) among those not filtered; 0..1
   const Row* first_divergence = nullptr;  // the earliest row that failed, in order of execution
 };
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The closer look of `plumb compare`: the worst elements of a pair, its error along an axis, and
+// the difference written as a tensor.
+#pragma once
+
+#include "cli/command.h"
+#include "compare/stream.h"
+
+namespace plumb::cli {
+
+class ElementView {
+ public:
+  void declare(Options& options);
+  Result<void> check() const;
+  bool is_wanted() const { return top_ > 0 || !axes_.empty() || !directory_.empty(); }
+
+  // Of every row that was compared element by element; `plan` and `rows` are parallel.
+  Result<void> show(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
+                    const std::vector<result::Row>& rows, const RunContext& context) const;
+
+ private:
+  Result<void> show_row(const compare::Sides& sides, const compare::PlannedRow& planned,
+                        const result::Row& row, const RunContext& context) const;
+
+  int top_ = 0;
+  std::vector<int64_t> axes_;
+  std::string directory_;
+};
+
+}  // namespace plumb::cli
