@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <mutex>
 
-#include <libdeflate.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include "io/crc32.h"
 #include "metrics/max_ulp.h"
 
 namespace plumb::compare {
@@ -141,9 +141,9 @@ Passes Passes::for_metrics(std::span<const metrics::Metric* const> wanted) {
 Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunContext& context) {
   auto again = tensor.again();
   if (!again) return again.error();
-  uint32_t crc = libdeflate_crc32(0, nullptr, 0);
+  uint32_t crc = 0;
   auto done = io::for_each_piece(again->reader(), [&](Bytes piece, int64_t, int64_t) {
-    if (!context.cancelled) crc = libdeflate_crc32(crc, piece.data(), piece.size());
+    if (!context.cancelled) crc = io::crc32(crc, piece);
   });
   if (!done) return done.error();
   if (context.cancelled) return std::optional<uint32_t>();

@@ -5,8 +5,8 @@
 #include <array>
 
 #include <fmt/format.h>
-#include <libdeflate.h>
 
+#include "io/crc32.h"
 #include "io/inflate.h"
 #include "tensor/decode.h"
 
@@ -57,11 +57,6 @@ Error too_short(const TensorInfo& info, uint64_t needed, uint64_t available) {
           "copy or write the file again; it is truncated or its header is wrong"};
 }
 
-// libdeflate takes a null pointer as "start over", even in the middle.
-uint32_t add_to_crc(uint32_t crc, Bytes bytes) {
-  return bytes.empty() ? crc : libdeflate_crc32(crc, bytes.data(), bytes.size());
-}
-
 // Unpacks up to `position` bytes that nobody wants, for the sake of the checksum.
 Result<void> pass_over(Inflater& inflater, uint64_t position, uint32_t& crc) {
   std::array<std::byte, 16 * 1024> unwanted;
@@ -69,7 +64,7 @@ Result<void> pass_over(Inflater& inflater, uint64_t position, uint32_t& crc) {
     const auto step =
         static_cast<size_t>(std::min<uint64_t>(unwanted.size(), position - inflater.position()));
     if (auto got = inflater.read(unwanted.data(), step); !got) return got.error();
-    crc = libdeflate_crc32(crc, unwanted.data(), step);
+    crc = crc32(crc, Bytes(unwanted).first(step));
   }
   return {};
 }
@@ -95,7 +90,7 @@ Result<Bytes> inflate_all(Bytes packed, const TensorInfo& info, uint64_t size, B
   auto body = inflater.read(const_cast<std::byte*>(all.data()), all.size());
   if (!body) return body.error();
   if (!info.crc32) return all;
-  crc = add_to_crc(crc, all);
+  crc = crc32(crc, all);
   if (auto rest = pass_over(inflater, info.crc_size_bytes, crc); !rest) return rest.error();
   if (auto same = compare_crc(crc, *info.crc32); !same) return same.error();
   return all;
@@ -154,7 +149,7 @@ Result<int64_t> stored_count(const TensorInfo& info) {
 }  // namespace
 
 Result<void> TensorReader::State::finish_crc() {
-  if (!inflater) return compare_crc(add_to_crc(crc, crc_tail), *expected_crc);
+  if (!inflater) return compare_crc(crc32(crc, crc_tail), *expected_crc);
   if (auto rest = pass_over(*inflater, member_bytes, crc); !rest) return rest.error();
   return compare_crc(crc, *expected_crc);
 }
@@ -226,7 +221,7 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
                                    begin, info.crc_size_bytes),
                        "report this as a bug"};
         s.expected_crc = info.crc32;
-        s.crc = add_to_crc(0, file.subspan(begin, at - begin));
+        s.crc = crc32(0, file.subspan(begin, at - begin));
         s.crc_tail = file.subspan(at + needed, *end - at - needed);
       }
       break;
@@ -258,7 +253,7 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
   }
   // What is handed out is then not what is stored, or nothing: check now.
   if (s.expected_crc && (s.map || s.dtype != s.stored_dtype || s.count == 0)) {
-    s.crc = add_to_crc(s.crc, s.stored);
+    s.crc = crc32(s.crc, s.stored);
     if (auto checked = s.finish_crc(); !checked) return checked.error();
     s.expected_crc.reset();
   }
@@ -305,7 +300,7 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
   }
 
   if (s.expected_crc && s.crc_next == first) {
-    s.crc = add_to_crc(s.crc, result);
+    s.crc = crc32(s.crc, result);
     s.crc_next = first + count;
     if (s.crc_next == s.count)
       if (auto checked = s.finish_crc(); !checked) return checked.error();

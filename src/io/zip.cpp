@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <libdeflate.h>
 
 #include "base/checked.h"
+#include "io/crc32.h"
 #include "io/inflate.h"
 
 namespace plumb::io {
@@ -327,7 +327,7 @@ Result<Bytes> zip_member_data(Bytes file, const ZipMember& member, uint64_t max_
     if (auto got = Inflater(data).read(out, size); !got) return std::move(got.error()).in(where);
     data = {out, size};
   }
-  const uint32_t crc = data.empty() ? 0 : libdeflate_crc32(0, data.data(), data.size());
+  const uint32_t crc = crc32(0, data);
   if (member.crc32 && crc != *member.crc32)
     return damaged(
         "checksum does not match",
@@ -351,7 +351,7 @@ void ZipWriter::write(Bytes data) {
   if (data.empty()) return;
   Entry& entry = entries_.back();
   entry.size += data.size();
-  entry.crc = libdeflate_crc32(entry.crc, data.data(), data.size());
+  entry.crc = crc32(entry.crc, data);
   out_.write(data);
 }
 
