@@ -68,7 +68,7 @@ void pair(benchmark::State& state, DType target_dtype, DType golden_dtype, bool 
     for (int64_t i = 0; i < kPairs; i += metrics::kPairPiece)
       all.append(metrics::pair_sums({target_dtype, target.data() + i * t_item, golden_dtype,
                                      golden.data() + i * g_item, metrics::kPairPiece},
-                                    {relative, 0}));
+                                    {relative}));
     benchmark::DoNotOptimize(all);
   }
   state.SetItemsProcessed(state.iterations() * kPairs);

@@ -155,17 +155,18 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   PairFacts facts;
   facts.target_dtype = target.reader().dtype();
   facts.golden_dtype = golden.reader().dtype();
-  auto sums = first_pass(target, golden, {passes.relative, 0}, context, true);
+  const metrics::PairPass pass{passes.relative};
+  auto sums = first_pass(target, golden, pass, context, true);
   if (sums && !context.cancelled) {
-    if (const int exponent = metrics::wanted_exponent(*sums); exponent != 0)
-      sums = first_pass(target, golden, {passes.relative, exponent}, context, false);
+    if (const auto better = metrics::better_pass(*sums, pass))
+      sums = first_pass(target, golden, *better, context, false);
   }
   if (!sums) return sums.error();
   facts.sums = *sums;
 
   Result<void> done;
-  const auto run = [&](bool wanted, auto&& pass) {
-    if (done && wanted && !context.cancelled) done = pass();
+  const auto run = [&](bool wanted, auto&& gather_more) {
+    if (done && wanted && !context.cancelled) done = gather_more();
   };
   run(metrics::needs_centring(*sums), [&] {
     return second_pass(target, golden, context, metrics::CentredSums(*sums), facts.centred);

@@ -60,10 +60,24 @@ struct Sum {
   }
 };
 
+// Sums of products have a loop of their own: with them there would be more sums than registers.
+template <class T>
+HWY_INLINE double sum_products(const T* target, const T* golden, int64_t count) {
+  const int64_t whole = count / kPairLanes * kPairLanes;
+  Sum tg;
+  for (int64_t i = 0; i < whole; i += kPairLanes)
+    for (int64_t v = 0; v < kVectors; ++v)
+      tg.vectors[v] = add_product<T>(load(target + i + v * kWidth), load(golden + i + v * kWidth),
+                                     tg.vectors[v]);
+  return tg.fold(count - whole, [&](int64_t i) {
+    return static_cast<double>(target[whole + i]) * static_cast<double>(golden[whole + i]);
+  });
+}
+
 template <class T>
 HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBlock& block) {
   const int64_t whole = count / kPairLanes * kPairLanes;
-  Sum t_sum, g_sum, tt, gg, tg, dd, abs_sum;
+  Sum t_sum, g_sum, tt, gg, dd, abs_sum;
   for (int64_t i = 0; i < whole; i += kPairLanes) {
     for (int64_t v = 0; v < kVectors; ++v) {
       const Vec t = load(target + i + v * kWidth);
@@ -73,7 +87,6 @@ HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBl
       g_sum.vectors[v] = hn::Add(g_sum.vectors[v], g);
       tt.vectors[v] = add_product<T>(t, t, tt.vectors[v]);
       gg.vectors[v] = add_product<T>(g, g, gg.vectors[v]);
-      tg.vectors[v] = add_product<T>(t, g, tg.vectors[v]);
       dd.vectors[v] = hn::Add(dd.vectors[v], hn::Mul(d, d));
       abs_sum.vectors[v] = hn::Add(abs_sum.vectors[v], hn::Abs(d));
     }
@@ -86,7 +99,6 @@ HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBl
   block.g_sum = g_sum.fold(tail, g_at);
   block.tt = tt.fold(tail, [&](int64_t i) { return t_at(i) * t_at(i); });
   block.gg = gg.fold(tail, [&](int64_t i) { return g_at(i) * g_at(i); });
-  block.tg = tg.fold(tail, [&](int64_t i) { return t_at(i) * g_at(i); });
   block.dd = dd.fold(tail, [&](int64_t i) { return d_at(i) * d_at(i); });
   block.abs_sum = abs_sum.fold(tail, [&](int64_t i) { return std::fabs(d_at(i)); });
   block.finite = std::isfinite(block.t_sum) && std::isfinite(block.g_sum);
@@ -142,13 +154,12 @@ HWY_INLINE void add_tail(const T* target, const T* golden, int64_t count, PairBl
 // A comparison in T that rounding could tip is one with less than this between its sides,
 // relatively: far wider than the rounding of a few operations on floats.
 constexpr double kBand = 0x1p-20;
-// Products of relative errors and golden values are taken of values times kLift, lest they become
+// For the counts, products with golden values are taken of values times kLift, lest they become
 // subnormal, where rounding is coarse. Values from kHuge on would overflow then.
 template <class T>
 constexpr T kLift = sizeof(T) == 4 ? T(0x1p40) : T(0x1p100);
 template <class T>
 constexpr double kHuge = sizeof(T) == 4 ? 0x1p80 : 0x1p800;
-constexpr double kHighestLimit = 0x1p40;  // of a relative error, for the same reason
 
 HWY_INLINE bool is_huge(const PairBlock& block, double limit) {
   return block.t_max >= limit || block.t_min <= -limit || block.g_max >= limit ||
@@ -163,11 +174,12 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
   using V = hn::Vec<decltype(tag)>;
   const auto wide = static_cast<int64_t>(hn::Lanes(tag));
   const V zero = hn::Zero(tag);
-  const V lift = hn::Set(tag, kLift<T>);
-  const double rel_known = maxima.rel < kHighestLimit ? maxima.rel : kHighestLimit;
-  const V rel_limit = hn::Set(tag, static_cast<T>(rel_known * (1 - kBand)) * kLift<T>);
+  // Rounded down, like all that is compared with it: even among subnormals no larger error is
+  // missed.
+  const double rel_known = std::fmin(maxima.rel * (1 - kBand), 0x1p100);
+  const V rel_limit = hn::Set(tag, static_cast<T>(rel_known));
   V t_min = hn::Set(tag, target[0]), t_max = t_min, g_min = hn::Set(tag, golden[0]), g_max = g_min;
-  V abs_max = zero, rel_excess = zero;
+  V abs_max = zero, rel_excess = zero;  // the latter all ones where there may be a larger one
   auto t_zeros = hn::Zero(ints), g_zeros = t_zeros, equal = t_zeros, both = t_zeros;
   // A mask is minus one where it is true.
   const auto minus_ones = [&](auto mask) { return hn::BitCast(ints, hn::VecFromMask(tag, mask)); };
@@ -188,8 +200,9 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
     equal = hn::Sub(equal, minus_ones(hn::Eq(t, g)));
     const V error = hn::Abs(hn::Sub(t, g));
     abs_max = hn::Max(abs_max, error);
-    const V excess = hn::Sub(hn::Mul(error, lift), hn::Mul(hn::Abs(g), rel_limit));
-    rel_excess = hn::Max(rel_excess, hn::IfThenZeroElse(g_is_zero, excess));
+    const auto may_exceed = hn::Ge(error, hn::Mul(hn::Abs(g), rel_limit));
+    rel_excess =
+        hn::Or(rel_excess, hn::IfThenZeroElse(g_is_zero, hn::VecFromMask(tag, may_exceed)));
   }
   block.t_min = static_cast<double>(hn::GetLane(hn::MinOfLanes(tag, t_min)));
   block.t_max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, t_max)));
@@ -205,9 +218,8 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
   add_tail(target + i, golden + i, count - i, block);
   // Only a block that may hold a new maximum is worth divisions in double.
   const auto highest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, abs_max)));
-  const auto excess = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, rel_excess)));
-  if (highest > maxima.abs * (1 - kBand) || excess > 0 || is_huge(block, kHuge<T>))
-    raise_exactly(target, golden, i, maxima);
+  const bool excess = !hn::AllTrue(ints, hn::Eq(hn::BitCast(ints, rel_excess), hn::Zero(ints)));
+  if (highest > maxima.abs * (1 - kBand) || excess) raise_exactly(target, golden, i, maxima);
   raise_exactly(target + i, golden + i, count - i, maxima);
 }
 
@@ -267,21 +279,22 @@ HWY_INLINE void add_relative(const T* target, const T* golden, int64_t count, Pa
 }
 
 template <class T>
-HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, bool relative,
+HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, PairParts parts,
                            PairMaxima& maxima) {
   PairBlock block;
   add_sums(target, golden, count, block);
   if (!block.finite) return block;
+  if (parts.products) block.tg = sum_products(target, golden, count);
   add_extremes(target, golden, count, block, maxima);
-  if (relative) add_relative(target, golden, count, block);
+  if (parts.relative) add_relative(target, golden, count, block);
   return block;
 }
 
-PairBlock BlockFloat(const float* t, const float* g, int64_t n, bool relative, PairMaxima& m) {
-  return Block(t, g, n, relative, m);
+PairBlock BlockFloat(const float* t, const float* g, int64_t n, PairParts parts, PairMaxima& m) {
+  return Block(t, g, n, parts, m);
 }
-PairBlock BlockDouble(const double* t, const double* g, int64_t n, bool relative, PairMaxima& m) {
-  return Block(t, g, n, relative, m);
+PairBlock BlockDouble(const double* t, const double* g, int64_t n, PairParts parts, PairMaxima& m) {
+  return Block(t, g, n, parts, m);
 }
 
 }  // namespace plumb::metrics::HWY_NAMESPACE
@@ -308,7 +321,7 @@ struct Lanes {
 
 // The definition, one pair at a time.
 template <class T>
-PairBlock reference(const T* target, const T* golden, int64_t count, bool relative,
+PairBlock reference(const T* target, const T* golden, int64_t count, PairParts parts,
                     PairMaxima& maxima, bool force) {
   Lanes t_sum, g_sum, tt, gg, tg, dd, abs_sum, rel_sum;
   PairBlock block;
@@ -347,11 +360,11 @@ PairBlock reference(const T* target, const T* golden, int64_t count, bool relati
   if (!block.finite && !force) return block;
   block.tt = tt.folded();
   block.gg = gg.folded();
-  block.tg = tg.folded();
+  block.tg = parts.products ? tg.folded() : 0;
   block.dd = dd.folded();
   block.abs_sum = abs_sum.folded();
   maxima = raised;
-  if (relative) {
+  if (parts.relative) {
     block.rel_sum = rel_sum.folded();
   } else {
     block.rel_below_1e3 = block.rel_below_5e3 = 0;
@@ -361,22 +374,23 @@ PairBlock reference(const T* target, const T* golden, int64_t count, bool relati
 
 }  // namespace
 
-PairBlock pair_block(const float* t, const float* g, int64_t n, bool relative, PairMaxima& maxima) {
-  if (!simd_allowed()) return reference(t, g, n, relative, maxima, false);
-  return HWY_DYNAMIC_DISPATCH(BlockFloat)(t, g, n, relative, maxima);
-}
-PairBlock pair_block(const double* t, const double* g, int64_t n, bool relative,
+PairBlock pair_block(const float* t, const float* g, int64_t n, PairParts parts,
                      PairMaxima& maxima) {
-  if (!simd_allowed()) return reference(t, g, n, relative, maxima, false);
-  return HWY_DYNAMIC_DISPATCH(BlockDouble)(t, g, n, relative, maxima);
+  if (!simd_allowed()) return reference(t, g, n, parts, maxima, false);
+  return HWY_DYNAMIC_DISPATCH(BlockFloat)(t, g, n, parts, maxima);
 }
-PairBlock pair_block_scalar(const float* t, const float* g, int64_t n, bool relative,
-                            PairMaxima& maxima, bool force) {
-  return reference(t, g, n, relative, maxima, force);
+PairBlock pair_block(const double* t, const double* g, int64_t n, PairParts parts,
+                     PairMaxima& maxima) {
+  if (!simd_allowed()) return reference(t, g, n, parts, maxima, false);
+  return HWY_DYNAMIC_DISPATCH(BlockDouble)(t, g, n, parts, maxima);
 }
-PairBlock pair_block_scalar(const double* t, const double* g, int64_t n, bool relative,
+PairBlock pair_block_scalar(const float* t, const float* g, int64_t n, PairParts parts,
                             PairMaxima& maxima, bool force) {
-  return reference(t, g, n, relative, maxima, force);
+  return reference(t, g, n, parts, maxima, force);
+}
+PairBlock pair_block_scalar(const double* t, const double* g, int64_t n, PairParts parts,
+                            PairMaxima& maxima, bool force) {
+  return reference(t, g, n, parts, maxima, force);
 }
 
 }  // namespace plumb::metrics

@@ -14,7 +14,8 @@ inline constexpr int64_t kPairBlock = 1024;  // at most this many pairs at a tim
 
 // t is the target's value, g the golden one, d = t - g.
 struct PairBlock {
-  double t_sum = 0, g_sum = 0, tt = 0, gg = 0, tg = 0;
+  double t_sum = 0, g_sum = 0, tt = 0, gg = 0;
+  double tg = 0;  // only if it was asked for
   double dd = 0, abs_sum = 0, rel_sum = 0;
   double t_min = 0, t_max = 0, g_min = 0, g_max = 0;
   int64_t rel_below_1e3 = 0, rel_below_5e3 = 0, off_at_zero = 0, equal = 0;
@@ -29,17 +30,23 @@ struct PairMaxima {
   double rel = 0;
 };
 
-// 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). Without `relative` the
-// relative sum and counts, which cost a division for each pair, stay zero.
-PairBlock pair_block(const float* target, const float* golden, int64_t count, bool relative,
+// What to take beyond the sums that cost next to nothing.
+struct PairParts {
+  bool relative = false;
+  bool products = false;
+};
+
+// 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). What
+// `parts` does not ask for stays zero.
+PairBlock pair_block(const float* target, const float* golden, int64_t count, PairParts parts,
                      PairMaxima& maxima);
-PairBlock pair_block(const double* target, const double* golden, int64_t count, bool relative,
+PairBlock pair_block(const double* target, const double* golden, int64_t count, PairParts parts,
                      PairMaxima& maxima);
 // The reference. It sets everything even if a sum overflows, which `force` asks for: the values are
 // finite then.
-PairBlock pair_block_scalar(const float* target, const float* golden, int64_t count, bool relative,
-                            PairMaxima& maxima, bool force = false);
+PairBlock pair_block_scalar(const float* target, const float* golden, int64_t count,
+                            PairParts parts, PairMaxima& maxima, bool force = false);
 PairBlock pair_block_scalar(const double* target, const double* golden, int64_t count,
-                            bool relative, PairMaxima& maxima, bool force = false);
+                            PairParts parts, PairMaxima& maxima, bool force = false);
 
 }  // namespace plumb::metrics

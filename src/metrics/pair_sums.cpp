@@ -14,14 +14,14 @@ namespace {
 
 struct Fast {
   template <class T>
-  static PairBlock block(const T* t, const T* g, int64_t n, bool relative, PairMaxima& maxima) {
-    return pair_block(t, g, n, relative, maxima);
+  static PairBlock block(const T* t, const T* g, int64_t n, PairParts parts, PairMaxima& maxima) {
+    return pair_block(t, g, n, parts, maxima);
   }
 };
 struct Reference {
   template <class T>
-  static PairBlock block(const T* t, const T* g, int64_t n, bool relative, PairMaxima& maxima) {
-    return pair_block_scalar(t, g, n, relative, maxima);
+  static PairBlock block(const T* t, const T* g, int64_t n, PairParts parts, PairMaxima& maxima) {
+    return pair_block_scalar(t, g, n, parts, maxima);
   }
 };
 
@@ -35,9 +35,12 @@ struct Room {
 template <class T>
 class Adder {
  public:
-  using Kernel = PairBlock (*)(const T*, const T*, int64_t, bool, PairMaxima&);
+  using Kernel = PairBlock (*)(const T*, const T*, int64_t, PairParts, PairMaxima&);
   Adder(Kernel kernel, const PairPass& pass, PairSums& sums)
-      : kernel_(kernel), pass_(pass), sums_(sums) {}
+      : kernel_(kernel),
+        parts_{pass.relative, pass.products},
+        exponent_(pass.exponent),
+        sums_(sums) {}
   ~Adder() {
     sums_.abs_max = std::max(sums_.abs_max, maxima_.abs);
     sums_.rel_max = std::max(sums_.rel_max, maxima_.rel);
@@ -46,8 +49,8 @@ class Adder {
   Adder& operator=(const Adder&) = delete;
 
   void add(const T* target, const T* golden, int64_t count) {
-    const PairBlock block = kernel_(target, golden, count, pass_.relative, maxima_);
-    if (block.finite && pass_.exponent == 0) return add_block(block, count);
+    const PairBlock block = kernel_(target, golden, count, parts_, maxima_);
+    if (block.finite && exponent_ == 0) return add_block(block, count);
     add_odd(target, golden, count);
   }
 
@@ -77,22 +80,21 @@ class Adder {
       }
     }
     if (kept == 0) return;
-    PairBlock block = kernel_(finite_.target, finite_.golden, kept, pass_.relative, maxima_);
+    PairBlock block = kernel_(finite_.target, finite_.golden, kept, parts_, maxima_);
     if (!block.finite)  // huge values: all but the sums is needed
-      block =
-          pair_block_scalar(finite_.target, finite_.golden, kept, pass_.relative, maxima_, true);
-    if (pass_.exponent != 0) scale_sums(kept, block);
+      block = pair_block_scalar(finite_.target, finite_.golden, kept, parts_, maxima_, true);
+    if (exponent_ != 0) scale_sums(kept, block);
     add_block(block, kept);
   }
 
   // Takes the sums again, of scaled values; nothing else may be scaled, since small values vanish.
   void scale_sums(int64_t count, PairBlock& block) {
     for (int64_t i = 0; i < count; ++i) {
-      finite_.target[i] = std::ldexp(finite_.target[i], -pass_.exponent);
-      finite_.golden[i] = std::ldexp(finite_.golden[i], -pass_.exponent);
+      finite_.target[i] = std::ldexp(finite_.target[i], -exponent_);
+      finite_.golden[i] = std::ldexp(finite_.golden[i], -exponent_);
     }
     PairMaxima unused;
-    const PairBlock scaled = kernel_(finite_.target, finite_.golden, count, false, unused);
+    const PairBlock scaled = kernel_(finite_.target, finite_.golden, count, {false, true}, unused);
     block.t_sum = scaled.t_sum;
     block.g_sum = scaled.g_sum;
     block.tt = scaled.tt;
@@ -103,31 +105,34 @@ class Adder {
   }
 
   void add_block(const PairBlock& b, int64_t count) {
-    PairSums s;
-    s.finite = count;
-    s.t_sum = b.t_sum;
-    s.g_sum = b.g_sum;
-    s.tt = b.tt;
-    s.gg = b.gg;
-    s.tg = b.tg;
-    s.dd = b.dd;
-    s.abs_sum = b.abs_sum;
-    s.rel_sum = b.rel_sum;
-    s.rel_below_1e3 = b.rel_below_1e3;
-    s.rel_below_5e3 = b.rel_below_5e3;
-    s.off_at_zero = b.off_at_zero;
-    s.equal = b.equal;
-    s.t_zeros = b.t_zeros;
-    s.g_zeros = b.g_zeros;
-    s.t_min = b.t_min + 0.0;  // never -0: which zero is the smallest depends on the order
-    s.t_max = b.t_max + 0.0;
-    s.g_min = b.g_min + 0.0;
-    s.g_max = b.g_max + 0.0;
-    sums_.append(s);
+    // Adding 0.0 leaves no -0: which zero is the smallest would depend on the order.
+    const auto widen = [first = sums_.finite == 0](double& low, double& high, double min,
+                                                   double max) {
+      low = (first ? min : std::min(low, min)) + 0.0;
+      high = (first ? max : std::max(high, max)) + 0.0;
+    };
+    widen(sums_.t_min, sums_.t_max, b.t_min, b.t_max);
+    widen(sums_.g_min, sums_.g_max, b.g_min, b.g_max);
+    sums_.finite += count;
+    sums_.t_sum += b.t_sum;
+    sums_.g_sum += b.g_sum;
+    sums_.tt += b.tt;
+    sums_.gg += b.gg;
+    sums_.tg += b.tg;
+    sums_.dd += b.dd;
+    sums_.abs_sum += b.abs_sum;
+    sums_.rel_sum += b.rel_sum;
+    sums_.rel_below_1e3 += b.rel_below_1e3;
+    sums_.rel_below_5e3 += b.rel_below_5e3;
+    sums_.off_at_zero += b.off_at_zero;
+    sums_.equal += b.equal;
+    sums_.t_zeros += b.t_zeros;
+    sums_.g_zeros += b.g_zeros;
   }
 
   Kernel kernel_;
-  PairPass pass_;
+  PairParts parts_;
+  int exponent_;
   PairSums& sums_;
   PairMaxima maxima_;
   Room<T> finite_;
@@ -306,6 +311,7 @@ PairSums sums_of(PairPiece piece, const PairPass& pass) {
   }
   sums.count = piece.count;
   sums.exponent = pass.exponent;
+  if (!pass.products) sums.tg = (sums.tt + sums.gg - sums.dd) / 2;
   sums.equal += sums.same_nan + sums.same_inf;
   sums.has_relative = pass.relative;
   if (pass.relative) {
@@ -369,13 +375,19 @@ PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass) {
   return sums_of<Reference>(piece, pass);
 }
 
-int wanted_exponent(const PairSums& sums) {
+std::optional<PairPass> better_pass(const PairSums& sums, const PairPass& done) {
+  PairPass better = done;
   const double largest =
       std::max({std::fabs(sums.t_min), sums.t_max, std::fabs(sums.g_min), sums.g_max});
   // Between these, neither squares nor sums of 2^40 of them leave the range, and errors of a
-  // relative 2^-60 keep all their digits when squared.
-  if (largest == 0 || (largest < 0x1p480 && largest > 0x1p-400)) return 0;
-  return std::clamp(std::ilogb(largest), -1000, 1000);  // its power of two is a number
+  // relative 2^-60 keep all their digits when squared. The power of two itself is a number.
+  if (largest != 0 && (largest >= 0x1p480 || largest <= 0x1p-400))
+    better.exponent = std::clamp(std::ilogb(largest), -1000, 1000);
+  // Eight bits are lost where t * g is this small beside the squares it was taken from.
+  better.products =
+      better.exponent != 0 || std::fabs(sums.tg) < std::max(sums.tt, sums.gg) * 0x1p-8;
+  if (better.exponent == done.exponent && better.products == done.products) return {};
+  return better;
 }
 
 }  // namespace plumb::metrics

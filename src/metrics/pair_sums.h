@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/bytes.h"
 #include "tensor/dtype.h"
@@ -29,9 +30,9 @@ struct PairSums {
   // squared.
   int exponent = 0;
   double t_sum = 0, g_sum = 0;
-  double tt = 0, gg = 0, tg = 0;
-  double dd = 0;       // sum of d * d
-  double abs_sum = 0;  // sum of |d|
+  double tt = 0, gg = 0, tg = 0;  // tg by way of dd, unless PairPass::products
+  double dd = 0;                  // sum of d * d
+  double abs_sum = 0;             // sum of |d|
 
   // As they are.
   double abs_max = 0;
@@ -77,11 +78,13 @@ struct PairPiece {
 struct PairPass {
   bool relative = false;  // also the relative sum and counts, which cost a division for each pair
   int exponent = 0;       // scale values by 2^-exponent before they enter a sum
+  bool products = false;  // sum t * g itself instead of taking it from the squares
 };
 PairSums pair_sums(const PairPiece& piece, const PairPass& pass);
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass);  // reference
 
-// The exponent to repeat the pass with if squares overflowed or vanished; 0 if all is well.
-int wanted_exponent(const PairSums& sums);
+// The pass to repeat `done` with, if its sums lost digits: squares overflowed or vanished, or t * g
+// is small beside them.
+std::optional<PairPass> better_pass(const PairSums& sums, const PairPass& done);
 
 }  // namespace plumb::metrics

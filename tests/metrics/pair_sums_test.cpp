@@ -167,8 +167,11 @@ TEST(PairSums, FastKernelAgreesWithReference) {
           const Tensor golden = encode(g, values), target = encode(t, disturbed(values, seed));
           for (int exponent : {0, 3})
             for (bool relative : {false, true})
-              expect_same(pair_sums(piece_of(target, golden), {relative, exponent}),
-                          pair_sums_scalar(piece_of(target, golden), {relative, exponent}));
+              for (bool products : {false, true}) {
+                const PairPass pass{relative, exponent, products};
+                expect_same(pair_sums(piece_of(target, golden), pass),
+                            pair_sums_scalar(piece_of(target, golden), pass));
+              }
         }
 }
 
@@ -176,11 +179,11 @@ TEST(PairSums, EveryInstructionSetGivesTheSameBits) {
   const auto values = hostile_values(100003, 7, true);
   const Tensor golden = encode(DType::kFloat32, values);
   const Tensor target = encode(DType::kFloat16, disturbed(values, 8));
-  const PairSums expected = pair_sums_scalar(piece_of(target, golden), {true, 0});
+  const PairSums expected = pair_sums_scalar(piece_of(target, golden), {true});
   const int64_t all = hwy::SupportedTargets();
   for (int64_t left = all; left != 0; left &= left - 1) {
     hwy::SetSupportedTargetsForTest(left & -left);
-    expect_same(pair_sums(piece_of(target, golden), {true, 0}), expected);
+    expect_same(pair_sums(piece_of(target, golden), {true}), expected);
   }
   hwy::SetSupportedTargetsForTest(0);
 }
@@ -210,7 +213,7 @@ TEST(PairSums, AgreesWithLongDouble) {
     const int64_t n = std::min(kPairPiece, std::ssize(t) - first);
     all.append(pair_sums({DType::kFloat32, target.bytes.data() + 4 * first, DType::kFloat32,
                           golden.bytes.data() + 4 * first, n},
-                         {true, 0}));
+                         {true}));
   }
   const auto near = [](double ours, long double theirs, long double scale) {
     EXPECT_LE(std::fabs(ours - theirs), 1e-12L * std::fabs(scale));
@@ -231,7 +234,7 @@ TEST(PairSums, IntegersBeyondDoubles) {
   const int64_t big = (int64_t{1} << 53) + 1;
   const Tensor target = tensor<int64_t>(DType::kInt64, {big, INT64_MAX, INT64_MIN, 5, 0});
   const Tensor golden = tensor<int64_t>(DType::kInt64, {big - 1, INT64_MAX - 1, INT64_MAX, 5, 0});
-  const PairSums sums = pair_sums(piece_of(target, golden), {true, 0});
+  const PairSums sums = pair_sums(piece_of(target, golden), {true});
   EXPECT_EQ(sums.equal, 2);
   EXPECT_EQ(sums.abs_max, 0x1p64);  // nearest double of 2^64 - 1
   EXPECT_EQ(sums.t_zeros, 1);
@@ -246,7 +249,7 @@ TEST(PairSums, NonFinitePairsAreSortedByKind) {
       encode(DType::kFloat32, {kNan, kNan, 1, kInf, kInf, -kInf, 3, kInf, kNan, 0});
   const Tensor golden =
       encode(DType::kFloat32, {kNan, 1, kNan, kInf, -kInf, -kInf, kInf, kNan, kInf, 0});
-  const PairSums s = pair_sums(piece_of(target, golden), {true, 0});
+  const PairSums s = pair_sums(piece_of(target, golden), {true});
   EXPECT_EQ(s.count, 10);
   EXPECT_EQ(s.finite, 1);
   EXPECT_EQ(s.same_nan, 1);
@@ -268,10 +271,13 @@ TEST(PairSums, HugeAndTinyDoublesAreScaled) {
     SCOPED_TRACE(scale);
     const Tensor target = tensor<double>(DType::kFloat64, {scale, -scale, scale / 2, 0});
     const Tensor golden = tensor<double>(DType::kFloat64, {scale, -scale, scale / 4, 0});
-    const int exponent = wanted_exponent(pair_sums(piece_of(target, golden), {}));
+    const auto pass = better_pass(pair_sums(piece_of(target, golden), {}), {});
+    ASSERT_TRUE(pass);
+    const int exponent = pass->exponent;
     ASSERT_NE(exponent, 0);
-    const PairSums s = pair_sums(piece_of(target, golden), {false, exponent});
+    const PairSums s = pair_sums(piece_of(target, golden), *pass);
     EXPECT_EQ(s.exponent, exponent);
+    EXPECT_FALSE(better_pass(s, *pass));
     EXPECT_EQ(s.abs_max, scale / 4);
     EXPECT_EQ(s.t_max, scale);
     EXPECT_EQ(s.t_min, -scale);
@@ -280,7 +286,31 @@ TEST(PairSums, HugeAndTinyDoublesAreScaled) {
     EXPECT_DOUBLE_EQ(s.tt, 2.25 * one * one);
     EXPECT_DOUBLE_EQ(s.dd, one * one / 16);
   }
-  EXPECT_EQ(wanted_exponent(PairSums{}), 0);
+  EXPECT_FALSE(better_pass(PairSums{}, {}));
+}
+
+// Where t * g is small beside the squares, taking it from them would cost digits.
+TEST(PairSums, SmallProductsAreSummedThemselves) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  for (double scale : {1.0, 1e6, 1e-6}) {
+    SCOPED_TRACE(scale);
+    std::vector<double> t(1000000), g(1000000);
+    for (size_t i = 0; i < t.size(); ++i) {
+      t[i] = normal(random) * scale;
+      g[i] = scale == 1.0 ? normal(random) : t[i] / scale;
+    }
+    const Tensor target = encode(DType::kFloat32, t), golden = encode(DType::kFloat32, g);
+    long double tg = 0;
+    for (size_t i = 0; i < t.size(); ++i)
+      tg += static_cast<long double>(static_cast<float>(t[i])) * static_cast<float>(g[i]);
+    const auto pass = better_pass(pair_sums(piece_of(target, golden), {}), {});
+    ASSERT_TRUE(pass);
+    EXPECT_EQ(pass->exponent, 0);
+    const PairSums s = pair_sums(piece_of(target, golden), *pass);
+    EXPECT_NEAR(static_cast<double>(s.tg / tg), 1, 1e-12);
+    EXPECT_FALSE(better_pass(s, *pass));
+  }
 }
 
 TEST(PairSums, ShowsTheTypeThatValuesHave) {
