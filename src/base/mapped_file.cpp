@@ -138,14 +138,19 @@ void MappedFile::close() noexcept {
   guard_ = -1;
 }
 
-void MappedFile::release(Bytes part) const {
+void MappedFile::prepare(Bytes part) const { advise(part, MADV_POPULATE_READ); }
+void MappedFile::release(Bytes part) const { advise(part, MADV_DONTNEED); }
+
+// For whole pages. A kernel that does not know the advice does without: then pages come by faults.
+void MappedFile::advise(Bytes part, int advice) const {
   // Readers unpack some tensors into memory of their own; dropping those pages would lose them.
   const bool inside =
       part.data() >= bytes_.data() && part.data() + part.size() <= bytes_.data() + bytes_.size();
   if (guard_ < 0 || part.empty() || !inside) return;
-  auto begin = (reinterpret_cast<uintptr_t>(part.data()) + kPage - 1) & ~(kPage - 1);
-  auto end = (reinterpret_cast<uintptr_t>(part.data()) + part.size()) & ~(kPage - 1);
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const auto begin = reinterpret_cast<uintptr_t>(part.data()) & ~(kPage - 1);
+  const auto end =
+      (reinterpret_cast<uintptr_t>(part.data()) + part.size() + kPage - 1) & ~(kPage - 1);
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, advice);
 }
 
 bool MappedFile::intact() const {

@@ -25,7 +25,10 @@ class MappedFile {
   // Valid as long as this object lives and has not been moved from.
   Bytes bytes() const { return bytes_; }
 
-  // The pages wholly inside `part` (of `bytes()`) may leave memory; reading them again is fine.
+  // The pages of `part` (of `bytes()`) are about to be read: one call instead of a fault for every
+  // few of them, and no neighbours mapped along with them.
+  void prepare(Bytes part) const;
+  // They may leave memory; reading them again is fine.
   void release(Bytes part) const;
 
   // False once a read hit a part of the file that is gone: it was truncated, or the device failed,
@@ -34,6 +37,7 @@ class MappedFile {
 
  private:
   void close() noexcept;
+  void advise(Bytes part, int advice) const;
 
   Bytes bytes_;
   std::unique_ptr<std::byte[]> heap_;

@@ -14,7 +14,8 @@ namespace plumb::io {
 
 namespace {
 constexpr size_t kMaxAxes = 64;  // as in numpy 2
-}
+constexpr size_t kReleaseBytes = 4 << 20;
+}  // namespace
 
 struct TensorReader::State {
   DType stored_dtype;
@@ -32,7 +33,13 @@ struct TensorReader::State {
   uint64_t skip_bytes = 0;           // ... after this many unpacked bytes
   uint64_t member_bytes = 0;         // ... of so many
   const MappedFile* mapping = nullptr;
-  Bytes last_piece;  // handed out from the mapping, to be released
+  Bytes used;                 // of the mapping since it was last released
+  size_t gathered_bytes = 0;  // ... by way of `map`
+
+  // `part` is handed out from the mapping: everything before it may go, now and then.
+  void use(Bytes part);
+  void release_used();
+  ~State() { release_used(); }
 
   std::optional<uint32_t> expected_crc;
   Bytes crc_tail;  // bytes under the checksum that lie after the elements (kPlain)
@@ -147,6 +154,28 @@ Result<int64_t> stored_count(const TensorInfo& info) {
 }
 
 }  // namespace
+
+void TensorReader::State::use(Bytes part) {
+  const bool goes_on = used.data() + used.size() == part.data();
+  if (!goes_on || used.size() >= kReleaseBytes) release_used();
+  mapping->prepare(part);
+  used = used.empty() ? part : Bytes(used.data(), used.size() + part.size());
+}
+
+void TensorReader::State::release_used() {
+  if (mapping == nullptr || used.empty()) return;
+  // A fault maps neighbours, too: also those that other readers are done with.
+  constexpr size_t kNeighbours = 64 << 10;
+  const std::byte* begin = mapping->bytes().data();
+  const std::byte* end = begin + mapping->bytes().size();
+  if (used.data() >= begin && used.data() < end) {  // not unpacked into memory of our own
+    const auto before = std::min<int64_t>(used.data() - begin, kNeighbours);
+    const auto behind = std::min<int64_t>(end - (used.data() + used.size()), kNeighbours);
+    mapping->release({used.data() - before, used.data() + used.size() + behind});
+  }
+  used = {};
+  gathered_bytes = 0;
+}
 
 Result<void> TensorReader::State::finish_crc() {
   if (!inflater) return compare_crc(crc32(crc, crc_tail), *expected_crc);
@@ -287,16 +316,17 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
     std::byte* out = s.piece.reserve(bytes);
     gather(*s.map, static_cast<size_t>(s.item_bytes), s.stored.data(), first, count, out);
     result = {out, bytes};
+    // A layout is read from many places at once: now and then all of them may go.
+    s.used = s.stored;
+    s.gathered_bytes += bytes;
+    if (s.gathered_bytes >= kReleaseBytes) s.release_used();
   } else if (s.dtype != s.stored_dtype) {
     std::byte* out = s.piece.reserve(bytes);
     unpack(s.stored_dtype, s.stored.data(), first, count, out);
     result = {out, bytes};
   } else {
     result = s.stored.subspan(static_cast<size_t>(first * s.item_bytes), bytes);
-    if (s.mapping != nullptr) {
-      if (!s.last_piece.empty()) s.mapping->release(s.last_piece);
-      s.last_piece = result;
-    }
+    if (s.mapping != nullptr) s.use(result);
   }
 
   if (s.expected_crc && s.crc_next == first) {

@@ -384,8 +384,9 @@ std::optional<PairPass> better_pass(const PairSums& sums, const PairPass& done) 
   if (largest != 0 && (largest >= 0x1p480 || largest <= 0x1p-400))
     better.exponent = std::clamp(std::ilogb(largest), -1000, 1000);
   // Eight bits are lost where t * g is this small beside the squares it was taken from.
-  better.products =
-      better.exponent != 0 || std::fabs(sums.tg) < std::max(sums.tt, sums.gg) * 0x1p-8;
+  const bool both_there = !sums.t_all_zero() && !sums.g_all_zero();
+  better.products = better.exponent != 0 ||
+                    (both_there && std::fabs(sums.tg) < std::max(sums.tt, sums.gg) * 0x1p-8);
   if (better.exponent == done.exponent && better.products == done.products) return {};
   return better;
 }
