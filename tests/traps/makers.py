@@ -10,6 +10,7 @@ import io
 import json
 import pathlib
 import struct
+import warnings
 import zipfile
 
 import numpy as np
@@ -58,6 +59,24 @@ def put(value, *places):
     return change
 
 
+def nudge(place, by):
+    """One element off by this much."""
+    return lambda x, rng: put(x.reshape(-1)[place] + x.dtype.type(by), place)(x, rng)
+
+
+def all_of(value):
+    return lambda x, _: np.full_like(x, value)
+
+
+def channel(number, k):
+    """One channel (axis 1) times k."""
+    def change(x, _=None):
+        x = x.copy()
+        x[:, number] *= x.dtype.type(k)
+        return x
+    return change
+
+
 def times(k):
     return lambda x, _: (x * x.dtype.type(k)).astype(x.dtype)
 
@@ -69,6 +88,11 @@ def plus(k):
 def noise(relative, dtype=None):
     """Each element off by N(0, relative) of itself."""
     return lambda x, rng: (x * (1 + rng.normal(0, relative, x.shape))).astype(dtype or x.dtype)
+
+
+def blurred(absolute):
+    """Each element off by N(0, absolute)."""
+    return lambda x, rng: (x + rng.normal(0, absolute, x.shape)).astype(x.dtype)
 
 
 def to(dtype):
@@ -161,6 +185,15 @@ def only_outliers(x, _):
     return np.where(np.abs(x) > 100, x, 0).astype(x.dtype)
 
 
+def one_hot(rows, classes):
+    return lambda rng: np.eye(classes, dtype=f32)[rng.integers(0, classes, rows)]
+
+
+def attention(masked):
+    """Scores of 64 tokens, those to come masked."""
+    return lambda rng: np.where(np.triu(np.ones((64, 64)), 1) > 0, masked, rng.normal(0, 1, (64, 64))).astype(f32)
+
+
 def quantize(x, scale, zero=0, low=-128, high=127):
     return np.clip(np.rint(x / scale) + zero, low, high)
 
@@ -168,6 +201,10 @@ def quantize(x, scale, zero=0, low=-128, high=127):
 def ops(names, *shape):
     """A directory of operators, each N(0, 1)."""
     return lambda rng: {name: rng.normal(0, 1, shape or (64,)).astype(f32) for name in names.split()}
+
+
+def several(count):
+    return lambda rng: [rng.normal(0, 1, 64).astype(f32) for _ in range(count)]
 
 
 def each(change, *names):
@@ -179,6 +216,11 @@ def without(*names):
     return lambda d, _: {k: v for k, v in d.items() if k not in names}
 
 
+def replacing(**files):
+    """Files made from the arrays of the same name instead of them."""
+    return lambda d, _: {k: files[k](v) if k in files else v for k, v in d.items()}
+
+
 def adding(**more):
     return lambda d, _: {**d, **more}
 
@@ -186,6 +228,25 @@ def adding(**more):
 def renamed(names):
     """Operators under other names: {"old": "new"}."""
     return lambda d, _: {names.get(k, k): v for k, v in d.items()}
+
+
+def saved(*names, wrong=()):
+    """A side: x under each name "operator.slot.time", negated where wrong; a list x gives one for each."""
+    def side(x, _):
+        arrays = x if isinstance(x, list) else [x] * len(names)
+        return {timed(name): -v if name in wrong else v for name, v in zip(names, arrays)}
+    return side
+
+
+def with_times(time=1):
+    """A directory's operators as golden runs save them."""
+    return lambda d, _: {timed(f"{name}.0.{time}"): x for name, x in d.items()}
+
+
+def timed(name):
+    """"relu.0.1" with a time stamp of real length."""
+    front, time = name.rsplit(".", 1)
+    return f"{front}.{1700000000000000 + int(time)}"
 
 
 # ---- files ----------------------------------------------------------------------------------------
@@ -237,14 +298,11 @@ def npz(tensors, compressed=False):
 
 def npz_with_key_twice(key, first, second):
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
+    with zipfile.ZipFile(out, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the name is there already
         archive.writestr(key + ".npy", npy_bytes(first))
-        info = zipfile.ZipInfo(key + ".npy")
-        import warnings
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            archive.writestr(info, npy_bytes(second))
-    return File("npz", out.getvalue(), None)
+        archive.writestr(key + ".npy", npy_bytes(second))
+    return File("npz", out.getvalue(), 2)
 
 
 SAFETENSORS_TYPES = {"<f4": "F32", "<f8": "F64", "<f2": "F16", "<i8": "I64", "<i4": "I32", "|i1": "I8",
@@ -268,19 +326,64 @@ def bf16_codes(x):
     return (bf16(x).view(np.uint32) >> 16).astype(np.uint16)
 
 
-def safetensors_bf16(x):
-    return safetensors({"x": bf16_codes(x)}, {"x": "BF16"})
+def codes(dtype, *values):
+    """A side: these 8-bit codes of a type that numpy does not have."""
+    return lambda _, rng: safetensors({"x": np.array(values, u8)}, {"x": dtype})
+
+
+# Sides made of a directory's arrays (of one array: called x), changed first if need be.
+
+def _arrays(x, rng, change):
+    x = change(x, rng) if change else x
+    return x if isinstance(x, dict) else {"x": x}
+
+
+def as_npz(change=None, compressed=False):
+    return lambda x, rng: npz(_arrays(x, rng, change), compressed)
+
+
+def as_safetensors(change=None):
+    return lambda x, rng: safetensors(_arrays(x, rng, change))
+
+
+def as_bf16(change=None):
+    def side(x, rng):
+        arrays = {k: bf16_codes(v) for k, v in _arrays(x, rng, change).items()}
+        return safetensors(arrays, dict.fromkeys(arrays, "BF16"))
+    return side
+
+
+def raw(x, _):
+    return File("bin", x.tobytes())
+
+
+def beside(side):
+    """A directory of one good tensor, k, and that side, z."""
+    return lambda d, rng: {"k": d["a"], "z": side(d, rng)}
 
 
 def cut(file, size):
     """A file whose last bytes are missing (size < 0), or all but the first ones."""
-    return dataclasses.replace(file, data=file.data[:size], tensors=None if file.extension != "npy" else 1)
+    return dataclasses.replace(file, data=file.data[:size], tensors=None)
 
 
-def damaged_in_data(file, needle):
-    """One bit of a stored member's data flipped, checksums left alone."""
-    at = file.data.index(needle)
+def flipped(file, at):
+    """One bit wrong, checksums left alone. `at` is a place, or the data whose first byte it is."""
+    at = at if isinstance(at, int) else file.data.index(at)
     return dataclasses.replace(file, data=file.data[:at] + bytes([file.data[at] ^ 1]) + file.data[at + 1:])
+
+
+def toml(text):
+    return File("toml", text.encode())
+
+
+def csv(text):
+    return File("csv", text.encode())
+
+
+def rules(*pairs):
+    """A rule file: (operator, profile) in this order."""
+    return toml("".join(f"[[rule]]\nop = '{op}'\nprofile = '{profile}'\n" for op, profile in pairs))
 
 
 def committed(path, tensors=1):
@@ -315,16 +418,16 @@ def field(number, value):
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-ASCEND_TYPES = {f32: 1, f16: 2, i8: 3}
-ASCEND_LAYOUTS = {"ND": 2, "NC1HWC0": 3, "FRACTAL_NZ": 29}
+ASCEND_TYPES = {f32: 1, f16: 2}
+ASCEND_LAYOUTS = {"NC1HWC0": 3, "FRACTAL_NZ": 29}
 
 
-def ascend(op, stored, layout="ND", logical=None, time=1700000000000001):
+def ascend(op, stored, layout, logical):
     """One output, `stored` as the device keeps it, of the plain shape `logical`."""
     dims = lambda shape: field(1, b"".join(varint(d) for d in shape))
     record = (field(1, ASCEND_TYPES[stored.dtype.type]) + field(2, ASCEND_LAYOUTS[layout]) +
-              field(3, dims(stored.shape)) + field(6, stored.nbytes) + field(7, dims(logical or stored.shape)))
-    header = field(1, b"2.0") + field(2, time) + field(3, record) + field(6, op.encode())
+              field(3, dims(stored.shape)) + field(6, stored.nbytes) + field(7, dims(logical)))
+    header = field(1, b"2.0") + field(2, 1700000000000001) + field(3, record) + field(6, op.encode())
     return File("", struct.pack("<Q", len(header)) + header + np.ascontiguousarray(stored).tobytes())
 
 
@@ -343,40 +446,58 @@ def fractal_nz(x, fill=0):
     return padded.reshape(padded.shape[0] // 16, 16, -1, 16).transpose(2, 0, 1, 3)
 
 
-def feature_map(change=None, fill=0, op="conv"):
+def feature_map(change=None, fill=0, time=1):
     """A side: the map as an Ascend dump in NC1HWC0."""
-    return lambda x, rng: {f"Conv2D.{op}.3.7.1700000000000001":
-                           ascend(op, nc1hwc0(change(x, rng) if change else x, fill), "NC1HWC0", x.shape)}
+    return lambda x, rng: {timed(f"Conv2D.conv.3.7.{time}"):
+                           ascend("conv", nc1hwc0(change(x, rng) if change else x, fill), "NC1HWC0", x.shape)}
 
 
 def matrix(change=None, fill=0):
-    return lambda x, rng: {"MatMulV2.mm.3.7.1700000000000001":
+    return lambda x, rng: {timed("MatMulV2.mm.3.7.1"):
                            ascend("mm", fractal_nz(change(x, rng) if change else x, fill), "FRACTAL_NZ", x.shape)}
 
 
 def as_golden(op):
     """A side: one golden file, as Caffe and TensorFlow runs are saved."""
-    return lambda x, _: {f"{op}.0.1700000000000001": x}
+    return lambda x, _: {timed(f"{op}.0.1"): x}
+
+
+def ffts_slices(*threads):
+    """A side: a committed operator that ran as three FFTS+ slices, or some of them."""
+    wanted = [f".4.3.{thread}.0" for thread in threads or range(3)]
+    return lambda *_: folder("dump/ffts_blocked", lambda name: name.endswith(tuple(wanted)))
 
 
 # msprobe's dump.json
 
-def leaf(x=None, **more):
-    """A tensor as msprobe records it, statistics first."""
-    x = np.asarray(x, f32)
-    finite = x.astype(f64)
-    record = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": list(x.shape),
-              "Max": float(finite.max()), "Min": float(finite.min()), "Mean": float(finite.mean()),
-              "Norm": float(np.sqrt((finite * finite).sum())), "requires_grad": False}
-    return {**record, **more}
+def leaf(x, **more):
+    """A tensor as msprobe records it."""
+    x = np.asarray(x, f64)
+    return {"type": "torch.Tensor", "dtype": "torch.float32", "shape": list(x.shape), "Max": x.max(), "Min": x.min(),
+            "Mean": x.mean(), "Norm": np.sqrt((x * x).sum()), "requires_grad": False, **more}
 
 
-def dump_json(task="statistics", arguments=(), **outputs):
-    """A side: calls by name, one output each; `arguments` go into every call."""
-    data = {f"Functional.{name}.0.forward": {"input_args": list(arguments), "input_kwargs": {}, "output": [record]}
+def dump_json(arguments=(), task="statistics", **outputs):
+    """A side: calls by name with one output each; `arguments` go into every call."""
+    inputs = [{"type": type(value).__name__, "value": value} for value in arguments]
+    data = {f"Functional.{name}.0.forward": {"input_args": inputs, "input_kwargs": {}, "output": [record]}
             for name, record in outputs.items()}
     text = json.dumps({"task": task, "level": "L1", "framework": "pytorch", "dump_data_dir": None, "data": data})
-    return {"dump": File("json", text.encode(), len(outputs) * (1 + len(arguments)))}
+    return {"dump": File("json", text.encode(), len(outputs) * (1 + len(inputs)))}
+
+
+def stats(change=None, arguments=(), **more):
+    """A side: the statistics of x as the output of one call."""
+    return lambda x, rng: dump_json(arguments, relu=leaf(change(x, rng) if change else x, **more))
+
+
+def recorded_with_data(change=None):
+    """A side: the same with the tensor itself."""
+    def side(x, rng):
+        x = change(x, rng) if change else x
+        listing = dump_json(task="tensor", relu=leaf(x, data_name="relu.npy"))["dump"]
+        return {"dump": dataclasses.replace(listing, tensors=0), "dump_tensor_data/relu": x}
+    return side
 
 
 # ---- the two sides on disk ------------------------------------------------------------------------
