@@ -171,11 +171,13 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   run(metrics::needs_centring(*sums), [&] {
     return second_pass(target, golden, context, metrics::CentredSums(*sums), facts.centred);
   });
-  run(passes.bulk && (passes.bulk_exactly || !metrics::bulk_bound(*sums)), [&] {
-    return second_pass(target, golden, context,
-                       metrics::BulkSums(*sums, facts.target_dtype, facts.golden_dtype),
-                       facts.bulk);
-  });
+  run(passes.bulk &&
+          (passes.bulk_exactly || !metrics::bulk_bound(*sums) || !metrics::off_bound(*sums)),
+      [&] {
+        return second_pass(target, golden, context,
+                           metrics::BulkSums(*sums, facts.target_dtype, facts.golden_dtype),
+                           facts.bulk);
+      });
   run(passes.kl,
       [&] { return second_pass(target, golden, context, metrics::KlSums(*sums), facts.kl); });
   run(passes.ulp, [&] {

@@ -13,6 +13,7 @@
 #include "base/name_pattern.h"
 #include "base/nearest.h"
 #include "compare/toml_text.h"
+#include "metrics/resolution.h"
 
 namespace plumb::compare {
 namespace {
@@ -255,14 +256,6 @@ Rule read_rule(TableReader& reader, const toml::table& table, const std::string&
 
 bool is_catch_all(const Rule& rule) { return rule.op == "*" && rule.slot.empty(); }
 
-// Complex numbers are pairs of floats. Zeros fit every type and so show nothing.
-DType shown(DType dtype, bool all_zero, bool fits_half, bool fits_bfloat16) {
-  if (kind_of(dtype) == DKind::kComplex)
-    dtype = dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
-  if (all_zero || (dtype != DType::kFloat32 && dtype != DType::kFloat64)) return dtype;
-  return fits_half ? DType::kFloat16 : fits_bfloat16 ? DType::kBFloat16 : dtype;
-}
-
 bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
 bool is_index(DType dtype) { return kind_of(dtype) == DKind::kInteger && bits_of(dtype) >= 32; }
@@ -284,18 +277,9 @@ std::string to_string(const Limit& limit) {
   return fmt::format("{} {} {}", limit.metric->name, word_of(limit.comparison), limit.bound);
 }
 
-DType shown_target_dtype(const metrics::PairFacts& facts) {
-  const metrics::PairSums& s = facts.sums;
-  return shown(facts.target_dtype, s.t_all_zero(), s.t_fits_half, s.t_fits_bfloat16);
-}
-
-DType shown_golden_dtype(const metrics::PairFacts& facts) {
-  const metrics::PairSums& s = facts.sums;
-  return shown(facts.golden_dtype, s.g_all_zero(), s.g_fits_half, s.g_fits_bfloat16);
-}
-
 const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
-  const DType target = shown_target_dtype(facts), golden = shown_golden_dtype(facts);
+  const DType target = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
+  const DType golden = metrics::shown_golden_dtype(facts.golden_dtype, facts.sums);
   const bool both_bool = target == DType::kBool && golden == DType::kBool;
   if (integer && (both_bool || (is_index(target) && is_index(golden)))) return *integer;
   if (float32 && is_wide_float(target) && is_wide_float(golden)) return *float32;

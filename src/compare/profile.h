@@ -42,11 +42,6 @@ struct Profile {
   const Limits& for_pair(const metrics::PairFacts& facts) const;
 };
 
-// Float32 data whose values are all float16 or bfloat16 counts as that type: dump tools widen.
-// Complex numbers count by their parts.
-DType shown_target_dtype(const metrics::PairFacts& facts);
-DType shown_golden_dtype(const metrics::PairFacts& facts);
-
 struct BuiltInProfile {
   std::string_view name;
   std::string_view toml;

@@ -19,24 +19,21 @@ constexpr int kShift = 20;  // leaves the exponent and three bits of the mantiss
 // How many of the largest |golden| the bulk leaves out: 1 %, rounded up; none of a handful.
 int64_t left_out(int64_t count) { return count < 8 ? 0 : ceil_div(count, 100); }
 
-// Float32 data that all fits a smaller type was widened from it. Zeros fit everything and so show
-// nothing.
-DType as_shown(DType dtype, bool all_zero, bool fits_half, bool fits_bfloat16) {
-  if (all_zero || (dtype != DType::kFloat32 && dtype != DType::kFloat64)) return dtype;
-  if (fits_half) return DType::kFloat16;
-  return fits_bfloat16 ? DType::kBFloat16 : dtype;
-}
-
 }  // namespace
 
 BulkSums::BulkSums(const PairSums& first, DType target, DType golden)
     : buckets_(kBuckets), scale_(std::ldexp(1.0, -first.exponent)) {
-  const Resolution resolution = resolution_of(coarser_of(
-      as_shown(part_of(target), first.t_all_zero(), first.t_fits_half, first.t_fits_bfloat16),
-      as_shown(part_of(golden), first.g_all_zero(), first.g_fits_half, first.g_fits_bfloat16)));
+  const DType coarser =
+      coarser_of(shown_target_dtype(target, first), shown_golden_dtype(golden, first));
+  const Resolution resolution = resolution_of(coarser);
   const auto n = static_cast<double>(std::max<int64_t>(first.finite, 1));
+  const double rms = std::sqrt(first.gg / n);
   relative_ = resolution.relative;
-  absolute_ = std::max(resolution.absolute * scale_, relative_ * std::sqrt(first.gg / n));
+  absolute_ = std::max(resolution.absolute * scale_, relative_ * rms);
+  // What sums of float32 leave behind is no number of its own; one step of an integer is none
+  // either.
+  const double step = kind_of(coarser) == DKind::kFloat ? resolution.absolute : 1;
+  half_absolute_ = std::max(step * scale_, 0x1p-21 * rms);
 }
 
 void BulkSums::add(const PairPiece& piece) {
@@ -44,7 +41,9 @@ void BulkSums::add(const PairPiece& piece) {
   // Copies: a store to a bucket might change a member, for all the compiler knows.
   Bucket* const buckets = buckets_.data();
   const double scale = scale_, relative = relative_, absolute = absolute_;
-  for_each_block(piece, [=](const double* t, const double* g, int64_t n) {
+  const double half_absolute = half_absolute_;
+  int64_t off = 0;
+  for_each_block(piece, [=, &off](const double* t, const double* g, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       if (!(std::isfinite(t[i]) && std::isfinite(g[i]))) continue;
       const double size = std::fabs(g[i]) * scale, d = std::fabs(t[i] * scale - g[i] * scale);
@@ -53,8 +52,10 @@ void BulkSums::add(const PairPiece& piece) {
       ++bucket.count;
       bucket.gg += size * size;
       bucket.dd += d > std::max(relative * size, absolute) ? d * d : 0;
+      off += size > 0 && d > size / 2 && d > half_absolute;
     }
   });
+  off_by_half_ += off;
 }
 
 void BulkSums::append(const BulkSums& later) {
@@ -63,6 +64,7 @@ void BulkSums::append(const BulkSums& later) {
     buckets_[i].gg += later.buckets_[i].gg;
     buckets_[i].dd += later.buckets_[i].dd;
   }
+  off_by_half_ += later.off_by_half_;
 }
 
 double BulkSums::rel_euclid() const {
@@ -70,6 +72,7 @@ double BulkSums::rel_euclid() const {
   for (const Bucket& bucket : buckets_) count += bucket.count;
   int64_t left = count - left_out(count);
   double gg = 0, dd = 0;
+  const auto bulk = static_cast<double>(left);
   for (const Bucket& bucket : buckets_) {
     if (bucket.count == 0) continue;
     const int64_t taken = std::min(left, bucket.count);
@@ -79,7 +82,14 @@ double BulkSums::rel_euclid() const {
     left -= taken;
   }
   if (dd == 0) return 0;
-  return gg > 0 ? std::sqrt(dd / gg) : std::numeric_limits<double>::infinity();
+  if (gg > 0) return std::sqrt(dd / gg);
+  // Sparse: golden is zero all over the bulk. Then a value there is measured by the usual one of
+  // the others.
+  double all = 0;
+  for (const Bucket& bucket : buckets_) all += bucket.gg;
+  const auto others = static_cast<double>(count - buckets_[0].count);
+  return all > 0 ? std::sqrt(dd / bulk) / std::sqrt(all / others)
+                 : std::numeric_limits<double>::infinity();
 }
 
 // The elements left out hold at most left_out * max(g^2) of golden's energy, the rest no more error
@@ -91,6 +101,13 @@ std::optional<double> bulk_bound(const PairSums& sums) {
   const double least = sums.gg - static_cast<double>(left_out(sums.finite)) * largest * largest;
   if (!(least > 0 && sums.dd <= 0.01 * least)) return std::nullopt;
   return std::sqrt(sums.dd / least);
+}
+
+std::optional<double> off_bound(const PairSums& sums) {
+  const int64_t others = sums.finite - sums.g_zeros;
+  const double share =
+      others == 0 ? 0 : static_cast<double>(sums.off_by_half) / static_cast<double>(others);
+  return share <= 0.2 ? std::optional(share) : std::nullopt;
 }
 
 }  // namespace plumb::metrics

@@ -21,9 +21,13 @@ class BulkSums {
   void add(const PairPiece& piece);
   void append(const BulkSums& later);
 
-  // Relative distance over the bulk: 0 if nothing differs there, infinite if golden is zero there
-  // and target is not.
+  // Relative distance over the bulk: 0 if nothing differs there. Where golden is zero all over it,
+  // root mean squares are compared, with golden's beyond the bulk; infinite if it is zero there,
+  // too.
   double rel_euclid() const;
+  // Pairs with golden not zero whose error is beyond half of it, beyond the resolution of the
+  // coarser type, and beyond what sums of float32 of golden's size leave behind.
+  int64_t off_by_half() const { return off_by_half_; }
 
  private:
   struct Bucket {
@@ -31,6 +35,8 @@ class BulkSums {
     double gg = 0, dd = 0;
   };
   std::vector<Bucket> buckets_;
+  double half_absolute_;
+  int64_t off_by_half_ = 0;
   double scale_;  // 2^-exponent of the first pass
   double relative_,
       absolute_;  // a difference not larger than relative_ |g| or absolute_ is ignored
@@ -38,5 +44,7 @@ class BulkSums {
 
 // An upper bound of the distance by the first pass's sums alone, if they give one.
 std::optional<double> bulk_bound(const PairSums& sums);
+// Of the share of pairs that are off by half, if it is small enough not to look closer.
+std::optional<double> off_bound(const PairSums& sums);
 
 }  // namespace plumb::metrics

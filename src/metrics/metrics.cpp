@@ -12,7 +12,8 @@ namespace plumb::metrics {
 Finish cosine, pearson;
 Finish max_abs, mean_abs, rmse, euclid;                           // absolute.cpp
 Finish max_rel, mean_rel, acc_rel, rel_below_1e3, rel_below_5e3;  // relative.cpp
-Finish rel_euclid, kl, sqnr_db, max_ulp, max_err_to_range, norm_ratio, bulk_rel_euclid, equal_share;
+Finish rel_euclid, kl, sqnr_db, max_ulp, max_err_to_range, norm_ratio, bulk_rel_euclid, off_share;
+Finish equal_share;
 Finish target_min, target_max, target_mean, target_std, target_l2;  // side_statistics.cpp
 Finish target_nan, target_inf, target_zeros, target_crc32;
 Finish golden_min, golden_max, golden_mean, golden_std, golden_l2;
@@ -40,6 +41,7 @@ std::span<const Metric> metrics() {
       Metric{"max_err_to_range", "largest error over the range of golden", kSums, kLower, kNumber, max_err_to_range},
       Metric{"norm_ratio", "length of target over length of golden", kSums, kNearOne, kNumber, norm_ratio},
       Metric{"bulk_rel_euclid", "rel_euclid over the 99 % of elements with the smallest |golden|", kBulk, kLower, kNumber, bulk_rel_euclid},
+      Metric{"off_share", "share of elements whose error is beyond half of golden", kBulk, kLower, kNumber, off_share},
       Metric{"rel_below_1e3", "share of elements with a relative error below 0.001", kRelative, kHigher, kNumber, rel_below_1e3},
       Metric{"rel_below_5e3", "share of elements with a relative error below 0.005", kRelative, kHigher, kNumber, rel_below_5e3},
       Metric{"equal_share", "share of elements that are equal", kSums, kHigher, kNumber, equal_share},

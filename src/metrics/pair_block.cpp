@@ -9,6 +9,16 @@
 
 #include "base/simd.h"
 
+#ifndef PLUMB_OFF_BY_HALF  // this file is compiled once for every instruction set
+#define PLUMB_OFF_BY_HALF
+namespace plumb::metrics {
+template <class T>
+inline bool is_off_by_half(T target, T golden) {
+  return golden != 0 && std::fabs(target - golden) > std::fabs(golden) * T(0.5);
+}
+}  // namespace plumb::metrics
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "metrics/pair_block.cpp"
 #include <hwy/foreach_target.h>
@@ -148,6 +158,7 @@ HWY_INLINE void add_tail(const T* target, const T* golden, int64_t count, PairBl
     block.g_zeros += g == 0;
     block.equal += t == g;
     block.off_at_zero += g == 0 && t != 0;
+    block.off_by_half += is_off_by_half(target[i], golden[i]);
   }
 }
 
@@ -180,7 +191,8 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
   const V rel_limit = hn::Set(tag, static_cast<T>(rel_known));
   V t_min = hn::Set(tag, target[0]), t_max = t_min, g_min = hn::Set(tag, golden[0]), g_max = g_min;
   V abs_max = zero, rel_excess = zero;  // the latter all ones where there may be a larger one
-  auto t_zeros = hn::Zero(ints), g_zeros = t_zeros, equal = t_zeros, both = t_zeros;
+  const V half = hn::Set(tag, T(0.5));
+  auto t_zeros = hn::Zero(ints), g_zeros = t_zeros, equal = t_zeros, both = t_zeros, off = t_zeros;
   // A mask is minus one where it is true.
   const auto minus_ones = [&](auto mask) { return hn::BitCast(ints, hn::VecFromMask(tag, mask)); };
   int64_t i = 0;
@@ -200,7 +212,9 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
     equal = hn::Sub(equal, minus_ones(hn::Eq(t, g)));
     const V error = hn::Abs(hn::Sub(t, g));
     abs_max = hn::Max(abs_max, error);
-    const auto may_exceed = hn::Ge(error, hn::Mul(hn::Abs(g), rel_limit));
+    const V size = hn::Abs(g);
+    off = hn::Sub(off, minus_ones(hn::Gt(error, hn::Mul(size, half))));
+    const auto may_exceed = hn::Ge(error, hn::Mul(size, rel_limit));
     rel_excess =
         hn::Or(rel_excess, hn::IfThenZeroElse(g_is_zero, hn::VecFromMask(tag, may_exceed)));
   }
@@ -215,6 +229,7 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
   block.g_zeros = total(g_zeros);
   block.equal = total(equal);
   block.off_at_zero = block.g_zeros - total(both);
+  block.off_by_half = total(off) - block.off_at_zero;  // at zeros every error is beyond half of it
   add_tail(target + i, golden + i, count - i, block);
   // Only a block that may hold a new maximum is worth divisions in double.
   const auto highest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, abs_max)));
@@ -351,6 +366,7 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
     block.g_zeros += g == 0;
     block.equal += t == g;
     block.off_at_zero += g == 0 && t != 0;
+    block.off_by_half += is_off_by_half(target[i], golden[i]);
     block.rel_below_1e3 += error == 0 || error < size * 0.001;
     block.rel_below_5e3 += error == 0 || error < size * 0.005;
   }

@@ -18,7 +18,7 @@ struct PairBlock {
   double tg = 0;  // only if it was asked for
   double dd = 0, abs_sum = 0, rel_sum = 0;
   double t_min = 0, t_max = 0, g_min = 0, g_max = 0;
-  int64_t rel_below_1e3 = 0, rel_below_5e3 = 0, off_at_zero = 0, equal = 0;
+  int64_t rel_below_1e3 = 0, rel_below_5e3 = 0, off_at_zero = 0, off_by_half = 0, equal = 0;
   int64_t t_zeros = 0, g_zeros = 0;
   bool finite =
       true;  // false: some value is NaN or infinite, or a sum overflows; the rest is not set

@@ -125,6 +125,7 @@ class Adder {
     sums_.rel_below_1e3 += b.rel_below_1e3;
     sums_.rel_below_5e3 += b.rel_below_5e3;
     sums_.off_at_zero += b.off_at_zero;
+    sums_.off_by_half += b.off_by_half;
     sums_.equal += b.equal;
     sums_.t_zeros += b.t_zeros;
     sums_.g_zeros += b.g_zeros;
@@ -241,6 +242,7 @@ PairSums sums_of_integers(Int128 target, Int128 golden) {
   one.rel_below_1e3 = target == golden || error < size * 0.001;
   one.rel_below_5e3 = target == golden || error < size * 0.005;
   one.off_at_zero = golden == 0 && target != 0;
+  one.off_by_half = golden != 0 && error > size / 2;
   one.equal = target == golden;
   one.t_zeros = target == 0;
   one.g_zeros = golden == 0;
@@ -350,6 +352,7 @@ void PairSums::append(const PairSums& later) {
   abs_max = std::max(abs_max, later.abs_max);
   rel_max = std::max(rel_max, later.rel_max);
   off_at_zero += later.off_at_zero;
+  off_by_half += later.off_by_half;
   equal += later.equal;
   t_zeros += later.t_zeros;
   g_zeros += later.g_zeros;

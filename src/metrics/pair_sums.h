@@ -38,6 +38,7 @@ struct PairSums {
   double abs_max = 0;
   double rel_max = 0;       // largest |d| / |g| where g is not zero
   int64_t off_at_zero = 0;  // pairs with g = 0 and t not: their relative error is infinite
+  int64_t off_by_half = 0;  // pairs with g not 0 and |d| > |g| / 2, d as rounded to their type
   int64_t equal = 0;        // pairs with t = g, and non-finite ones that agree
   int64_t t_zeros = 0, g_zeros = 0;
   double t_min = 0, t_max = 0, g_min = 0, g_max = 0;  // 0 if no pair is finite

@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/resolution.h"
 
+#include "metrics/decoded_pairs.h"
+
 namespace plumb::metrics {
+namespace {
+
+DType shown(DType dtype, int64_t finite, int64_t zeros, bool fits_half, bool fits_bfloat16) {
+  dtype = part_of(dtype);
+  const int64_t others = finite - zeros;
+  if (others < 8 && 2 * others < finite) return dtype;
+  if (others == 0 || (dtype != DType::kFloat32 && dtype != DType::kFloat64)) return dtype;
+  if (fits_bfloat16) return DType::kBFloat16;  // nearly all of its values are float16 ones, too
+  return fits_half ? DType::kFloat16 : dtype;
+}
+
+}  // namespace
 
 Resolution resolution_of(DType dtype) {
   switch (dtype) {
@@ -14,6 +28,14 @@ Resolution resolution_of(DType dtype) {
     case DType::kFloat64: return {0x1p-52, 0x1p-1022};
     default: return {0, 1 - 0x1p-53};
   }
+}
+
+DType shown_target_dtype(DType dtype, const PairSums& s) {
+  return shown(dtype, s.finite, s.t_zeros, s.t_fits_half, s.t_fits_bfloat16);
+}
+
+DType shown_golden_dtype(DType dtype, const PairSums& s) {
+  return shown(dtype, s.finite, s.g_zeros, s.g_fits_half, s.g_fits_bfloat16);
 }
 
 DType coarser_of(DType a, DType b) {

@@ -3,7 +3,7 @@
 // How fine a type is: what the bulk rule ignores and what max_ulp counts in.
 #pragma once
 
-#include "tensor/dtype.h"
+#include "metrics/pair_sums.h"
 
 namespace plumb::metrics {
 
@@ -17,5 +17,11 @@ Resolution resolution_of(DType dtype);
 
 // The one with the larger relative resolution; the first if they are alike.
 DType coarser_of(DType a, DType b);
+
+// The type that the values of a side show, complex numbers by their parts: a float32 file of
+// nothing but float16 values holds float16 data, since dump tools widen. Zeros fit everything: a
+// tensor with hardly anything else shows nothing.
+DType shown_target_dtype(DType dtype, const PairSums& sums);
+DType shown_golden_dtype(DType dtype, const PairSums& sums);
 
 }  // namespace plumb::metrics

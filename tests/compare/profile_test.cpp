@@ -36,7 +36,7 @@ TEST(Profile, BuiltInLimits) {
   const Case cases[] = {
       {"standard",
        {"cosine >= 0.999", "rel_euclid <= 0.03", "max_err_to_range <= 0.05",
-        "norm_ratio within 0.02", "bulk_rel_euclid <= 0.1"},
+        "norm_ratio within 0.02", "bulk_rel_euclid <= 0.1", "off_share <= 0.2"},
        {}},
       {"offline",
        {"cosine > 0.99", "rel_euclid < 0.05", "kl < 0.005", "rmse < 1", "mean_rel < 1"},
@@ -62,7 +62,8 @@ TEST(Profile, BuiltInLimits) {
   auto standard = load_profile("standard");
   EXPECT_THAT(texts(standard->float32->limits),
               ElementsAre("cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.005",
-                          "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1"));
+                          "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1",
+                          "off_share <= 0.2"));
   EXPECT_THAT(texts(standard->integer->limits), ElementsAre("equal_share >= 1"));
 }
 

@@ -141,7 +141,7 @@ TEST(Metrics, TensorAgreesWithItself) {
       EXPECT_EQ(value(facts, one), 1) << one;
     for (const char* zero :
          {"max_abs", "mean_abs", "rmse", "max_rel", "mean_rel", "acc_rel", "euclid", "rel_euclid",
-          "kl", "max_ulp", "max_err_to_range", "bulk_rel_euclid"})
+          "kl", "max_ulp", "max_err_to_range", "bulk_rel_euclid", "off_share"})
       EXPECT_EQ(value(facts, zero), 0) << zero;
     EXPECT_EQ(value(facts, "sqnr_db"), kInf);
   }

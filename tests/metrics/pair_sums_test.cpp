@@ -78,6 +78,7 @@ void expect_same(const PairSums& a, const PairSums& b) {
   SAME(inf_mismatch);
   SAME(exponent);
   SAME(off_at_zero);
+  SAME(off_by_half);
   SAME(equal);
   SAME(t_zeros);
   SAME(g_zeros);

@@ -86,6 +86,7 @@ inline PairSums sums_of(const std::vector<double>& target, const std::vector<dou
     s.t_zeros += t == 0;
     s.g_zeros += g == 0;
     s.off_at_zero += g == 0 && t != 0;
+    s.off_by_half += g != 0 && d > std::fabs(g) / 2;
     if (g != 0) {
       s.rel_max = std::max(s.rel_max, d / std::fabs(g));
       s.rel_sum += d / std::fabs(g);

@@ -101,10 +101,11 @@ def resolution(dtype):
 
 
 def shown(dtype, values):
-    """Float data that all fits a smaller type was widened from it; zeros show nothing."""
-    if dtype not in ("float32", "float64") or not any(values):
+    """Float data that all fits a smaller type was widened from it; zeros show nothing, nor do few others among them."""
+    others = sum(1 for v in values if v)
+    if dtype not in ("float32", "float64") or others == 0 or (others < 8 and 2 * others < len(values)):
         return dtype
-    for small in ("float16", "bfloat16"):
+    for small in ("bfloat16", "float16"):
         table = ORDERED[small][:-1]
         if all(table[min(bisect.bisect_left(table, abs(v)), len(table) - 1)] == abs(v) for v in values):
             return small
@@ -142,7 +143,22 @@ def bulk(t, g, t_type, g_type):
         left -= taken
     if dd == 0:
         return 0
-    return INF if gg == 0 else root(dd / gg)
+    if gg > 0:
+        return root(dd / gg)
+    others = [y for y in g if y]
+    kept = n if n < 8 else n * 99 // 100
+    return root(dd / kept) / root(sum(y * y for y in others) / len(others)) if others else INF
+
+
+def off(t, g, t_type, g_type):
+    """The share of non-zero golden values that the target misses by more than half."""
+    others = sum(1 for y in g if y)
+    if not others or not any(y and abs(x - y) > abs(y) / 2 for x, y in zip(t, g)):
+        return 0
+    kind = coarser(shown(t_type, t), shown(g_type, g))
+    step = resolution(kind)[1] if kind in SMALLEST else 1
+    absolute = max(dec(step), dec(Fraction(2) ** -21) * root(sum(x * x for x in g) / len(g)))
+    return Fraction(sum(1 for x, y in zip(t, g) if y and abs(x - y) > abs(y) / 2 and dec(abs(x - y)) > absolute), others)
 
 
 def divergence(t, g):
@@ -175,7 +191,7 @@ def metrics_of(t_type, t_all, g_type, g_all):
     out["rel_below_1e3"] = empty or Fraction(below(0.001), n_all)
     out["rel_below_5e3"] = empty or Fraction(below(0.005), n_all)
     rest = ("cosine pearson max_abs mean_abs rmse max_rel mean_rel acc_rel euclid rel_euclid kl sqnr_db max_ulp "
-            "max_err_to_range norm_ratio bulk_rel_euclid").split()
+            "max_err_to_range norm_ratio bulk_rel_euclid off_share").split()
     rest += [f"{side}_{what}" for side in ("target", "golden") for what in ("min", "max", "mean", "std", "l2")]
     if n == 0:
         why = empty or undefined("no pair of finite values")
@@ -210,6 +226,7 @@ def metrics_of(t_type, t_all, g_type, g_all):
     out["max_err_to_range"] = max(d) / width if width else 0 if dd == 0 else INF
     out["kl"] = divergence(t, g)
     out["bulk_rel_euclid"] = bulk(t, g, t_type, g_type)
+    out["off_share"] = off(t, g, t_type, g_type)
     ulp_type = coarser(t_type, g_type)
     out["max_ulp"] = min(max(abs(place(ulp_type, x) - place(ulp_type, y)) for x, y in pairs), 2**63 - 1)
     return out
