@@ -299,7 +299,7 @@ TEST(Gather, RefusesWhatIsNoPair) {
   EntryReader four = open_tensor(dir.npy("four.npy", {1, 2, 3, 4}));
   EntryReader complex = open_tensor(
       dir.npy("complex.npy", DType::kComplex64, {3}, std::vector<float>{1, 2, 3, 4, 5, 6}));
-  EntryReader opaque = open_tensor(sample("npy/dates.npy"));
+  EntryReader opaque = open_tensor(dir.opaque("opaque.npy", 3));
   for (EntryReader* other : {&four, &complex, &opaque})
     for (const bool swapped : {false, true}) {
       const auto facts = swapped ? gather(*other, three, kAll, RunContext{})

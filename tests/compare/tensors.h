@@ -24,7 +24,7 @@ T or_throw(Result<T> result) {
   return std::move(*result);
 }
 
-// The entry of a file that is called `line` ("input:0"), or its only one.
+// The tensor of a file in this slot ("input:0"), or its first one.
 inline dump::EntryReader open_tensor(const std::filesystem::path& path,
                                      const std::string& slot = {}) {
   const dump::DumpSet set = or_throw(dump::open_dump(path));
@@ -47,6 +47,12 @@ class Tensors : public Scratch {
     return write(name, io::npy_header(dtype, shape) +
                            std::string(reinterpret_cast<const char*>(values.data()),
                                        values.size() * sizeof(T)));
+  }
+  // Of a type that nobody can decode here.
+  std::filesystem::path opaque(const std::string& name, int64_t count) const {
+    std::string header = io::npy_header(DType::kInt8, {count});
+    header.replace(header.find("|i1"), 3, "|V1");
+    return write(name, header + std::string(static_cast<size_t>(count), 'x'));
   }
   std::filesystem::path npy(const std::string& name, const std::vector<float>& values) const {
     return npy(name, DType::kFloat32, {std::ssize(values)}, values);
