@@ -61,13 +61,14 @@ Result<void> check_pair(dump::EntryReader& target_entry, dump::EntryReader& gold
 Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& golden,
                                  const RunContext& context, bool counts_as_progress,
                                  const PieceWork& work,
-                                 const std::function<void(size_t chunk)>& merge) {
+                                 const std::function<void(size_t chunk)>& merge,
+                                 int64_t window_chunks) {
   if (auto checked = check_pair(target, golden); !checked) return checked;
   const int64_t chunks = ceil_div(target.reader().count(), kChunk);
   const bool parallel =
       chunks > 1 && target.reader().is_random_access() && golden.reader().is_random_access();
-  for (int64_t window = 0; window < chunks && !context.cancelled; window += kWindow) {
-    const int64_t count = std::min(kWindow, chunks - window);
+  for (int64_t window = 0; window < chunks && !context.cancelled; window += window_chunks) {
+    const int64_t count = std::min(window_chunks, chunks - window);
     std::mutex guard;
     std::optional<Error> failure;
     const auto run = [&](int64_t chunk, dump::EntryReader& t, dump::EntryReader& g) {

@@ -39,13 +39,14 @@ inline constexpr int64_t kPiecesPerChunk = 32;
 
 // Calls `work(chunk, first, piece)` for every piece of the pair, which starts at element `first`:
 // those of a chunk in order and chunks on all cores; then `merge(chunk)` for each chunk in order.
-// Ends early, without an error, when the run is cancelled.
-// `chunk` counts from 0 in every window; there are at most `kWindow` at a time.
+// `chunk` counts from 0 in every window of chunks; a smaller window needs less room for what is not
+// merged yet. Ends early, without an error, when the run is cancelled.
 inline constexpr int64_t kWindow = 32;
 using PieceWork = std::function<void(size_t chunk, int64_t first, const metrics::PairPiece& piece)>;
 Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& golden,
                                  const RunContext& context, bool counts_as_progress,
                                  const PieceWork& work,
-                                 const std::function<void(size_t chunk)>& merge);
+                                 const std::function<void(size_t chunk)>& merge,
+                                 int64_t window_chunks = kWindow);
 
 }  // namespace plumb::compare
