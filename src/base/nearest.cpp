@@ -33,6 +33,10 @@ std::string nearest_name(std::string_view unknown, std::span<const std::string> 
   std::string best;
   size_t best_distance = std::max<size_t>(1, unknown.size() / 3) + 1;
   for (const std::string& name : known) {
+    // So many edits it takes at least; an unknown name may be megabytes.
+    if (std::max(unknown.size(), name.size()) - std::min(unknown.size(), name.size()) >=
+        best_distance)
+      continue;
     const size_t distance = edit_distance(unknown, name);
     if (distance < best_distance) {
       best = name;

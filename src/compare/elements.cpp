@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "io/npy.h"
+#include "metrics/decoded_pairs.h"
 #include "tensor/decode.h"
 
 namespace plumb::compare {
@@ -16,7 +17,8 @@ namespace {
 using metrics::PairPiece;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kMostIndices = 1 << 20;  // along an axis
+constexpr int64_t kMostIndices = 1 << 20;          // along an axis
+constexpr int64_t kMostUnmergedIndices = 1 << 21;  // of all chunks together: 100 MB
 
 bool is_complex(DType dtype) { return kind_of(dtype) == DKind::kComplex; }
 bool is_wide_integer(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kUint64; }
@@ -27,19 +29,21 @@ struct Block {
   double target[kSize], golden[kSize], difference[kSize];
 };
 
+__extension__ using Int128 = __int128;
+Int128 wide_integer(DType dtype, const std::byte* at) {
+  if (dtype == DType::kInt64) return load_le<int64_t>(at);
+  return load_le<uint64_t>(at);
+}
+
 // Calls visit(first, count, block) for consecutive values of a piece. Differences of 64-bit
 // integers are taken before rounding.
 template <class Visit>
-void for_each_block(const PairPiece& piece, Visit&& visit) {
-  const auto part = [](DType dtype) {
-    return dtype == DType::kComplex64    ? DType::kFloat32
-           : dtype == DType::kComplex128 ? DType::kFloat64
-                                         : dtype;
-  };
-  const DType t_type = part(piece.target_dtype), g_type = part(piece.golden_dtype);
+void for_each_difference(const PairPiece& piece, Visit&& visit) {
+  const DType t_type = metrics::part_of(piece.target_dtype);
+  const DType g_type = metrics::part_of(piece.golden_dtype);
   const int64_t t_item = bits_of(t_type) / 8, g_item = bits_of(g_type) / 8;
   const int64_t values = is_complex(piece.target_dtype) ? 2 * piece.count : piece.count;
-  const bool exact = is_wide_integer(t_type) && t_type == g_type;
+  const bool exact = is_wide_integer(t_type) && is_wide_integer(g_type);
   Block block;
   for (int64_t first = 0; first < values; first += Block::kSize) {
     const int64_t n = std::min(Block::kSize, values - first);
@@ -47,17 +51,10 @@ void for_each_block(const PairPiece& piece, Visit&& visit) {
     const std::byte* g = piece.golden + first * g_item;
     decode_double(t_type, t, n, block.target);
     decode_double(g_type, g, n, block.golden);
-    for (int64_t i = 0; i < n; ++i) {
-      if (exact) {
-        // Modulo 2^64 the difference is right; its sign tells which of the two is larger.
-        const auto a = load_le<uint64_t>(t + 8 * i), b = load_le<uint64_t>(g + 8 * i);
-        const bool less =
-            t_type == DType::kInt64 ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
-        block.difference[i] = less ? -static_cast<double>(b - a) : static_cast<double>(a - b);
-      } else {
-        block.difference[i] = block.target[i] - block.golden[i];
-      }
-    }
+    for (int64_t i = 0; i < n; ++i)
+      block.difference[i] = exact ? static_cast<double>(wide_integer(t_type, t + 8 * i) -
+                                                        wide_integer(g_type, g + 8 * i))
+                                  : block.target[i] - block.golden[i];
     visit(first, n, block);
   }
 }
@@ -89,6 +86,10 @@ std::string value_text(DType dtype, const std::byte* at) {
   return fmt::format("{}", value);
 }
 
+Error interrupted(const dump::EntryReader& target) {
+  return {"interrupted", target.path(), "run it again"};
+}
+
 bool is_worse(const Element& a, const Element& b) {
   if (a.error != b.error) return a.error > b.error;
   return a.position < b.position;
@@ -99,7 +100,7 @@ class Worst {
  public:
   explicit Worst(size_t limit) : limit_(limit) {}
   bool takes(double error) const {
-    return error > 0 && (heap_.size() < limit_ || error > heap_.front().error);
+    return limit_ > 0 && error > 0 && (heap_.size() < limit_ || error > heap_.front().error);
   }
   void add(Element element) {
     if (heap_.size() == limit_) {
@@ -120,14 +121,15 @@ class Worst {
 void add_piece(int64_t first, const PairPiece& piece, Worst& worst) {
   const int64_t parts = is_complex(piece.target_dtype) ? 2 : 1;
   const int64_t t_item = bits_of(piece.target_dtype) / 8, g_item = bits_of(piece.golden_dtype) / 8;
-  for_each_block(piece, [&](int64_t begin, int64_t n, const Block& block) {
+  for_each_difference(piece, [&](int64_t begin, int64_t n, const Block& block) {
     for (int64_t i = 0; i < n; i += parts) {
-      double error = 0, size = 0;
-      for (int64_t k = i; k < i + parts; ++k) {
-        error = std::hypot(error, error_of(block.target[k], block.golden[k], block.difference[k]));
-        size = std::hypot(size, block.golden[k]);
-      }
+      const auto error_at = [&](int64_t k) {
+        return error_of(block.target[k], block.golden[k], block.difference[k]);
+      };
+      const double error = parts == 1 ? error_at(i) : std::hypot(error_at(i), error_at(i + 1));
       if (!worst.takes(error)) continue;
+      const double size = parts == 1 ? std::fabs(block.golden[i])
+                                     : std::hypot(block.golden[i], block.golden[i + 1]);
       const int64_t at = (begin + i) / parts;
       const bool has_ratio = std::isfinite(size) && size != 0;
       worst.add({first + at, value_text(piece.target_dtype, piece.target + at * t_item),
@@ -153,6 +155,7 @@ Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::Ent
         parts[chunk] = Worst(count);
       });
   if (!done) return done.error();
+  if (context.cancelled) return interrupted(target);
   std::vector<Element> worst = all.take();
   std::sort(worst.begin(), worst.end(), is_worse);
   return worst;
@@ -188,18 +191,22 @@ Result<std::vector<AxisError>> errors_along(dump::EntryReader& target, dump::Ent
   const int64_t parts_of_value = is_complex(golden.reader().dtype()) ? 2 : 1;
   inner *= parts_of_value;
 
-  std::vector<std::vector<AxisError>> parts(kWindow);
+  const int64_t window =
+      std::clamp<int64_t>(kMostUnmergedIndices / std::max<int64_t>(1, length), 1, kWindow);
+  std::vector<std::vector<AxisError>> parts(static_cast<size_t>(window));
   std::vector<AxisError> all(static_cast<size_t>(length));
-  for (size_t i = 0; i < all.size(); ++i) all[i].index = static_cast<int64_t>(i);
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i].index = static_cast<int64_t>(i);
+    all[i].count = golden.reader().count() / length;
+  }
   auto done = for_each_pair_piece(
       target, golden, context, false,
       [&](size_t chunk, int64_t first, const PairPiece& piece) {
         parts[chunk].resize(all.size());
-        for_each_block(piece, [&](int64_t begin, int64_t n, const Block& block) {
+        for_each_difference(piece, [&](int64_t begin, int64_t n, const Block& block) {
           for (int64_t i = 0; i < n; ++i) {
             const int64_t value = first * parts_of_value + begin + i;
             AxisError& at = parts[chunk][static_cast<size_t>(value / inner % length)];
-            ++at.count;
             const double t = block.target[i], g = block.golden[i], d = block.difference[i];
             if (!std::isfinite(t) || !std::isfinite(g)) {
               at.odd += error_of(t, g, d) > 0;
@@ -214,20 +221,22 @@ Result<std::vector<AxisError>> errors_along(dump::EntryReader& target, dump::Ent
       [&](size_t chunk) {
         for (size_t i = 0; i < parts[chunk].size(); ++i) {
           const AxisError& part = parts[chunk][i];
-          all[i].count += part.count;
           all[i].odd += part.odd;
           all[i].dd += part.dd;
           all[i].gg += part.gg;
           all[i].max_abs = std::max(all[i].max_abs, part.max_abs);
         }
         parts[chunk].clear();
-      });
+      },
+      window);
   if (!done) return done.error();
+  if (context.cancelled) return interrupted(target);
   return all;
 }
 
 Result<void> save_difference(dump::EntryReader& target, dump::EntryReader& golden,
                              const std::filesystem::path& path, const RunContext& context) {
+  if (auto checked = check_pair(target, golden); !checked) return checked;
   const DType t_type = target.reader().dtype(), g_type = golden.reader().dtype();
   const bool wide = !(fits_float(t_type) || t_type == DType::kComplex64) ||
                     !(fits_float(g_type) || g_type == DType::kComplex64);
@@ -239,20 +248,22 @@ Result<void> save_difference(dump::EntryReader& target, dump::EntryReader& golde
   const int64_t count = golden.reader().count();
   std::vector<float> floats;
   for (int64_t first = 0; first < count; first += metrics::kPairPiece) {
-    if (context.cancelled) return Error{"interrupted", path.string(), "run it again"};
+    if (context.cancelled) return interrupted(target);
     const int64_t n = std::min(metrics::kPairPiece, count - first);
     auto t = target.reader().read(first, n);
     if (!t) return std::move(t.error()).in(target.path());
     auto g = golden.reader().read(first, n);
     if (!g) return std::move(g.error()).in(golden.path());
-    for_each_block({t_type, t->data(), g_type, g->data(), n}, [&](int64_t, int64_t values,
-                                                                  const Block& block) {
+    for_each_difference({t_type, t->data(), g_type, g->data(), n}, [&](int64_t, int64_t values,
+                                                                       const Block& block) {
       const std::span<const double> all(block.difference, static_cast<size_t>(values));
       if (wide) return sink->write(std::as_bytes(all));
       floats.assign(all.begin(), all.end());
       sink->write(std::as_bytes(std::span(floats)));
     });
   }
+  for (const dump::EntryReader* side : {&target, &golden})
+    if (auto intact = side->check_intact(); !intact) return intact;
   return sink->commit();
 }
 

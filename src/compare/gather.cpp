@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -19,6 +20,7 @@ using metrics::PairPiece;
 using metrics::PairSums;
 
 constexpr int64_t kChunk = kPiecesPerChunk * kPairPiece;
+constexpr int64_t kChecksumPiece = 1 << 18;  // elements
 
 Result<void> read_chunk(dump::EntryReader& target_entry, dump::EntryReader& golden_entry,
                         int64_t begin, const RunContext& context, bool counts_as_progress,
@@ -35,20 +37,38 @@ Result<void> read_chunk(dump::EntryReader& target_entry, dump::EntryReader& gold
     work(chunk, first, {target.dtype(), t->data(), golden.dtype(), g->data(), count});
     if (counts_as_progress) context.advance(std::ssize(*t) + std::ssize(*g));
   }
-  return {};
+  if (auto intact = target_entry.check_intact(); !intact) return intact;
+  return golden_entry.check_intact();
 }
 
 }  // namespace
 
+Result<void> check_pair(dump::EntryReader& target_entry, dump::EntryReader& golden_entry) {
+  const io::TensorReader& target = target_entry.reader();
+  const io::TensorReader& golden = golden_entry.reader();
+  const DKind t = kind_of(target.dtype()), g = kind_of(golden.dtype());
+  const bool comparable = t != DKind::kOpaque && g != DKind::kOpaque &&
+                          (t == DKind::kComplex) == (g == DKind::kComplex);
+  if (comparable && target.count() == golden.count()) return {};
+  return Error{
+      "the tensors cannot be compared element by element",
+      fmt::format("{} is {} {}, {} is {} {}", target_entry.path(), dtype_text(target_entry.info()),
+                  to_string(target.shape()), golden_entry.path(), dtype_text(golden_entry.info()),
+                  to_string(golden.shape())),
+      "choose two of the same size and kind"};
+}
+
 Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& golden,
                                  const RunContext& context, bool counts_as_progress,
                                  const PieceWork& work,
-                                 const std::function<void(size_t chunk)>& merge) {
+                                 const std::function<void(size_t chunk)>& merge,
+                                 int64_t window_chunks) {
+  if (auto checked = check_pair(target, golden); !checked) return checked;
   const int64_t chunks = ceil_div(target.reader().count(), kChunk);
   const bool parallel =
       chunks > 1 && target.reader().is_random_access() && golden.reader().is_random_access();
-  for (int64_t window = 0; window < chunks && !context.cancelled; window += kWindow) {
-    const int64_t count = std::min(kWindow, chunks - window);
+  for (int64_t window = 0; window < chunks && !context.cancelled; window += window_chunks) {
+    const int64_t count = std::min(window_chunks, chunks - window);
     std::mutex guard;
     std::optional<Error> failure;
     const auto run = [&](int64_t chunk, dump::EntryReader& t, dump::EntryReader& g) {
@@ -73,6 +93,7 @@ Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& g
       });
     }
     if (failure) return *failure;
+    if (context.cancelled) return {};  // chunks may be missing
     for (int64_t chunk = 0; chunk < count; ++chunk) merge(static_cast<size_t>(chunk));
   }
   return {};
@@ -141,12 +162,15 @@ Passes Passes::for_metrics(std::span<const metrics::Metric* const> wanted) {
 Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunContext& context) {
   auto again = tensor.again();
   if (!again) return again.error();
+  io::TensorReader& reader = again->reader();
   uint32_t crc = 0;
-  auto done = io::for_each_piece(again->reader(), [&](Bytes piece, int64_t, int64_t) {
-    if (!context.cancelled) crc = io::crc32(crc, piece);
-  });
-  if (!done) return done.error();
-  if (context.cancelled) return std::optional<uint32_t>();
+  for (int64_t first = 0; first < reader.count(); first += kChecksumPiece) {
+    if (context.cancelled) return std::optional<uint32_t>();
+    auto piece = reader.read(first, std::min(kChecksumPiece, reader.count() - first));
+    if (!piece) return std::move(piece.error()).in(tensor.path());
+    crc = io::crc32(crc, *piece);
+  }
+  if (auto intact = again->check_intact(); !intact) return intact.error();
   return std::optional(crc);
 }
 

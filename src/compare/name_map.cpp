@@ -2,7 +2,9 @@
 #include "compare/name_map.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,22 +19,25 @@ constexpr const char* kForm =
     "write a line \"target operator,golden operator\" for each pair (CSV), or the table "
     "[pairs] with \"target operator\" = \"golden operator\" (TOML)";
 
-// One cell of a CSV line; a quoted one may hold commas and doubled quotes.
-std::string take_cell(std::string_view& line) {
+// Takes a cell and the comma behind it off a CSV line; nullopt if its quotes do not close at its
+// end. A quoted cell may hold commas and doubled quotes.
+std::optional<std::string> take_cell(std::string_view& line) {
   std::string cell;
-  const bool quoted = line.starts_with('"');
-  if (quoted) line.remove_prefix(1);
-  while (!line.empty()) {
-    const char c = line.front();
-    if (!quoted && c == ',') break;
-    line.remove_prefix(1);
-    if (quoted && c == '"') {
-      if (!line.starts_with('"')) break;
-      line.remove_prefix(1);
+  if (!line.starts_with('"')) {
+    cell = line.substr(0, line.find(','));
+    line.remove_prefix(cell.size());
+  } else {
+    for (line.remove_prefix(1);; line.remove_prefix(1)) {
+      if (line.empty()) return std::nullopt;
+      if (line.front() == '"') {
+        line.remove_prefix(1);
+        if (!line.starts_with('"')) break;
+      }
+      cell += line.front();
     }
-    cell += c;
   }
-  if (line.starts_with(',')) line.remove_prefix(1);
+  if (!line.empty() && line.front() != ',') return std::nullopt;
+  line.remove_prefix(std::min<size_t>(1, line.size()));
   return cell;
 }
 
@@ -74,18 +79,20 @@ Result<void> check_side(const std::set<std::string>& wanted, const dump::DumpSet
 
 Result<NameMap> parse_name_map_csv(std::string_view text) {
   Builder builder;
+  bool may_be_header = true;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (int number = 1; !text.empty(); ++number) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.starts_with('#') || (number == 1 && line == "target,golden")) continue;
-    std::string target = take_cell(line);
-    std::string golden = take_cell(line);
+    if (line.empty() || line.starts_with('#')) continue;
+    const auto target = take_cell(line), golden = take_cell(line);
+    const bool is_first = std::exchange(may_be_header, false);
+    if (is_first && target == "target" && golden == "golden") continue;
     const std::string where = fmt::format("line {}", number);
+    if (!target || !golden) return Error{"a quoted cell of the map is not closed", where, kForm};
     if (!line.empty()) return Error{"a line of the map has more than two cells", where, kForm};
-    if (auto added = builder.add(std::move(target), std::move(golden), where); !added)
-      return added.error();
+    if (auto added = builder.add(*target, *golden, where); !added) return added.error();
   }
   return builder.take();
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -15,13 +17,16 @@ namespace {
 using dump::DumpSet;
 using dump::Entry;
 using dump::Skipped;
+using dump::Slot;
 
 // An entry with what it is paired by.
 struct Candidate {
   const Entry* entry;
-  std::string name;   // the operator's, after --map
-  std::string scope;  // rank, step and graph, as far as they tell entries of a side apart
-  size_t row = SIZE_MAX;
+  const Slot* slot;
+  std::string_view name;  // the target operator's
+  std::string_view rule;  // golden: how it came by that name; empty if no target operator has it
+  std::string scope;      // rank, step and graph, as far as they tell entries of a side apart
+  bool is_placed = false;
 };
 using Candidates = std::vector<Candidate>;
 
@@ -54,7 +59,7 @@ Scopes scopes_of(const Candidates& target, const Candidates& golden) {
   return {several(&Entry::rank), several(&Entry::step), several(&Entry::graph)};
 }
 
-// "steps 0, 1, 2": what a side has, for a message.
+// "rank 0, step 3", for a message.
 std::string scope_text(const Entry& entry) {
   std::string text;
   if (entry.rank) text += fmt::format(", rank {}", *entry.rank);
@@ -63,17 +68,81 @@ std::string scope_text(const Entry& entry) {
   return text.empty() ? "no rank or step" : text.substr(2);
 }
 
+// Why the tensors of an operator cannot be paired, by the operator's name.
+struct Refusal {
+  std::string_view reason;
+  std::string message;
+};
+using Refusals = std::unordered_map<std::string_view, Refusal>;
+
+using NameMap = std::unordered_map<std::string, std::string>;
+
+// Golden operators get the name of their target operator: by the map; else the same name; else one
+// that dump tools may have changed, unless that would merge distinct operators.
+class Partners {
+ public:
+  Partners(const NameMap& golden_of, const Candidates& target, const Candidates& golden) {
+    struct Names {
+      std::set<std::string_view> target, golden;
+    };
+    std::map<std::string, Names> unmatched;  // by normalised name
+    std::unordered_set<std::string_view> target_names, golden_names;
+    for (const Candidate& c : target) target_names.insert(c.name);
+    for (const Candidate& c : golden) golden_names.insert(c.name);
+    for (const auto& [to, from] : golden_of) partner_[from] = {to, "map"};
+    for (std::string_view name : golden_names) {
+      if (partner_.contains(name)) continue;
+      if (const auto mapped = golden_of.find(std::string(name)); mapped != golden_of.end())
+        refused_golden_[name] = {
+            "no_target",
+            "by the map, the target operator of this name belongs to " + mapped->second};
+      else if (target_names.contains(name))
+        partner_[name] = {name, "name"};
+      else
+        unmatched[normalised(name)].golden.insert(name);
+    }
+    for (std::string_view name : target_names)
+      if (!golden_names.contains(name) && !golden_of.contains(std::string(name)))
+        unmatched[normalised(name)].target.insert(name);
+    for (const auto& [shared, names] : unmatched) {
+      if (names.target.empty() || names.golden.empty()) continue;
+      if (names.target.size() == 1 && names.golden.size() == 1) {
+        partner_[*names.golden.begin()] = {*names.target.begin(), "normalised-name"};
+        continue;
+      }
+      const Refusal refusal{"ambiguous_pair",
+                            fmt::format("{} target and {} golden operators are all written '{}'",
+                                        names.target.size(), names.golden.size(), shared)};
+      for (std::string_view name : names.target) refused_target_[name] = refusal;
+      for (std::string_view name : names.golden) refused_golden_[name] = refusal;
+    }
+  }
+
+  void rename(Candidates& golden) const {
+    for (Candidate& c : golden)
+      if (const auto found = partner_.find(c.name); found != partner_.end())
+        std::tie(c.name, c.rule) = found->second;
+  }
+  const Refusals& refused(bool is_target) const {
+    return is_target ? refused_target_ : refused_golden_;
+  }
+
+ private:
+  // Target operator and rule, by golden operator.
+  std::unordered_map<std::string_view, std::pair<std::string_view, std::string_view>> partner_;
+  Refusals refused_target_, refused_golden_;
+};
+
 class Pairing {
  public:
-  Pairing(Candidates& target, Candidates& golden, std::vector<PlannedRow>& rows)
-      : target_(target), golden_(golden), rows_(rows) {}
+  Pairing(Candidates& target, Candidates& golden, const Partners& partners,
+          std::vector<PlannedRow>& rows)
+      : target_(target), golden_(golden), partners_(partners), rows_(rows) {}
 
   void run() {
-    if (target_.empty() || golden_.empty()) return leave_over();
     const Scopes scopes = scopes_of(target_, golden_);
     for (Candidates* side : {&target_, &golden_})
       for (Candidate& c : *side) c.scope = scopes.of(*c.entry);
-    find_partners();
     group_slots();
     leave_over();
   }
@@ -84,154 +153,149 @@ class Pairing {
     std::vector<Candidate*> target, golden;
   };
 
-  // Golden operators by target operator: exact names first, then names that dump tools may have
-  // changed, unless that would merge distinct ones.
-  void find_partners() {
-    struct Names {
-      std::set<std::string_view> target, golden;
-    };
-    std::set<std::string_view> target_names, golden_names;
-    for (const Candidate& c : target_) target_names.insert(c.name);
-    for (const Candidate& c : golden_) golden_names.insert(c.name);
-    std::map<std::string, Names> unmatched;  // by normalised name
-    for (std::string_view name : target_names)
-      if (!golden_names.contains(name)) unmatched[normalised(name)].target.insert(name);
-    for (std::string_view name : golden_names)
-      if (!target_names.contains(name)) unmatched[normalised(name)].golden.insert(name);
-    for (const auto& [shared, names] : unmatched) {
-      if (names.target.empty() || names.golden.empty()) continue;
-      if (names.target.size() == 1 && names.golden.size() == 1) {
-        partner_[*names.golden.begin()] = *names.target.begin();
-        continue;
-      }
-      const std::string all = fmt::format("{} target and {} golden operators are all written '{}'",
-                                          names.target.size(), names.golden.size(), shared);
-      for (std::string_view name : names.target) ambiguous_[name] = all;
-      for (std::string_view name : names.golden) ambiguous_[name] = all;
-    }
+  // With lengths, so that no name can pretend to be a name and a slot.
+  static std::string key_of(const Candidate& c) {
+    const Slot& slot = *c.slot;
+    return fmt::format("{}|{}{}|{}|{}|{}{}", c.name.size(), c.name, static_cast<int>(slot.kind),
+                       slot.index, slot.path.size(), slot.path, c.scope);
   }
 
+  // In the order of the target, so that rows come out the same whatever the hash.
   void group_slots() {
-    std::unordered_map<std::string, Group> groups;
-    groups.reserve(target_.size());
-    std::vector<std::string> order;
-    const auto key = [](const Candidate& c, std::string_view name) {
-      return fmt::format("{}\n{}\n{}", c.scope, name, to_string(c.entry->slot));
-    };
-    for (Candidate& c : target_) groups[key(c, c.name)].target.push_back(&c);
-    for (Candidate& c : golden_) {
-      const auto partner = partner_.find(c.name);
-      const auto group = groups.find(key(c, partner == partner_.end() ? c.name : partner->second));
-      if (group != groups.end()) group->second.golden.push_back(&c);
-    }
-    // In the order of the target, so that rows come out the same whatever the hash.
+    std::unordered_map<std::string, size_t> place;
+    std::vector<Group> groups;
+    place.reserve(target_.size());
     for (Candidate& c : target_) {
-      if (c.row != SIZE_MAX) continue;
-      pair_group(groups.at(key(c, c.name)));
+      const auto [found, is_new] = place.try_emplace(key_of(c), groups.size());
+      if (is_new) groups.emplace_back();
+      groups[found->second].target.push_back(&c);
     }
+    for (Candidate& c : golden_) {
+      if (c.rule.empty()) continue;
+      if (const auto found = place.find(key_of(c)); found != place.end())
+        groups[found->second].golden.push_back(&c);
+    }
+    for (const Group& group : groups) pair_group(group);
   }
 
-  void pair_group(Group& group) {
+  void pair_group(const Group& group) {
     if (group.golden.empty()) return;
     if (group.target.size() != group.golden.size()) {
       const std::string message = fmt::format(
           "{} of them in target, {} in golden: which belong together cannot be told; select a step",
           group.target.size(), group.golden.size());
-      for (Candidate* c : group.target) add_single(*c, true, "duplicate_name", message);
-      for (Candidate* c : group.golden) add_single(*c, false, "duplicate_name", message);
+      for (Candidate* c : group.target) add_single(*c, true, {"duplicate_name", message});
+      for (Candidate* c : group.golden) add_single(*c, false, {"duplicate_name", message});
       return;
     }
     for (size_t i = 0; i < group.target.size(); ++i) {
       PlannedRow& row = rows_.emplace_back();
       row.target = group.target[i]->entry;
       row.golden = group.golden[i]->entry;
-      group.target[i]->row = group.golden[i]->row = rows_.size() - 1;
-      row.rule = rule_of(*group.target[i], *group.golden[i]);
+      row.rule = group.golden[i]->rule;
+      group.target[i]->is_placed = group.golden[i]->is_placed = true;
       if (group.target.size() > 1)
         row.evidence = fmt::format("execution {} of {}", i + 1, group.target.size());
     }
   }
 
-  static std::string_view rule_of(const Candidate& target, const Candidate& golden) {
-    if (golden.name != golden.entry->operator_name) return "map";
-    return target.name == golden.name ? "name" : "normalised-name";
-  }
-
-  void add_single(Candidate& c, bool is_target, std::string_view reason, std::string message) {
+  void add_single(Candidate& c, bool is_target, Refusal why) {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
-    row.reason = reason;
-    row.message = std::move(message);
-    c.row = rows_.size() - 1;
+    row.reason = why.reason;
+    row.message = std::move(why.message);
+    c.is_placed = true;
   }
 
   void leave_over() {
     for (const bool is_target : {true, false}) {
-      Candidates& side = is_target ? target_ : golden_;
-      const Candidates& others = is_target ? golden_ : target_;
-      std::unordered_map<std::string_view, const Candidate*> by_name;
-      for (const Candidate& c : others) by_name.try_emplace(c.name, &c);
-      for (Candidate& c : side) {
-        if (c.row != SIZE_MAX) continue;
-        if (const auto found = ambiguous_.find(c.name); found != ambiguous_.end()) {
-          add_single(c, is_target, "ambiguous_pair", found->second);
+      const Refusals& refused = partners_.refused(is_target);
+      std::unordered_map<std::string_view, std::vector<const Candidate*>> others;
+      for (const Candidate& c : is_target ? golden_ : target_)
+        if (!is_target || !c.rule.empty()) others[c.name].push_back(&c);
+      for (Candidate& c : is_target ? target_ : golden_) {
+        if (c.is_placed) continue;
+        if (const auto why = refused.find(c.entry->operator_name); why != refused.end()) {
+          add_single(c, is_target, why->second);
           continue;
         }
-        std::string message;
-        if (const auto found = by_name.find(c.name); found != by_name.end()) {
-          const Candidate& other = *found->second;
-          message =
-              other.scope == c.scope
-                  ? fmt::format("the operator is there, but without {}", to_string(c.entry->slot))
-                  : fmt::format("the operator is there with {}, here it has {}",
-                                scope_text(*other.entry), scope_text(*c.entry));
-        }
-        add_single(c, is_target, is_target ? "no_golden" : "no_target", std::move(message));
+        const auto found = others.find(c.name);
+        add_single(c, is_target,
+                   {is_target ? "no_golden" : "no_target",
+                    found == others.end() ? "" : what_is_there(c, found->second)});
       }
     }
   }
 
+  // The operator has a partner, but this tensor of it does not.
+  static std::string what_is_there(const Candidate& c,
+                                   const std::vector<const Candidate*>& others) {
+    for (const Candidate* other : others)
+      if (other->scope == c.scope)
+        return fmt::format("the operator is there, but without {}", to_string(*c.slot));
+    return fmt::format("the operator is there with {}, here it has {}",
+                       scope_text(*others.front()->entry), scope_text(*c.entry));
+  }
+
   Candidates& target_;
   Candidates& golden_;
+  const Partners& partners_;
   std::vector<PlannedRow>& rows_;
-  std::unordered_map<std::string_view, std::string_view> partner_;  // target name by golden name
-  std::unordered_map<std::string_view, std::string> ambiguous_;
 };
 
-// The operator a damaged file should have held, as far as its name tells.
-std::string operator_of(const std::string& path) {
-  const std::string_view file = std::string_view(path).substr(path.rfind('/') + 1);
-  const std::string_view stem = file.substr(0, file.rfind('.'));
-  if (const auto golden = dump::parse_golden_name(stem); golden && file.ends_with(".npy"))
-    return normalised(golden->op);
-  if (const auto device = dump::parse_device_name(file)) return normalised(device->op);
-  return normalised(path.substr(0, path.rfind('.')));
+// What a damaged file should have held, as far as its name tells.
+struct Promise {
+  std::string op;
+  std::optional<Slot> slot;  // nullopt: any
+};
+
+Promise promise_of(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::string_view extension = file.substr(std::min(file.rfind('.'), file.size()));
+  const std::string_view stem = file.substr(0, file.size() - extension.size());
+  if (const auto fx = dump::parse_fx_name(file)) return {std::string(fx->op), fx->slot};
+  if (const auto golden = dump::parse_golden_name(stem); golden && extension == ".npy")
+    return {std::string(golden->op), Slot{dump::SlotKind::kOutput, golden->index, {}}};
+  if (const auto device = dump::parse_device_name(file)) return {std::string(device->op), {}};
+  return {std::string(path.substr(0, path.size() - extension.size())), Slot{}};
 }
 
-// A damaged file stands for the missing side of those rows whose operator it names; otherwise it
-// is a row of its own.
-void place_damaged(const DumpSet& set, bool is_target, std::vector<PlannedRow>& rows) {
+// A damaged file stands for the missing side of the rows whose operator it names, one of each slot
+// (of the next execution there may be another file); otherwise it is a row of its own.
+void place_damaged(const DumpSet& set, bool is_target, const NameMap& golden_of,
+                   std::vector<PlannedRow>& rows) {
+  const auto is_damaged = [](const Skipped& skipped) { return skipped.error.has_value(); };
+  if (std::none_of(set.skipped.begin(), set.skipped.end(), is_damaged)) return;
+  std::unordered_map<std::string, std::string> target_of;
+  for (const auto& [to, from] : golden_of) target_of[normalised(from)] = normalised(to);
+  const auto shared_name = [&](std::string_view name, bool is_targets) {
+    std::string written = normalised(name);
+    const auto mapped = is_targets ? target_of.end() : target_of.find(written);
+    return mapped == target_of.end() ? written : mapped->second;
+  };
+  const auto present = [&](size_t at) { return is_target ? rows[at].golden : rows[at].target; };
   std::unordered_map<std::string, std::vector<size_t>> waiting;
-  const bool any = std::any_of(set.skipped.begin(), set.skipped.end(),
-                               [](const Skipped& s) { return s.error.has_value(); });
-  if (!any) return;
-  const std::string_view missing = is_target ? "no_target" : "no_golden";
   for (size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].reason == missing)
-      waiting[normalised((is_target ? rows[i].golden : rows[i].target)->operator_name)].push_back(
-          i);
+    if (rows[i].reason == (is_target ? "no_target" : "no_golden"))
+      waiting[shared_name(present(i)->operator_name, !is_target)].push_back(i);
   for (const Skipped& skipped : set.skipped) {
-    if (!skipped.error) continue;
-    const std::string message = skipped.error->what + ": " + skipped.error->where;
+    if (!is_damaged(skipped)) continue;
+    const Promise promise = promise_of(skipped.file);
     std::vector<size_t> places;
-    if (auto found = waiting.extract(operator_of(skipped.file))) places = std::move(found.mapped());
+    std::set<Slot> seen;
+    std::erase_if(waiting[shared_name(promise.op, is_target)], [&](size_t at) {
+      const Slot& slot = present(at)->slot;
+      if ((promise.slot && *promise.slot != slot) || !seen.insert(slot).second) return false;
+      places.push_back(at);
+      return true;
+    });
     if (places.empty()) {
       places.push_back(rows.size());
       rows.emplace_back();
     }
     for (size_t at : places) {
       rows[at].reason = "damaged_file";
-      rows[at].message = message;
+      rows[at].message = skipped.error->what + ": " + skipped.error->where;
       rows[at].damaged = &skipped;
       rows[at].damaged_is_target = is_target;
     }
@@ -241,25 +305,29 @@ void place_damaged(const DumpSet& set, bool is_target, std::vector<PlannedRow>& 
 Candidates candidates_of(const DumpSet& set) {
   Candidates candidates;
   candidates.reserve(set.entries.size());
-  for (const Entry& entry : set.entries) candidates.push_back({&entry, entry.operator_name, {}});
+  for (const Entry& entry : set.entries)
+    candidates.push_back({&entry, &entry.slot, entry.operator_name, {}, {}});
   return candidates;
 }
 
-// Takes those out that the user does not want.
+// Takes those out that the user does not want. Both sides of a pair go by the target's name.
 Candidates split_off(Candidates& all, const PlanOptions& options) {
   if (!options.wants) return {};
-  Candidates unwanted;
-  std::erase_if(all, [&](Candidate& c) {
-    const auto wants = [&] {
-      if (c.name == c.entry->operator_name) return options.wants(*c.entry);
-      Entry renamed = *c.entry;
-      renamed.operator_name = c.name;
-      return options.wants(renamed);
-    };
-    if (wants()) return false;
-    unwanted.push_back(std::move(c));
-    return true;
-  });
+  const auto is_wanted = [&](const Candidate& c) {
+    if (c.name == c.entry->operator_name) return options.wants(*c.entry);
+    Entry renamed;
+    renamed.operator_name = c.name;
+    renamed.type = c.entry->type;
+    renamed.slot = *c.slot;
+    renamed.step = c.entry->step;
+    renamed.rank = c.entry->rank;
+    renamed.graph = c.entry->graph;
+    renamed.timestamp = c.entry->timestamp;
+    return options.wants(renamed);
+  };
+  const auto first = std::stable_partition(all.begin(), all.end(), is_wanted);
+  Candidates unwanted(first, all.end());
+  all.erase(first, all.end());
   return unwanted;
 }
 
@@ -282,14 +350,24 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
   };
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const PlannedRow& a, const PlannedRow& b) { return key(a) < key(b); });
-  const auto same_operator = [](const PlannedRow& a, const PlannedRow& b) {
-    const Entry* x = a.target != nullptr ? a.target : a.golden;
-    const Entry* y = b.target != nullptr ? b.target : b.golden;
-    return x != nullptr && y != nullptr && x->operator_name == y->operator_name &&
-           x->step == y->step && x->rank == y->rank && x->timestamp == y->timestamp;
+
+  // One index for all rows of one execution of an operator, also where its sides miss a slot.
+  const auto is_same = [](const Entry* a, const Entry* b) {
+    return a != nullptr && b != nullptr && a->operator_name == b->operator_name &&
+           a->step == b->step && a->rank == b->rank && a->graph == b->graph &&
+           a->timestamp == b->timestamp;
   };
-  for (size_t i = 1; i < rows.size(); ++i)
-    rows[i].index = rows[i - 1].index + !same_operator(rows[i - 1], rows[i]);
+  const Entry *last_target = nullptr, *last_golden = nullptr;
+  int64_t index = -1;
+  for (PlannedRow& row : rows) {
+    if (!is_same(last_target, row.target) && !is_same(last_golden, row.golden)) {
+      ++index;
+      last_target = last_golden = nullptr;
+    }
+    if (row.target != nullptr) last_target = row.target;
+    if (row.golden != nullptr) last_golden = row.golden;
+    row.index = index;
+  }
 }
 
 }  // namespace
@@ -304,31 +382,30 @@ std::string normalised(std::string_view name) {
 std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
                                   const PlanOptions& options) {
   Candidates targets = candidates_of(target), goldens = candidates_of(golden);
-  std::unordered_map<std::string_view, std::string_view> target_of;
-  for (const auto& [to, from] : options.golden_of) target_of[from] = to;
-  for (Candidate& c : goldens)
-    if (const auto mapped = target_of.find(c.name); mapped != target_of.end())
-      c.name = mapped->second;
+  const Partners partners(options.golden_of, targets, goldens);
+  partners.rename(goldens);
   // Two files with one tensor each are a pair, whatever they are called.
-  const bool only_tensors = target.is_single_file && golden.is_single_file && targets.size() == 1 &&
-                            goldens.size() == 1 && options.golden_of.empty();
-  if (only_tensors) goldens[0].name = targets[0].name;
+  if (target.is_single_file && golden.is_single_file && targets.size() == 1 &&
+      goldens.size() == 1 && options.golden_of.empty()) {
+    const bool same_name = goldens[0].rule == "name" && *goldens[0].slot == *targets[0].slot;
+    goldens[0].name = targets[0].name;
+    goldens[0].slot = targets[0].slot;
+    if (!same_name) goldens[0].rule = "only-tensor";
+  }
 
   std::vector<PlannedRow> rows;
   Candidates unwanted_targets = split_off(targets, options);
   Candidates unwanted_goldens = split_off(goldens, options);
-  Pairing(targets, goldens, rows).run();
-  place_damaged(target, true, rows);
-  place_damaged(golden, false, rows);
+  Pairing(targets, goldens, partners, rows).run();
   const size_t wanted = rows.size();
-  Pairing(unwanted_targets, unwanted_goldens, rows).run();
-  for (size_t i = wanted; i < rows.size(); ++i) {
+  Pairing(unwanted_targets, unwanted_goldens, partners, rows).run();
+  const size_t all = rows.size();
+  place_damaged(target, true, options.golden_of, rows);
+  place_damaged(golden, false, options.golden_of, rows);
+  for (size_t i = wanted; i < all; ++i) {
     rows[i].reason = "filtered";
     rows[i].message.clear();
   }
-  if (only_tensors)
-    for (PlannedRow& row : rows)
-      if (row.rule == "map") row.rule = "only-tensor";
   sort_rows(target, golden, rows);
   return rows;
 }

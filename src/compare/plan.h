@@ -33,8 +33,8 @@ struct PlanOptions {
   std::unordered_map<std::string, std::string> golden_of;
 };
 
-// Every entry of either set, and every damaged file, is in exactly one row; rows are in order of
-// execution.
+// Every entry of either set is in exactly one row. A damaged file stands in the rows of what it
+// should have been compared with, or in one of its own. Rows are in order of execution.
 std::vector<PlannedRow> make_plan(const dump::DumpSet& target, const dump::DumpSet& golden,
                                   const PlanOptions& options = {});
 

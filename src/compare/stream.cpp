@@ -57,28 +57,52 @@ std::string in_words(const Error& error) {
   return error.where.empty() ? error.what : error.what + ": " + error.where;
 }
 
-// Whatever hinders a comparison of values. True if there is nothing more to do.
-bool refuse(EntryReader& target, EntryReader& golden, Row& row) {
-  const DType t = target.reader().dtype(), g = golden.reader().dtype();
-  for (const auto& [dtype, side] : {std::pair(t, &*row.target), std::pair(g, &*row.golden)}) {
-    if (dtype != DType::kOpaque) continue;
-    leave_out(row, "dtype_unsupported", fmt::format("type {} cannot be decoded", side->dtype));
-    return true;
-  }
+int64_t bytes_of(EntryReader& tensor) {
+  return tensor.reader().count() * (bits_of(tensor.reader().dtype()) / 8);
+}
+
+// What hinders a comparison of values.
+struct Obstacle {
+  std::string_view reason;
+  std::string message;
+  bool is_difference = false;
+};
+
+std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden) {
+  for (EntryReader* side : {&target, &golden})
+    if (side->reader().dtype() == DType::kOpaque)
+      return Obstacle{"dtype_unsupported",
+                      fmt::format("type {} cannot be decoded", dtype_text(side->info()))};
   const Shape& ts = target.reader().shape();
   const Shape& gs = golden.reader().shape();
   if (squeezed(ts) != squeezed(gs)) {
     const bool same_size = target.reader().count() == golden.reader().count();
-    fail(row, same_size ? "shape_mismatch" : "size_mismatch",
-         fmt::format("target is {}, golden is {}", plumb::to_string(ts), plumb::to_string(gs)));
-    return true;
+    return Obstacle{
+        same_size ? "shape_mismatch" : "size_mismatch",
+        fmt::format("target is {}, golden is {}", plumb::to_string(ts), plumb::to_string(gs)),
+        true};
   }
-  if ((kind_of(t) == DKind::kComplex) != (kind_of(g) == DKind::kComplex)) {
-    leave_out(row, "dtype_unsupported",
-              fmt::format("{} against {}: only one side is complex", name_of(t), name_of(g)));
-    return true;
-  }
-  return false;
+  const DType t = target.reader().dtype(), g = golden.reader().dtype();
+  if ((kind_of(t) == DKind::kComplex) != (kind_of(g) == DKind::kComplex))
+    return Obstacle{"dtype_unsupported",
+                    fmt::format("{} against {}: only one side is complex", name_of(t), name_of(g))};
+  return std::nullopt;
+}
+
+// What a dump tool would have recorded: it lets NaN and infinities through to its statistics.
+dump::RecordedStatistics recorded_from(const metrics::TensorStats& stats) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const bool any = stats.finite > 0, low = stats.negative_inf > 0, high = stats.positive_inf > 0;
+  dump::RecordedStatistics recorded;
+  recorded.nan_count = stats.nan;
+  recorded.inf_count = stats.inf();
+  recorded.min = low ? -kInf : any ? static_cast<double>(stats.min) : kInf;
+  recorded.max = high ? kInf : any ? static_cast<double>(stats.max) : -kInf;
+  recorded.mean = low && high ? kNan : low ? -kInf : high ? kInf : stats.mean;
+  recorded.l2 = low || high ? kInf : stats.l2();
+  if (stats.nan > 0) recorded.min = recorded.max = recorded.mean = recorded.l2 = kNan;
+  return recorded;
 }
 
 class Streamer {
@@ -139,10 +163,15 @@ class Streamer {
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
     complete(*row.target, *target);
     complete(*row.golden, *golden);
-    if (refuse(*target, *golden, row)) return;
-    bytes_ += target->reader().count() * (bits_of(target->reader().dtype()) / 8) +
-              golden->reader().count() * (bits_of(golden->reader().dtype()) / 8);
-    if (options_.checksum) return compare_checksums(*target, *golden, row);
+    if (auto obstacle = obstacle_of(*target, *golden))
+      return (obstacle->is_difference ? fail : leave_out)(row, obstacle->reason,
+                                                          std::move(obstacle->message));
+    const int64_t bytes = bytes_of(*target) + bytes_of(*golden);
+    bytes_ += bytes;
+    if (options_.checksum) {
+      compare_checksums(*target, *golden, row);
+      return context_.advance(bytes);
+    }
 
     auto facts = gather(*target, *golden, options_.passes, context_);
     if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
@@ -165,8 +194,9 @@ class Streamer {
     if (!other) return leave_out(row, "damaged_file", in_words(other.error()));
     auto again = golden.again();
     if (!again) return leave_out(row, "damaged_file", in_words(again.error()));
-    if (squeezed(other->reader().shape()) != squeezed(again->reader().shape()))
-      return leave_out(row, "shape_mismatch", "the two golden runs differ in shape");
+    if (const auto obstacle = obstacle_of(*other, *again))
+      return leave_out(row, obstacle->reason,
+                       "the second golden run against the first: " + obstacle->message);
     auto noise = gather(*other, *again, options_.passes, context_);
     if (!noise) return leave_out(row, "damaged_file", in_words(noise.error()));
     if (!*noise) return leave_out(row, "interrupted", "");
@@ -195,6 +225,7 @@ class Streamer {
     dump::RecordedStatistics statistics;
     std::string dtype;
     std::optional<Shape> shape;
+    bool is_opaque = false;
     operator Recorded() const { return {statistics, dtype, shape}; }
   };
 
@@ -202,23 +233,13 @@ class Streamer {
   Result<Record> record_of(const dump::DumpSet& set, const Entry& entry,
                            const io::ReadHints& hints) const {
     if (entry.parts.empty())
-      return Record{*entry.statistics, entry.dtype_text, entry.recorded_shape};
+      return Record{entry.statistics ? *entry.statistics : dump::RecordedStatistics(),
+                    entry.dtype_text, entry.recorded_shape};
     auto measured = measure(set, entry, hints, context_);
     if (!measured) return measured.error();
     if (!*measured) return Error{"the run was interrupted", "", ""};
-    const metrics::TensorStats& stats = (*measured)->stats;
-    Record record{{}, std::string(name_of((*measured)->dtype)), (*measured)->shape};
-    // Dump tools let NaN and infinities through to their statistics.
-    const bool has_nan = stats.nan > 0;
-    const double odd = has_nan ? std::numeric_limits<double>::quiet_NaN()
-                               : std::numeric_limits<double>::infinity();
-    const bool finite = stats.finite == stats.count;
-    const auto min = static_cast<double>(stats.min), max = static_cast<double>(stats.max);
-    record.statistics.min = has_nan ? odd : stats.negative_inf > 0 ? -odd : min;
-    record.statistics.max = has_nan ? odd : stats.positive_inf > 0 ? odd : max;
-    record.statistics.mean = finite ? stats.mean : odd;
-    record.statistics.l2 = finite ? stats.l2() : odd;
-    return record;
+    return Record{recorded_from((*measured)->stats), std::string(name_of((*measured)->dtype)),
+                  (*measured)->shape, (*measured)->dtype == DType::kOpaque};
   }
 
   void compare_recorded(const PlannedRow& planned, Row& row) {
@@ -227,10 +248,12 @@ class Streamer {
     if (context_.cancelled) return leave_out(row, "interrupted", "");
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
-    row.target->dtype = target->dtype;
     row.target->shape = target->shape;
-    row.golden->dtype = golden->dtype;
     row.golden->shape = golden->shape;
+    if (target->is_opaque || golden->is_opaque)
+      return leave_out(row, "dtype_unsupported", "the type of the data cannot be decoded");
+    row.target->dtype = target->dtype;
+    row.golden->dtype = golden->dtype;
     const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
     judge_recorded(profile.any, *target, *golden, row);
   }

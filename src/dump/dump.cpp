@@ -265,4 +265,12 @@ Result<EntryReader> EntryReader::again() const {
   return other;
 }
 
+Result<void> EntryReader::check_intact() const {
+  for (const auto& file : files_)
+    if (!file->mapping.intact())
+      return Error{"the file shrank while it was being read", file->path.string(),
+                   "wait until its writer has finished"};
+  return {};
+}
+
 }  // namespace plumb::dump

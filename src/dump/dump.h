@@ -140,6 +140,10 @@ class EntryReader {
   // Another reader of the same tensor, so that several threads may each read a part.
   Result<EntryReader> again() const;
 
+  // An error if a file shrank while it was read. To be asked after the last use of what was read:
+  // bytes that are gone read as zero.
+  Result<void> check_intact() const;
+
  private:
   EntryReader() = default;
 

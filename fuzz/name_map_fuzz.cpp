@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as a map of operator names, CSV and TOML. What is accepted pairs each operator once,
+// and is the same map when written and read again.
+#include <set>
+
+#include "compare/name_map.h"
+
+using namespace plumb;
+
+namespace {
+
+std::string quoted(const std::string& name) {
+  std::string cell = "\"";
+  for (char c : name) cell += c == '"' ? "\"\"" : std::string(1, c);
+  return cell + '"';
+}
+
+// A CSV line ends a name, so names with line ends cannot be written again.
+void check(const Result<compare::NameMap>& map) {
+  if (!map) {
+    const Error& error = map.error();
+    if (error.what.empty() || error.where.empty() || error.remedy.empty()) __builtin_trap();
+    return;
+  }
+  std::set<std::string> goldens;
+  std::string csv = "target,golden\n";
+  bool is_one_line = true;
+  for (const auto& [target, golden] : *map) {
+    if (target.empty() || golden.empty() || !goldens.insert(golden).second) __builtin_trap();
+    is_one_line = is_one_line && (target + golden).find('\n') == std::string::npos;
+    csv += quoted(target) + "," + quoted(golden) + "\n";
+  }
+  if (!is_one_line) return;
+  const auto again = compare::parse_name_map_csv(csv);
+  if (!again || *again != *map) __builtin_trap();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  check(compare::parse_name_map_csv(text));
+  check(compare::parse_name_map_toml(text));
+  return 0;
+}

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/stream.h"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+
+#include "compare/tensors.h"
+
+namespace plumb::compare {
+namespace {
+
+using dump::DumpSet;
+using dump::Entry;
+using result::Row;
+using result::Verdict;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+std::string_view word(Verdict verdict) {
+  constexpr std::string_view kWords[] = {"pass", "fail", "inconclusive", "not compared"};
+  return kWords[static_cast<size_t>(verdict)];
+}
+
+// "operator verdict reasons"
+std::string line_of(const Row& row) {
+  std::string line = fmt::format("{} {}", row.any_side().operator_name, word(row.verdict));
+  for (const std::string& reason : row.reasons) line += " " + reason;
+  return line;
+}
+std::vector<std::string> lines_of(const std::vector<Row>& rows) {
+  std::vector<std::string> lines;
+  for (const Row& row : rows) lines.push_back(line_of(row));
+  return lines;
+}
+
+// Two directories, and a third for a second golden run.
+struct Dumps {
+  Tensors target, golden, floor;
+  std::vector<std::string> metrics{"cosine", "max_abs", "rel_euclid", "equal_share"};
+  std::string profile = "standard";
+  bool checksum = false, has_floor = false;
+
+  std::vector<Row> compare(const RunContext& context = {}) const {
+    const DumpSet t = or_throw(dump::open_dump(target.path()));
+    const DumpSet g = or_throw(dump::open_dump(golden.path()));
+    const DumpSet f = has_floor ? or_throw(dump::open_dump(floor.path())) : DumpSet();
+    return compare(t, g, has_floor ? &f : nullptr, context);
+  }
+  std::vector<Row> compare(const DumpSet& t, const DumpSet& g, const DumpSet* f = nullptr,
+                           const RunContext& context = {}) const {
+    const Rules rules = or_throw(load_rules(profile, ""));
+    std::vector<const metrics::Metric*> columns = rules.metrics();
+    for (const std::string& name : metrics) columns.push_back(metrics::metric_by_name(name));
+    return stream({t, g, f, {}, {}}, make_plan(t, g),
+                  {rules, columns, Passes::for_metrics(columns), checksum}, context)
+        .rows;
+  }
+};
+
+TEST(Stream, NothingToDo) { EXPECT_THAT(Dumps().compare(DumpSet(), DumpSet()), IsEmpty()); }
+
+TEST(Stream, EachPairGetsItsVerdict) {
+  Dumps dumps;
+  dumps.target.npy("a.npy", {1, 2, 3, 4});
+  dumps.golden.npy("a.npy", {1, 2, 3, 4});
+  dumps.target.npy("b.npy", {1, 2, 3, 5});
+  dumps.golden.npy("b.npy", {1, 2, 3, 4});
+  dumps.target.npy("c.npy", {1, kNan});
+  dumps.golden.npy("c.npy", {1, 2});
+  dumps.target.npy("d.npy", {});
+  dumps.golden.npy("d.npy", {});
+  dumps.target.npy("e.npy", {1});
+  dumps.golden.npy("f.npy", {1});
+  const auto rows = dumps.compare();
+  EXPECT_THAT(lines_of(rows), ElementsAre("a pass", HasSubstr("b fail limit:"),
+                                          HasSubstr("c fail nan_only_in_target"), "d pass empty",
+                                          "f not compared no_target", "e not compared no_golden"));
+  EXPECT_EQ(rows[0].pairing_rule, "name");
+  EXPECT_EQ(rows[0].target->file, "a.npy");
+  EXPECT_EQ(rows[0].target->dtype, "float32");
+  EXPECT_EQ(rows[0].golden->shape, Shape{4});
+  EXPECT_EQ(rows[0].golden->layout, "");
+  EXPECT_EQ(rows[0].golden->slot, "output:0");
+  EXPECT_FALSE(rows[4].target.has_value());
+  EXPECT_THAT(rows[4].values, IsEmpty());
+}
+
+TEST(Stream, ValuesAreParallelToColumns) {
+  Dumps dumps;
+  dumps.metrics = {"max_abs", "rmse", "kl", "target_crc32", "mean_rel", "max_ulp", "cosine"};
+  dumps.target.npy("a.npy", {1, 2, 3, 5});
+  dumps.golden.npy("a.npy", {1, 2, 3, 4});
+  const DumpSet t = or_throw(dump::open_dump(dumps.target.path()));
+  const DumpSet g = or_throw(dump::open_dump(dumps.golden.path()));
+  const Rules rules = or_throw(load_rules("standard", ""));
+  std::vector<const metrics::Metric*> columns;
+  for (const std::string& name : dumps.metrics) columns.push_back(metrics::metric_by_name(name));
+  const auto streamed = stream({t, g, nullptr, {}, {}}, make_plan(t, g),
+                               {rules, columns, Passes::for_metrics(columns), false}, RunContext{});
+  EXPECT_EQ(streamed.bytes, 32);
+  const auto& values = streamed.rows[0].values;
+  ASSERT_THAT(values, SizeIs(columns.size()));
+  EXPECT_EQ(values[0].number(), 1);
+  EXPECT_EQ(values[1].number(), 0.5);
+  EXPECT_TRUE(values[2].is_defined());
+  // Python: zlib.crc32(np.array([1, 2, 3, 5], "f4").tobytes())
+  EXPECT_EQ(values[3].number(), 0x1e2330f6);
+  EXPECT_EQ(values[4].number(), 0.25 / 4);
+  EXPECT_EQ(values[5].number(), (1 << 21));
+  EXPECT_NEAR(values[6].number(), 34 / std::sqrt(39.0 * 30.0), 1e-15);
+}
+
+TEST(Stream, AxesOfLengthOneDoNotMatter) {
+  Dumps dumps;
+  const std::vector<float> six{1, 2, 3, 4, 5, 6};
+  dumps.target.npy("a.npy", DType::kFloat32, {1, 6, 1}, six);
+  dumps.golden.npy("a.npy", DType::kFloat32, {6}, six);
+  dumps.target.npy("b.npy", DType::kFloat32, {2, 3}, six);
+  dumps.golden.npy("b.npy", DType::kFloat32, {3, 2}, six);
+  dumps.target.npy("c.npy", DType::kFloat32, {6}, six);
+  dumps.golden.npy("c.npy", {1, 2, 3, 4, 5, 6, 7});
+  dumps.target.npy("d.npy", DType::kFloat32, {}, std::vector<float>{1});
+  dumps.golden.npy("d.npy", {1});
+  dumps.target.npy("e.npy", DType::kFloat32, {0, 3}, std::vector<float>{});
+  dumps.golden.npy("e.npy", {});
+  const auto rows = dumps.compare();
+  EXPECT_THAT(lines_of(rows), ElementsAre("a pass", "b fail shape_mismatch", "c fail size_mismatch",
+                                          "d pass", "e fail shape_mismatch"));
+  EXPECT_EQ(rows[0].target->shape, (Shape{1, 6, 1}));
+  EXPECT_EQ(rows[1].message, "target is [2, 3], golden is [3, 2]");
+  EXPECT_EQ(rows[2].message, "target is [6], golden is [7]");
+  EXPECT_THAT(rows[2].values, IsEmpty());
+}
+
+// Whatever is wrong with a file, on either side, before or after it was listed.
+TEST(Stream, ABadFileCostsOneRow) {
+  Dumps dumps;
+  const std::vector<float> values{1, 2, 3, 4};
+  for (const char* name : {"a.npy", "b.npy", "c.npy", "d.npy", "e.npy"}) {
+    dumps.target.npy(name, values);
+    dumps.golden.npy(name, values);
+  }
+  std::filesystem::resize_file(dumps.target.path() / "b.npy", 140);
+  std::filesystem::resize_file(dumps.golden.path() / "c.npy", 140);
+  dumps.target.write("d.npy", "not npy at all");  // known to be damaged from the start
+  const DumpSet t = or_throw(dump::open_dump(dumps.target.path()));
+  const DumpSet g = or_throw(dump::open_dump(dumps.golden.path()));
+  std::filesystem::remove(dumps.golden.path() / "e.npy");
+  const auto rows = dumps.compare(t, g);
+  EXPECT_THAT(lines_of(rows),
+              ElementsAre("a pass", "b not compared damaged_file", "c not compared damaged_file",
+                          "d not compared damaged_file", "e not compared damaged_file"));
+  EXPECT_THAT(rows[1].message, HasSubstr((dumps.target.path() / "b.npy").string()));
+  EXPECT_THAT(rows[2].message, HasSubstr((dumps.golden.path() / "c.npy").string()));
+  EXPECT_EQ(rows[3].target->file, "d.npy");
+  EXPECT_EQ(rows[3].target->operator_name, "d");
+  EXPECT_EQ(rows[3].golden->file, "d.npy");
+  EXPECT_THAT(rows[4].message, HasSubstr("e.npy"));
+}
+
+TEST(Stream, ADamagedFileWithoutPartnerGoesByItsName) {
+  Dumps dumps;
+  dumps.target.npy("a.npy", {1});
+  dumps.golden.npy("a.npy", {1});
+  dumps.golden.write("lost.npy", "not npy at all");
+  const auto rows = dumps.compare();
+  EXPECT_THAT(lines_of(rows), ElementsAre("a pass", "lost.npy not compared damaged_file"));
+  EXPECT_FALSE(rows[1].target.has_value());
+}
+
+TEST(Stream, TypesThatCannotBeCompared) {
+  Dumps dumps;
+  dumps.target.opaque("a.npy", 3);
+  dumps.golden.npy("a.npy", {1, 2, 3});
+  dumps.target.npy("b.npy", {1, 2, 3});
+  dumps.golden.opaque("b.npy", 3);
+  dumps.target.npy("c.npy", DType::kComplex64, {1}, std::vector<float>{1, 0});
+  dumps.golden.npy("c.npy", {1});
+  const auto rows = dumps.compare();
+  EXPECT_THAT(lines_of(rows),
+              ElementsAre("a not compared dtype_unsupported", "b not compared dtype_unsupported",
+                          "c not compared dtype_unsupported"));
+  EXPECT_EQ(rows[0].message, "type V1 cannot be decoded");
+  EXPECT_EQ(rows[2].message, "complex64 against float32: only one side is complex");
+}
+
+TEST(Stream, ChecksumMode) {
+  Dumps dumps;
+  dumps.checksum = true;
+  dumps.target.npy("a.npy", {1, 2});
+  dumps.golden.npy("a.npy", {1, 2});
+  dumps.target.npy("b.npy", {1, 2});
+  dumps.golden.npy("b.npy", {1, 2.0000002f});
+  dumps.target.npy("c.npy", {0});
+  dumps.golden.npy("c.npy", DType::kInt32, {1}, std::vector<int32_t>{0});
+  dumps.target.npy("d.npy", {1, 2});
+  dumps.golden.npy("d.npy", {1, 2, 3});
+  std::filesystem::copy(sample("npz/crc_deflated.npz"), dumps.target.path() / "e.npz");
+  std::filesystem::copy(sample("npz/deflated.npz"), dumps.golden.path() / "e.npz");
+  RunContext context;
+  std::atomic<int64_t> seen = 0;
+  context.progress = [&](int64_t bytes) { seen += bytes; };
+  const auto rows = dumps.compare(context);
+  ASSERT_GE(rows.size(), 5u);
+  // Python: zlib.crc32(np.array([1, 2], "f4").tobytes())
+  EXPECT_EQ(rows[0].message, "CRC-32 is 2e3fa576 on both sides");
+  EXPECT_EQ(line_of(rows[0]), "a pass checksum_only");
+  EXPECT_EQ(line_of(rows[1]), "b fail limit:equal_share");
+  EXPECT_THAT(rows[1].message, HasSubstr("CRC-32 is 2e3fa576 against "));
+  EXPECT_EQ(line_of(rows[2]), "c fail limit:equal_share");
+  EXPECT_EQ(rows[2].message, "float32 against int32");
+  EXPECT_EQ(line_of(rows[3]), "d fail size_mismatch");
+  EXPECT_THAT(line_of(rows[4]), HasSubstr("not compared damaged_file"));
+  for (const Row& row : rows) EXPECT_THAT(row.values, IsEmpty());
+  EXPECT_GE(seen, 2 * 8 + 2 * 8 + 2 * 4);
+}
+
+TEST(Stream, InterruptedRowsSaySo) {
+  Dumps dumps;
+  for (int i = 0; i < 20; ++i)
+    for (const Tensors* side : {&dumps.target, &dumps.golden})
+      side->npy(fmt::format("a{}.npy", i), {1, 2, 3});
+  dumps.golden.npy("z.npy", {1});
+  RunContext context;
+  context.cancelled = true;
+  auto lines = lines_of(dumps.compare(context));
+  ASSERT_EQ(lines.size(), 21u);
+  EXPECT_EQ(lines.back(), "z not compared no_target");
+  lines.pop_back();
+  for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("not compared interrupted"));
+
+  for (const bool checksum : {false, true}) {
+    dumps.checksum = checksum;
+    const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+    RunContext later;
+    int left = 5;
+    later.progress = [&](int64_t) {
+      if (--left == 0) later.cancelled = true;
+    };
+    int passed = 0, interrupted = 0;
+    for (const Row& row : dumps.compare(later)) {
+      passed += row.verdict == Verdict::kPass;
+      interrupted += row.reasons == std::vector<std::string>{"interrupted"};
+    }
+    EXPECT_GE(passed, 4);
+    EXPECT_EQ(passed + interrupted, 20);
+  }
+}
+
+// --- records without data
+
+Entry recorded(std::string name, dump::RecordedStatistics statistics) {
+  Entry entry;
+  entry.operator_name = std::move(name);
+  entry.statistics.emplace(std::move(statistics));
+  entry.dtype_text = "torch.float32";
+  entry.recorded_shape = Shape{4};
+  entry.record = "dump.json";
+  return entry;
+}
+dump::RecordedStatistics statistics(double min, double max, double mean, double l2) {
+  dump::RecordedStatistics made;
+  made.min = min;
+  made.max = max;
+  made.mean = mean;
+  made.l2 = l2;
+  return made;
+}
+
+TEST(Stream, StatisticsAgainstData) {
+  struct Case {
+    const char* what;
+    std::vector<float> data;
+    dump::RecordedStatistics statistics;
+    const char* line;
+  };
+  // What torch records of such data: min, max, mean, norm.
+  const Case cases[] = {
+      {"agree", {1, -2, 3, 4}, statistics(-2, 4, 1.5, std::sqrt(30.0)), "statistics_only"},
+      {"one value", {2, 2, 2, 2}, statistics(2, 2, 2, 4), "a pass statistics_only"},
+      {"norms differ", {1, -2, 3, 4}, statistics(-2, 5, 1.75, 6.2), "a fail limit:norm_ratio"},
+      {"nan", {1, kNan, 3, 4}, statistics(kNan, kNan, kNan, kNan), "inconclusive"},
+      {"nan in data only", {1, kNan, 3, 4}, statistics(1, 4, 2, 5), "a fail nan_only_in"},
+      {"inf", {1, kInf, 3, 4}, statistics(1, kInf, kInf, kInf), "inconclusive"},
+      {"-inf", {1, -kInf, 3, 4}, statistics(-kInf, 4, -kInf, kInf), "inconclusive"},
+      {"both", {1, -kInf, kInf, 4}, statistics(-kInf, kInf, kNan, kInf), "inconclusive"},
+      {"all inf", {kInf, kInf, kInf, kInf}, statistics(kInf, kInf, kInf, kInf), "inconclusive"},
+      {"inf in record only", {1, 2, 3, 4}, statistics(1, kInf, kInf, kInf), "a fail inf_mismatch"},
+  };
+  for (const Case& c : cases)
+    for (const bool swapped : {false, true}) {
+      SCOPED_TRACE(c.what);
+      Dumps dumps;
+      dumps.target.npy("a.npy", c.data);
+      const DumpSet data = or_throw(dump::open_dump(dumps.target.path()));
+      DumpSet records;
+      records.entries.push_back(recorded("a", c.statistics));
+      const auto rows = swapped ? dumps.compare(records, data) : dumps.compare(data, records);
+      ASSERT_EQ(rows.size(), 1u);
+      EXPECT_THAT(line_of(rows[0]), HasSubstr(c.line));
+      EXPECT_EQ((swapped ? rows[0].golden : rows[0].target)->dtype, "float32");
+      EXPECT_EQ((swapped ? rows[0].target : rows[0].golden)->file, "dump.json");
+      EXPECT_EQ(rows[0].golden->shape, Shape{4});
+      EXPECT_THAT(rows[0].values, IsEmpty());
+    }
+}
+
+TEST(Stream, StatisticsAgainstWhatCannotBeRead) {
+  Dumps dumps;
+  dumps.target.npy("a.npy", {1, 2, 3, 4});
+  dumps.target.npy("b.npy", {1, 2, 3, 4});
+  dumps.target.opaque("c.npy", 4);
+  dumps.target.npy("d.npy", {1, 2, 3});
+  const DumpSet data = or_throw(dump::open_dump(dumps.target.path()));
+  DumpSet records;
+  for (const char* name : {"a", "b", "c", "d"})
+    records.entries.push_back(recorded(name, statistics(1, 4, 2.5, std::sqrt(30.0))));
+  records.entries[0].statistics.reset();  // not even these
+  std::filesystem::resize_file(dumps.target.path() / "b.npy", 140);
+  const auto rows = dumps.compare(data, records);
+  EXPECT_THAT(lines_of(rows),
+              ElementsAre("a inconclusive statistics_only", "b not compared damaged_file",
+                          "c not compared dtype_unsupported", "d fail shape_mismatch"));
+  RunContext cancelled;
+  cancelled.cancelled = true;
+  for (const Row& row : dumps.compare(data, records, nullptr, cancelled))
+    EXPECT_THAT(row.reasons, ElementsAre("interrupted"));
+}
+
+// --- a second golden run
+
+TEST(Stream, TheFloorIsTheNoiseOfASecondRun) {
+  Dumps dumps;
+  dumps.has_floor = true;
+  const auto add = [&](const std::string& name, float target, float floor) {
+    dumps.golden.npy(name, {1, -2, 3, -4});
+    dumps.target.npy(name, {1, -2, 3, -4 + target});
+    dumps.floor.npy(name, {1, -2, 3, -4 + floor});
+  };
+  add("a.npy", 0.15f, 0.1f);  // within twice the noise, far above the profile's limits
+  add("b.npy", 0.25f, 0.1f);
+  add("c.npy", 0, 0);
+  dumps.golden.npy("d.npy", {1, 2});
+  dumps.target.npy("d.npy", {1, 2});
+  add("e.npy", 0, 0);
+  dumps.floor.npy("e.npy", {1, 2});
+  add("f.npy", 0, 0);
+  dumps.floor.opaque("f.npy", 4);
+  add("g.npy", 0, 0);
+  std::filesystem::resize_file(dumps.floor.path() / "g.npy", 140);
+  add("h.npy", 0, 0);
+  dumps.floor.npy("h.npy", DType::kComplex64, {4}, std::vector<float>(8, 1.0f));
+  const auto rows = dumps.compare();
+  EXPECT_THAT(lines_of(rows),
+              ElementsAre("a pass", HasSubstr("b fail limit:rel_euclid"), "c pass",
+                          "d not compared no_golden", "e not compared size_mismatch",
+                          "f not compared dtype_unsupported", "g not compared damaged_file",
+                          "h not compared dtype_unsupported"));
+  EXPECT_EQ(rows[3].message, "the second golden run has no such tensor");
+  EXPECT_THAT(rows[4].message, HasSubstr("the second golden run against the first"));
+}
+
+// --- both sides in device layouts and archives
+
+TEST(Stream, SidesAsTheyAreStored) {
+  Dumps dumps;
+  const std::string name = "Conv2D.conv1.5.7.1700000000000003";
+  std::filesystem::copy(sample("ascend-dump/dumps/" + name), dumps.target.path() / name);
+  std::filesystem::copy(
+      sample("ascend-dump/expect/03-conv-5hd/f-NCHW/" + name + ".output.0.1x8x3x4.npy"),
+      dumps.golden.path() / "conv1.0.1700000000000003.npy");
+  const auto rows = dumps.compare();
+  const auto paired = std::find_if(rows.begin(), rows.end(),
+                                   [](const Row& row) { return row.target && row.golden; });
+  ASSERT_NE(paired, rows.end());
+  EXPECT_EQ(line_of(*paired), "conv1 pass");
+  EXPECT_EQ(paired->target->layout, "NC1HWC0");
+  EXPECT_EQ(paired->target->shape, (Shape{1, 8, 3, 4}));
+  EXPECT_EQ(paired->target->type, "Conv2D");
+  EXPECT_EQ(paired->target->dtype, "float16");
+}
+
+TEST(Stream, AnArchiveOfManyTensorsIsOpenedOnce) {
+  Dumps dumps;
+  for (const Tensors* side : {&dumps.target, &dumps.golden}) {
+    auto sink = or_throw(FileSink::create(side->path() / "all.npz"));
+    std::vector<io::WriteItem> items;
+    for (int i = 0; i < 300; ++i)
+      items.push_back({fmt::format("op{}", i), DType::kFloat32, {2}, [i] {
+                         const float x[] = {static_cast<float>(i), 1};
+                         const Bytes bytes = std::as_bytes(std::span(x));
+                         return Result(io::TensorReader::from_memory(DType::kFloat32, {2},
+                                                                     {bytes.begin(), bytes.end()}));
+                       }});
+    ASSERT_TRUE(io::format_by_name("npz")->write(sink, items));
+    ASSERT_TRUE(sink.commit(false));
+  }
+  const DumpSet t = or_throw(dump::open_dump(dumps.target.path()));
+  dump::FileCache cache;
+  const auto first = or_throw(cache.open(t, t.entries[0].parts[0], {}));
+  EXPECT_EQ(or_throw(cache.open(t, t.entries[299].parts[0], {})), first);
+  const auto rows = dumps.compare();
+  ASSERT_EQ(rows.size(), 300u);
+  for (const Row& row : rows) EXPECT_EQ(row.verdict, Verdict::kPass) << row.message;
+}
+
+TEST(Stream, ThreadsChangeNoDigit) {
+  Dumps dumps;
+  for (int i = 0; i < 40; ++i) {
+    std::vector<float> values;
+    for (int k = 0; k < 1000 * (i % 3); ++k) values.push_back(static_cast<float>(k * i % 17) / 7);
+    dumps.golden.npy(fmt::format("a{}.npy", i), values);
+    for (float& x : values) x *= 1.001f;
+    dumps.target.npy(fmt::format("a{}.npy", i), values);
+  }
+  const auto text = [&] {
+    std::string all;
+    for (const Row& row : dumps.compare()) {
+      all += line_of(row) + " " + row.message;
+      for (const metrics::Value& value : row.values)
+        all += value.is_defined() ? fmt::format(" {:a}", value.number()) : value.reason();
+    }
+    return all;
+  };
+  const std::string many = text();
+  const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+  EXPECT_EQ(text(), many);
+}
+
+}  // namespace
+}  // namespace plumb::compare
