@@ -218,7 +218,9 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
     auto file = (cache != nullptr ? *cache : own).open(set, part, hints);
     if (!file) return file.error();
     opened.files_.push_back(std::move(*file));
-    if (entry.info && entry.parts.size() == 1) {
+    // Looking up each of a container's many tensors by name would be quadratic.
+    const bool is_container = opened.files_.back()->listing.tensors.size() > 1;
+    if (is_container && entry.parts.size() == 1 && entry.info && entry.info->name == part.tensor) {
       infos.push_back(&*entry.info);
       continue;
     }

@@ -207,15 +207,13 @@ TEST(Gather, ThreadsAndKernelsChangeNoBit) {
   EXPECT_THAT(bits, HasSubstr("centred"));
   EXPECT_THAT(bits, HasSubstr("float64 float64 true 90"));  // an exponent
   const auto own = std::filesystem::read_symlink("/proc/self/exe"), result = dir.path() / "result";
-  for (const char* kernels : {"scalar", "any"}) {
-    const std::string command = fmt::format(
-        "PLUMB_SIMD={} PLUMB_TEST_RESULT='{}' '{}' "
-        "--gtest_filter=Gather.ThreadsAndKernelsChangeNoBit >/dev/null",
-        kernels, result.string(), own.string());
-    ASSERT_EQ(std::system(command.c_str()), 0);
-    std::ifstream in(result);
-    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), bits) << kernels;
-  }
+  const std::string command = fmt::format(
+      "PLUMB_SIMD=scalar PLUMB_TEST_RESULT='{}' '{}' "
+      "--gtest_filter=Gather.ThreadsAndKernelsChangeNoBit >/dev/null",
+      result.string(), own.string());
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::ifstream in(result);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), bits);
 }
 
 // Python: (np.arange(1000) * 0.5 - 250).astype("f4"), see tests/data/compare/make_deflated.py
@@ -270,6 +268,20 @@ TEST(Gather, DeviceLayoutsAreReadInPlainOrder) {
     EXPECT_GT(facts.sums.tt, 0);
     EXPECT_EQ(facts.target_crc32, facts.golden_crc32);
   }
+}
+
+// Slices of an operator in several files, joined in memory; the checksum reads them once more.
+TEST(Gather, JoinedSlices) {
+  const dump::DumpSet set = or_throw(dump::open_dump(sample("dump/ffts_blocked")));
+  const auto joined = std::find_if(set.entries.begin(), set.entries.end(),
+                                   [](const dump::Entry& e) { return e.parts.size() > 1; });
+  ASSERT_NE(joined, set.entries.end());
+  EntryReader target = or_throw(EntryReader::open(set, *joined));
+  EntryReader golden = open_tensor(sample("dump/ffts_blocked/expected.npy"));
+  const PairFacts facts = facts_of(target, golden);
+  EXPECT_GT(facts.sums.count, 0);
+  EXPECT_EQ(facts.sums.equal, facts.sums.count);
+  EXPECT_EQ(facts.target_crc32, facts.golden_crc32);
 }
 
 TEST(Gather, OnlyWhatIsWanted) {
@@ -360,7 +372,7 @@ TEST(Gather, AFileThatShrinksIsAnError) {
 
 TEST(Gather, StopsWhenAsked) {
   const Tensors dir;
-  const PairOf<uint16_t> pair = halves(3 * kChunk);
+  const PairOf<uint16_t> pair = halves(2 * kChunk);
   const auto t = pair.save(dir, "t.npy", true), g = pair.save(dir, "g.npy", false);
   EntryReader target = open_tensor(t), golden = open_tensor(g);
   RunContext context;
@@ -369,7 +381,7 @@ TEST(Gather, StopsWhenAsked) {
   EXPECT_FALSE(or_throw(checksum(target, context)).has_value());
 
   // In the middle, too: of the first pass, and of the second ones.
-  for (const int64_t pieces : {1, 5, 95, 96}) {
+  for (const int64_t pieces : {1, 5, 64}) {
     RunContext interrupted;
     std::atomic<int64_t> left = pieces;
     interrupted.progress = [&](int64_t) {
@@ -382,7 +394,7 @@ TEST(Gather, StopsWhenAsked) {
 // Chunks that a cancelled pass never reached are not merged.
 TEST(Gather, ACancelledWindowIsNotMerged) {
   const Tensors dir;
-  const PairOf<uint16_t> pair = halves(3 * kChunk);
+  const PairOf<uint16_t> pair = halves(kChunk + 1);
   const auto t = pair.save(dir, "t.npy", true), g = pair.save(dir, "g.npy", false);
   EntryReader target = open_tensor(t), golden = open_tensor(g);
   RunContext context;

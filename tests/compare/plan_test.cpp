@@ -24,7 +24,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr Slot kOutput{};
+const Slot kOutput;
 Slot output(int64_t index) { return {SlotKind::kOutput, index, {}}; }
 Slot input(int64_t index) { return {SlotKind::kInput, index, {}}; }
 

@@ -84,6 +84,41 @@ TEST(OpenDump, NamesAreNotTrusted) {
   expect_all_accounted(set);
 }
 
+TEST(FileCache, KeepsFilesOfSeveralTensors) {
+  Scratch dir;
+  dir.npy("single.npy");
+  for (int i = 0; i < 12; ++i) dir.copy("npz/stored.npz", fmt::format("{}.npz", i));
+  const DumpSet set = open(dir.root());
+  FileCache cache;
+  const auto file = [&](const std::string& name) {
+    auto opened = cache.open(set, {name, ""}, {});
+    return opened ? *opened : nullptr;
+  };
+  EXPECT_EQ(file("0.npz"), file("0.npz"));
+  EXPECT_NE(file("single.npy"), file("single.npy"));
+  const auto first = file("0.npz");
+  for (int i = 1; i < 12; ++i) EXPECT_NE(file(fmt::format("{}.npz", i)), nullptr);
+  EXPECT_NE(file("0.npz"), first);  // pushed out, and opened again
+  EXPECT_EQ(file("gone.npz"), nullptr);
+  dir.copy("npz/stored.npz", "gone.npz");  // a failure is not kept
+  EXPECT_NE(file("gone.npz"), nullptr);
+}
+
+TEST(EntryReader, ReadsTheSameAgain) {
+  Scratch dir;
+  dir.npy("a.npy", {1, 2, 3});
+  const DumpSet set = open(dir.root());
+  auto first = EntryReader::open(set, set.entries[0]);
+  ASSERT_TRUE(first);
+  auto second = first->again();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(second->path(), first->path());
+  const auto a = first->reader().read(1, 2), b = second->reader().read(1, 2);
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(as_text(*a), as_text(*b));
+  EXPECT_TRUE(first->check_intact());
+}
+
 TEST(EntryReader, AChangedFileIsAnErrorNotACrash) {
   Scratch dir;
   dir.npy("a.npy");
