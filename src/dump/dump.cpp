@@ -218,7 +218,7 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
     auto file = (cache != nullptr ? *cache : own).open(set, part, hints);
     if (!file) return file.error();
     opened.files_.push_back(std::move(*file));
-    if (entry.info && entry.parts.size() == 1) {
+    if (entry.info && entry.parts.size() == 1 && entry.info->name == part.tensor) {
       infos.push_back(&*entry.info);
       continue;
     }
