@@ -47,11 +47,13 @@ Found leave_out(Skipped skipped) {
 
 // One file's tensors. The headers of npy files, which hold one tensor each, are left for later.
 Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hints) {
-  if (file.size_bytes == 0 && !tree.is_single_file) return leave_out(skip_unknown(file, kNoTensor));
+  if (file.size_bytes == 0 && !tree.is_single_file)
+    return leave_out(skip_unknown(tree, file, kNoTensor));
   const io::Format* format = probe_format(tree, file);
   if (format == nullptr && !tree.is_single_file) {
     if (auto raw = skip_raw(tree, file, hints)) return leave_out(std::move(*raw));
-    if (!has_tensor_extension(file.name())) return leave_out(skip_unknown(file, kNoTensor));
+    if (!has_tensor_extension(file.name()))
+      return leave_out(skip_unknown(tree, file, kNoTensor));
   }
   Found found;
   if (format != nullptr && format->name == "npy" && !tree.is_single_file) {

@@ -5,8 +5,10 @@ namespace plumb::io {
 
 Result<TensorReader> TensorFile::open(const TensorInfo& info, const ReadOrder& order) const {
   auto reader = TensorReader::open(*format, mapping.bytes(), info, order, &mapping);
-  if (!reader) return std::move(reader.error()).in(path.string());
-  return reader;
+  if (reader) return reader;
+  const bool names_its_place = info.error || info.name.empty();
+  return std::move(reader.error())
+      .in(path.string() + (names_its_place ? "" : ", tensor '" + info.name + "'"));
 }
 
 Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints hints) {

@@ -66,6 +66,20 @@ TEST(OpenDump, MixedDirectoryGoesToTheMajority) {
   expect_all_accounted(set);
 }
 
+TEST(OpenDump, ErrorsNameTheWholePath) {
+  Scratch dir;
+  dir.npy("a.npy");
+  dir.write("sub/empty.npy", "");
+  dir.write("sub/raw.bin", "abcd");
+  const DumpSet set = open(dir.root());
+  ASSERT_EQ(set.skipped.size(), 2u);
+  for (const Skipped& skipped : set.skipped) {
+    ASSERT_TRUE(skipped.error) << skipped.file;
+    EXPECT_THAT(skipped.error->where,
+                testing::StartsWith((dir.root() / skipped.file).string() + ", byte 0: "));
+  }
+}
+
 TEST(OpenDump, ProblemsOfTheWalkAreReported) {
   Scratch dir;
   dir.npy("a.npy");
