@@ -66,6 +66,27 @@ TEST(OpenDump, MixedDirectoryGoesToTheMajority) {
   expect_all_accounted(set);
 }
 
+// Two dumps side by side: one is listed, and a hint leads to the other.
+TEST(OpenDump, NamesTheOtherDumpsOfADirectory) {
+  Scratch dir;
+  for (int i = 0; i < 4; ++i) dir.npy(fmt::format("run/golden/op{}.0.1700000000000001.npy", i));
+  dir.write("run/golden/notes.txt", "x");
+  dir.copy("ascend-dump/dumps/Const.c.16.7.1700000000000014",
+           "run/npu/Const.c.16.7.1700000000000014");
+  dir.write("run/odd/a.model", "no tensor");
+  const DumpSet set = open(dir.root());
+  EXPECT_EQ(set.convention, "named-npy");
+  EXPECT_EQ(set.entries.size(), 4u);
+  EXPECT_THAT(
+      set.warnings,
+      ElementsAre("1 file(s) in run/npu are left out: a dump of another kind (ascend-dump), "
+                  "see `plumb inspect " +
+                  (dir.root() / "run/npu").string() + "`"));
+  // Nothing to say where the others lie between the listed ones, or where there are none.
+  dir.npy("run/golden/other.npy");
+  EXPECT_THAT(open(dir.root() / "run/golden").warnings, IsEmpty());
+}
+
 TEST(OpenDump, ErrorsNameTheWholePath) {
   Scratch dir;
   dir.npy("a.npy");
