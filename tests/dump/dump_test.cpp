@@ -101,6 +101,14 @@ TEST(OpenDump, ErrorsNameTheWholePath) {
   }
 }
 
+TEST(OpenDump, OnnxSequencesAreLeftOutAsSuch) {
+  Scratch dir;
+  dir.copy("onnx_tensor/raw_float32.pb", "input_0.pb");
+  dir.copy("onnx_tensor/not_sequence.pb", "input_1.pb");
+  EXPECT_THAT(skipped_of(open(dir.root())),
+              ElementsAre("input_1.pb: an ONNX sequence or optional, not a single tensor"));
+}
+
 TEST(OpenDump, ProblemsOfTheWalkAreReported) {
   Scratch dir;
   dir.npy("a.npy");
