@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/ascend_dump.h"
@@ -129,9 +130,16 @@ Tensor random(Shape shape, double scale, std::mt19937& engine) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: make_example_dump DIR\n");
-    return 2;
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  const bool wants_help = first == "--help" || first == "-h";
+  if (argc != 2 || wants_help || first.starts_with('-')) {
+    std::fprintf(
+        wants_help ? stdout : stderr,
+        "usage: make_example_dump DIR\n\n"
+        "Makes a dump pair to try plumb on: DIR/golden, the tensors of a small network as\n"
+        "float32 npy files, and DIR/npu, the same ones rounded to float16 as a device dump.\n\n"
+        "  make_example_dump example && plumb compare example/npu example/golden\n");
+    return wants_help ? 0 : 2;
   }
   const fs::path root = argv[1], golden = root / "golden",
                  npu = root / "npu/20260101120000/0/tiny/1/0";

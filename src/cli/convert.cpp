@@ -208,7 +208,7 @@ class Converter {
     auto file = dump::open_part(*job.set, job.file, hints_);
     if (!file) return fail(file.error());
     if (job.is_overflow) return convert_overflow(*file, job);
-    std::vector<io::WriteItem> archive;
+    std::vector<Prepared> archive;
     fs::path archive_path;
     for (const Item& item : job.items) {
       if (context_.cancelled) return;
@@ -249,13 +249,21 @@ class Converter {
   const std::vector<Error>& failures() const { return failures_; }
 
  private:
+  struct Prepared {
+    io::WriteItem item;
+    std::string place;  // of the source, for messages
+  };
+
+  static std::string place_of(const io::TensorFile& file, const TensorInfo& info) {
+    return file.path.string() + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
+  }
+
   // Opens the tensor once, so that what cannot be read is known before anything is written.
-  Result<io::WriteItem> prepare(const io::TensorFile& file, const TensorInfo& info,
-                                const Item& item) const {
+  Result<Prepared> prepare(const io::TensorFile& file, const TensorInfo& info,
+                           const Item& item) const {
     const bool raw_target = target_.format->name == "raw" || item.output.extension() == ".bin";
     if (info.dtype == DType::kOpaque && !raw_target && !info.error)
-      return Error{"type " + dtype_text(info) + " cannot be decoded",
-                   fmt::format("{}, {}", file.path.string(), info.name),
+      return Error{"type " + dtype_text(info) + " cannot be decoded", place_of(file, info),
                    "--format bin writes the bytes as they are"};
     Wanted wanted = wanted_;
     if (hints_.shape && file.format->name != "raw") wanted.order.logical = hints_.shape;
@@ -264,13 +272,12 @@ class Converter {
     if (!native && !raw_target && target_.format->writable != nullptr &&
         !target_.format->writable(info_of(info_of(info.dtype).unpacked).portable))
       return Error{fmt::format("{} has no word for {}", target_.format->name, dtype_text(info)),
-                   fmt::format("{}, {}", file.path.string(), info.name),
-                   "write npy or npz instead"};
+                   place_of(file, info), "write npy or npz instead"};
     const auto open = [&file, info, wanted]() -> Result<io::TensorReader> {
       auto reader = file.open(info, wanted.order);
       if (!reader || !wanted.device) return reader;
       auto laid_out = io::rearranged(*reader, info, *wanted.device);
-      if (!laid_out) return std::move(laid_out.error()).in(file.path.string() + ", " + info.name);
+      if (!laid_out) return std::move(laid_out.error()).in(place_of(file, info));
       return laid_out;
     };
     auto reader = open();
@@ -279,23 +286,24 @@ class Converter {
     // A scalar of a dump lies there as one element; the dump tools' own converters write (1,).
     if (wanted.order.stored && out.shape.empty() && file.format->name.starts_with("ascend"))
       out.shape = {1};
-    return out;
+    return Prepared{std::move(out), place_of(file, info)};
   }
 
-  void write(const fs::path& relative, const io::Format& format, std::vector<io::WriteItem> items) {
-    auto size = try_write(relative, format, items);
-    if (!size && items.size() > 1 && !context_.cancelled) {
+  void write(const fs::path& relative, const io::Format& format, std::vector<Prepared> items) {
+    bool source_failed = false;
+    auto size = try_write(relative, format, items, source_failed);
+    if (source_failed && !context_.cancelled) {
       // A tensor whose data turns out damaged half-way costs itself, not the archive.
       const size_t before = items.size();
-      std::erase_if(items, [&](const io::WriteItem& item) {
-        auto reader = item.open();
+      std::erase_if(items, [&](const Prepared& prepared) {
+        auto reader = prepared.item.open();
         auto read = reader ? io::for_each_piece(*reader, [](Bytes, int64_t, int64_t) {})
                            : Result<void>(reader.error());
-        if (!read) fail(std::move(read.error()).in(item.name));
+        if (!read) fail(reader ? std::move(read.error()).in(prepared.place) : reader.error());
         return !read.ok();
       });
       if (items.empty()) return;
-      if (items.size() < before) size = try_write(relative, format, items);
+      if (items.size() < before) size = try_write(relative, format, items, source_failed);
     }
     if (!size) return fail(size.error());
     written_ += std::ssize(items);
@@ -304,10 +312,14 @@ class Converter {
   }
 
   Result<uint64_t> try_write(const fs::path& relative, const io::Format& format,
-                             std::span<const io::WriteItem> items) const {
+                             std::span<const Prepared> prepared, bool& source_failed) const {
     auto sink = create(relative);
     if (!sink) return sink.error();
-    if (auto done = format.write(*sink, items); !done) return done.error();
+    std::vector<io::WriteItem> items;
+    for (const Prepared& each : prepared) items.push_back(each.item);
+    auto filled = format.write(*sink, items);  // what the disk refuses shows at the end
+    source_failed = !filled.ok();
+    if (source_failed) return filled.error();
     if (context_.cancelled) return Error{"interrupted", relative.string(), "run again"};
     const uint64_t size = sink->position();
     if (auto done = sink->commit(/*sync=*/false); !done) return done.error();
@@ -341,7 +353,11 @@ class Converter {
       return Error{"the result would replace its source", path.string(),
                    "choose another directory with -o"};
     std::error_code code;
-    fs::create_directories(path.parent_path(), code);  // a failure shows when the file is created
+    fs::create_directories(path.parent_path(), code);
+    if (code)
+      return Error{"cannot create the directory",
+                   path.parent_path().string() + ": " + code.message(),
+                   "choose another one with -o, or check its permissions"};
     return FileSink::create(path);
   }
 
@@ -406,7 +422,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
   Names names;
   std::vector<std::unique_ptr<dump::DumpSet>> sets;  // the jobs refer to them
   std::vector<Job> jobs;
-  size_t left_out = 0;
+  size_t left_out = 0, recorded_only = 0;
   bool unreadable = false;
   for (const std::string& path : paths) {
     auto set = dump::open_dump(path, *hints, selection.convention());
@@ -422,10 +438,19 @@ int run_convert(int argc, char** argv, RunContext& context) {
       else
         ++left_out;
     }
+    for (const dump::Entry& entry : sets.back()->entries)
+      recorded_only += entry.parts.empty() && selection.wants(entry);
     auto planned = plan(*sets.back(), selection, *hints, *target, names);
     std::move(planned.begin(), planned.end(), std::back_inserter(jobs));
     if (!common.quiet)
       for (const std::string& warning : sets.back()->warnings) print_warning(warning);
+  }
+  if (jobs.empty() && recorded_only > 0 && converter.failures().empty()) {
+    print_error(
+        {"only statistics of the tensors were recorded",
+         fmt::format("{}: {} without data", paths.front(), counted(recorded_only, "tensor")),
+         "dump the tensors themselves; `plumb inspect --stats` shows what was recorded"});
+    return kTrouble;
   }
   if (jobs.empty() && converter.failures().empty()) {
     print_error({"no tensor to convert", paths.front(),
@@ -448,7 +473,10 @@ int run_convert(int argc, char** argv, RunContext& context) {
   if (converter.written() > 0)
     if (auto mapped = names.write_mappings(output); !mapped) converter.fail(mapped.error());
 
-  for (const Error& error : converter.failures()) print_error(error);
+  // What hinders every file, such as a directory that cannot be made, is said once.
+  std::set<std::pair<std::string_view, std::string_view>> told;
+  for (const Error& error : converter.failures())
+    if (told.insert({error.what, error.where}).second) print_error(error);
   if (!common.quiet && converter.written() > 0) {
     fmt::print("{} written to {} ({})", counted(static_cast<size_t>(converter.written()), "tensor"),
                output, bytes_text(static_cast<double>(converter.bytes())));

@@ -64,10 +64,23 @@ Row read_header(const dump::DumpSet& set, const dump::Entry& entry, const io::Re
   if (row.info)
     if (auto joined = add_slices(set, entry, hints, *row.info); !joined) row.error = joined.error();
   if (row.info && row.info->error) {
-    row.error = row.info->error;
-    row.error = std::move(*row.error).in((set.root / entry.parts.front().file).string());
+    row.error = std::move(*row.info->error).in((set.root / entry.parts.front().file).string());
+    // An archive's member whose header cannot be read is a name and a problem, nothing else.
+    if (row.info->size_bytes == 0 && row.info->shape.empty()) row.info.reset();
   }
   return row;
+}
+
+// Puts the tensor's name behind the file's, where the error is about one tensor of several.
+Error name_tensor(Error error, const dump::DumpSet& set, const dump::Entry& entry) {
+  const dump::TensorRef& part = entry.parts.front();
+  const std::string file = (set.root / part.file).string() + ", ";
+  const std::string tensor = fmt::format("tensor '{}'", part.tensor);
+  if (part.tensor.empty() || !error.where.starts_with(file)) return error;
+  error.where.erase(0, file.size());
+  if (!error.where.starts_with(tensor)) error = std::move(error).in(tensor);
+  error.where.insert(0, file);
+  return error;
 }
 
 const Shape* shape_of(const Row& row) {
@@ -114,6 +127,38 @@ std::string sparkline(const metrics::Histogram& histogram) {
 
 std::string count_text(int64_t n) { return n == 0 ? "" : std::to_string(n); }
 
+constexpr const char* kStatistics[] = {"min ",   "max ", "mean ", "std ", "l2 ",
+                                       "zeros ", "nan ", "inf ",  ""};
+
+// What is known of each of these, measured or recorded. Last comes a histogram, or a recorded text.
+std::vector<std::string> statistics_of(const Row& row) {
+  const auto known = [](const std::optional<double>& v) { return v ? number(*v) : ""; };
+  if (!row.measured || row.measured->stats.count == 0 || row.measured->dtype == DType::kOpaque) {
+    const auto& e = *row.entry;
+    const auto recorded = e.statistics ? *e.statistics : dump::RecordedStatistics{};
+    return {known(recorded.min),
+            known(recorded.max),
+            known(recorded.mean),
+            "",
+            known(recorded.l2),
+            "",
+            "",
+            "",
+            printable(recorded.text)};
+  }
+  const compare::Measured& m = *row.measured;
+  const bool any = m.stats.finite > 0;
+  return {any ? extreme(m, m.stats.min) : "",
+          any ? extreme(m, m.stats.max) : "",
+          any ? number(m.stats.mean) : "",
+          any ? number(m.stats.standard_deviation()) : "",
+          any ? number(m.stats.l2()) : "",
+          count_text(m.stats.zeros),
+          count_text(m.stats.nan),
+          count_text(m.stats.inf()),
+          sparkline(m.histogram)};
+}
+
 Table table_of(const std::vector<Row>& rows, bool stats) {
   Table table;
   table.columns = {
@@ -133,7 +178,6 @@ Table table_of(const std::vector<Row>& rows, bool stats) {
   table.columns.push_back({"problem", false, 9});
   for (const Row& row : rows) {
     const dump::Entry& e = *row.entry;
-    const auto recorded = e.statistics ? *e.statistics : dump::RecordedStatistics{};
     std::vector<std::string> cells{
         e.rank ? std::to_string(*e.rank) : "",
         e.step ? std::to_string(*e.step) : "",
@@ -145,22 +189,8 @@ Table table_of(const std::vector<Row>& rows, bool stats) {
         shape_of(row) != nullptr ? to_string(*shape_of(row)) : "",
         layout_of(row),
         row.info ? bytes_text(static_cast<double>(stored_bytes(row))) : ""};
-    if (stats) {
-      const auto known = [](const std::optional<double>& v) { return v ? number(*v) : ""; };
-      if (row.measured && row.measured->stats.count > 0 && row.measured->dtype != DType::kOpaque) {
-        const compare::Measured& m = *row.measured;
-        const bool any = m.stats.finite > 0;
-        cells.insert(
-            cells.end(),
-            {any ? extreme(m, m.stats.min) : "", any ? extreme(m, m.stats.max) : "",
-             any ? number(m.stats.mean) : "", any ? number(m.stats.standard_deviation()) : "",
-             any ? number(m.stats.l2()) : "", count_text(m.stats.zeros), count_text(m.stats.nan),
-             count_text(m.stats.inf()), sparkline(m.histogram)});
-      } else {
-        cells.insert(cells.end(), {known(recorded.min), known(recorded.max), known(recorded.mean),
-                                   "", known(recorded.l2), "", "", "", printable(recorded.text)});
-      }
-    }
+    if (stats)
+      for (std::string& cell : statistics_of(row)) cells.push_back(std::move(cell));
     cells.push_back(row.error ? printable(row.error->what) : "");
     table.rows.push_back(std::move(cells));
   }
@@ -168,7 +198,7 @@ Table table_of(const std::vector<Row>& rows, bool stats) {
 }
 
 // rank > step > graph > operator > slots, as an indented tree.
-std::string tree_of(const std::vector<Row>& rows) {
+std::string tree_of(const std::vector<Row>& rows, bool stats) {
   std::string text, place, name;
   for (const Row& row : rows) {
     const dump::Entry& e = *row.entry;
@@ -191,6 +221,12 @@ std::string tree_of(const std::vector<Row>& rows) {
                         shape_of(row) != nullptr ? to_string(*shape_of(row)) : "",
                         layout_of(row).empty() ? "" : "  " + layout_of(row),
                         row.error ? "  PROBLEM: " + printable(row.error->what) : "");
+    if (!stats) continue;
+    std::string line;
+    const auto cells = statistics_of(row);
+    for (size_t i = 0; i < cells.size(); ++i)
+      if (!cells[i].empty()) line += fmt::format("  {}{}", kStatistics[i], cells[i]);
+    if (!line.empty()) text += fmt::format("{:15}{}\n", "", line);
   }
   return text;
 }
@@ -422,7 +458,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
       if (measured)
         row.measured = std::move(*measured);
       else
-        row.error = measured.error();
+        row.error = name_tensor(measured.error(), *set, *row.entry);
     });
   }
   if (context.cancelled) print_warning("interrupted: statistics are missing where none are shown");
@@ -448,7 +484,8 @@ int run_inspect(int argc, char** argv, RunContext& context) {
   } else {
     if (!rows.empty()) {
       print_summary(paths[0], *set, rows, damaged);
-      fmt::print("{}", tree ? tree_of(rows) : table_of(rows, stats).render(terminal_width()));
+      fmt::print("{}",
+                 tree ? tree_of(rows, stats) : table_of(rows, stats).render(terminal_width()));
     }
     print_left_out(*set);
     if (rows.size() == 1 && rows[0].measured) fmt::print("{}", histogram_text(*rows[0].measured));

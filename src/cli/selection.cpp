@@ -18,6 +18,18 @@ Result<DType> parse_dtype(const std::string& text, std::string_view option) {
                did_you_mean(text, names) + "`plumb formats` lists the types"};
 }
 
+// A kind that is misspelt would match nothing; one with a wildcard may be anything.
+Result<void> check_slot(const std::string& slot) {
+  const std::string kind = slot.substr(0, slot.find_first_of(".:"));
+  const std::vector<std::string> kinds{"input", "output", "parameter", "gradient", "other"};
+  if (kind.find_first_of("*?[") != std::string::npos ||
+      std::find(kinds.begin(), kinds.end(), kind) != kinds.end())
+    return {};
+  return Error{"unknown kind of slot '" + kind + "'", "--slot " + slot,
+               did_you_mean(kind, kinds) +
+                   "slots are input, output, parameter, gradient or other, alone or as output:0"};
+}
+
 }  // namespace
 
 void Selection::declare(Options& options) {
@@ -56,6 +68,8 @@ Result<io::ReadHints> Selection::hints() const {
                    "use e4m3fn, e5m2 or hif8"};
     hints.fp8 = *dtype;
   }
+  for (const std::string& slot : slots_)
+    if (auto known = check_slot(slot); !known) return known.error();
   if (!convention_.empty()) {
     std::vector<std::string> names;
     for (const dump::Convention& known : dump::conventions()) names.emplace_back(known.name);

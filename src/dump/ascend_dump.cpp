@@ -151,7 +151,7 @@ std::vector<Job> find_jobs(const Tree& tree, const RealNames& real_names, DumpSe
     } else if (!name) {
       unknown.push_back(&file);
     } else if (file.size_bytes == 0) {
-      set.skipped.push_back(skip_empty(file));
+      set.skipped.push_back(skip_empty(tree, file));
     } else {
       jobs.push_back({&file, *real_name, *name});
     }
@@ -170,7 +170,7 @@ std::vector<Job> find_jobs(const Tree& tree, const RealNames& real_names, DumpSe
       Job& job = jobs.emplace_back(Job{&file, file.name(), {}});
       job.name.device.op = file.name();
     } else {
-      set.skipped.push_back(skip_unknown(file, "not a device dump"));
+      set.skipped.push_back(skip_unknown(tree, file, "not a device dump"));
     }
   }
   return jobs;

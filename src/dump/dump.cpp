@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -40,6 +42,46 @@ Error nothing_in(const Tree& tree) {
     where += fmt::format("; {}: {}", tree.skipped[0].file, tree.skipped[0].reason);
   return {"there is nothing to read", std::move(where),
           "check the path, and that the run which should have written there did write"};
+}
+
+// Where several dumps lie in one directory, the files of all but one kind are left out. Says which
+// sub-directories to look at instead: those without a listed tensor that are a dump of their own.
+void add_other_dumps(const Tree& tree, DumpSet& set) {
+  std::set<std::string_view> listed;  // directories with tensors of the set below them
+  const auto add = [&](std::string_view file) {
+    for (size_t slash = file.rfind('/'); slash != std::string_view::npos;
+         slash = file.rfind('/', slash - 1)) {
+      if (!listed.insert(file.substr(0, slash)).second || slash == 0) break;
+    }
+  };
+  for (const Entry& entry : set.entries) {
+    add(entry.record);
+    for (const TensorRef& part : entry.parts) add(part.file);
+  }
+  constexpr size_t kMostLookedAt = 16;
+  std::map<std::string, Tree> others;
+  for (const Skipped& skipped : set.skipped) {
+    const TreeFile* file = skipped.error ? nullptr : tree.find(skipped.file);
+    if (file == nullptr || file->size_bytes == 0 || companion_reason(file->name())) continue;
+    size_t slash = file->path.find('/');
+    while (slash != std::string::npos && listed.contains(file->path.substr(0, slash)))
+      slash = file->path.find('/', slash + 1);
+    if (slash == std::string::npos) continue;
+    const std::string directory = file->path.substr(0, slash);
+    if (others.size() == kMostLookedAt && !others.contains(directory)) continue;
+    Tree& other = others[directory];
+    other.root = tree.root / directory;
+    other.files.push_back({file->path.substr(slash + 1), file->size_bytes});
+  }
+  for (const auto& [directory, other] : others) {
+    const auto chosen = choose(other, {});
+    const bool is_dump = chosen && (*chosen)->name != set.convention &&
+                         ((*chosen)->name != "plain" || probe_format(other, other.files[0]));
+    if (!is_dump) continue;
+    set.warnings.push_back(fmt::format(
+        "{} file(s) in {} are left out: a dump of another kind ({}), see `plumb inspect {}`",
+        other.files.size(), directory, (*chosen)->name, other.root.string()));
+  }
 }
 
 // The name a file was meant to have, which some formats need (slices have their thread in it).
@@ -176,6 +218,7 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
     const io::Format* format = probe_format(*tree, tree->files[0]);
     set.convention = format != nullptr ? format->name : "raw";
   }
+  add_other_dumps(*tree, set);
   for (Skipped& skipped : tree->skipped) set.skipped.push_back(std::move(skipped));
   sort_entries(set.entries);
   std::stable_sort(set.skipped.begin(), set.skipped.end(),
@@ -185,17 +228,20 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
 
 Result<std::shared_ptr<const io::TensorFile>> FileCache::open(const DumpSet& set,
                                                               const TensorRef& part,
-                                                              const io::ReadHints& hints) {
+                                                              io::ReadHints hints, bool listed) {
   const std::filesystem::path path = set.root / part.file;
-  {
+  const bool holds_many = !part.tensor.empty();
+  if (holds_many) {
     std::lock_guard lock(guard_);
     for (const auto& file : kept_)
-      if (file->path == path) return file;
+      if (file->path == path && (!listed || !file->listing.tensors.empty())) return file;
   }
-  auto opened = open_part(set, part, hints);
+  const std::string name = real_name_of(path);
+  hints.file_name = name;
+  auto opened = listed ? io::open_tensor_file(path, hints) : io::open_unlisted(path, hints);
   if (!opened) return opened.error();
   auto file = std::make_shared<const io::TensorFile>(std::move(*opened));
-  if (file->listing.tensors.size() > 1) {
+  if (holds_many) {
     std::lock_guard lock(guard_);
     kept_.push_front(file);
     if (kept_.size() > kKept) kept_.pop_back();
@@ -215,12 +261,11 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
   opened.order_ = order;
   std::vector<const TensorInfo*> infos;
   for (const TensorRef& part : entry.parts) {
-    auto file = (cache != nullptr ? *cache : own).open(set, part, hints);
+    const bool is_known = entry.info && entry.parts.size() == 1 && entry.info->name == part.tensor;
+    auto file = (cache != nullptr ? *cache : own).open(set, part, hints, !is_known);
     if (!file) return file.error();
     opened.files_.push_back(std::move(*file));
-    // Looking up each of a container's many tensors by name would be quadratic.
-    const bool is_container = opened.files_.back()->listing.tensors.size() > 1;
-    if (is_container && entry.parts.size() == 1 && entry.info && entry.info->name == part.tensor) {
+    if (is_known) {
       infos.push_back(&*entry.info);
       continue;
     }

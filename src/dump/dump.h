@@ -116,8 +116,9 @@ Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_vi
 // container anew for each of its tensors would be quadratic. For any number of threads.
 class FileCache {
  public:
+  // What is in the file is told only if it is to be `listed`.
   Result<std::shared_ptr<const io::TensorFile>> open(const DumpSet& set, const TensorRef& part,
-                                                     const io::ReadHints& hints);
+                                                     io::ReadHints hints, bool listed = true);
 
  private:
   static constexpr size_t kKept = 8;

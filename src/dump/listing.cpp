@@ -54,19 +54,21 @@ constexpr Companion kCompanions[] = {
     {Place::kEnd, ".plumb-tmp", "temporary file"},
 };
 
-// An undecodable type or a wrong shape is the file's fault, not the program's.
+// An undecodable type or a wrong shape is the file's fault, not the program's. Errors name the
+// path.
 Result<std::vector<double>> read_numbers(const io::TensorFile& file, const TensorInfo& info,
                                          int64_t limit) {
   const DKind kind = kind_of(info.dtype);
   const auto count = element_count(info.shape);
   if (!count || *count > limit || kind == DKind::kComplex || kind == DKind::kOpaque)
     return Error{"not a list of [min, max] pairs",
-                 fmt::format("'{}' is {} {}", info.name, dtype_text(info), to_string(info.shape)),
+                 fmt::format("{}: '{}' is {} {}", file.path.string(), info.name, dtype_text(info),
+                             to_string(info.shape)),
                  "reduce the dump again, or leave this file out"};
   auto reader = file.open(info);
   if (!reader) return reader.error();
   auto bytes = reader->read(0, reader->count());
-  if (!bytes) return bytes.error();
+  if (!bytes) return std::move(bytes.error()).in(file.path.string());
   std::vector<double> numbers(static_cast<size_t>(reader->count()));
   decode_double(reader->dtype(), bytes->data(), reader->count(), numbers.data());
   return numbers;
@@ -103,15 +105,16 @@ Skipped skip_damaged(const TreeFile& file, Error error) {
   return {file.path, std::move(reason), std::move(error)};
 }
 
-Skipped skip_empty(const TreeFile& file) {
-  return skip_damaged(file, {"the file is empty", file.path + ", byte 0: 0 bytes",
-                             "copy it again, or wait until its writer has finished"});
+Skipped skip_empty(const Tree& tree, const TreeFile& file) {
+  return skip_damaged(file,
+                      {"the file is empty", tree.absolute(file).string() + ", byte 0: 0 bytes",
+                       "copy it again, or wait until its writer has finished"});
 }
 
-Skipped skip_unknown(const TreeFile& file, std::string_view otherwise) {
+Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view otherwise) {
   if (const auto reason = companion_reason(file.name())) return skip(file, *reason);
   const bool is_lost = file.size_bytes == 0 && has_tensor_extension(file.name());
-  return is_lost ? skip_empty(file) : skip(file, otherwise);
+  return is_lost ? skip_empty(tree, file) : skip(file, otherwise);
 }
 
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
@@ -121,10 +124,10 @@ std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
   if (const TreeFile* npy = tree.find(twin); npy != nullptr && npy->size_bytes > 0)
     return skip(file, "same data as the npy file of that name");
   if (hints.dtype) return {};
-  return skip_damaged(
-      file, {"raw data says nothing about itself",
-             fmt::format("{}, byte 0: {} bytes without a header", file.path, file.size_bytes),
-             "give --dtype, and --shape"});
+  return skip_damaged(file, {"raw data says nothing about itself",
+                             fmt::format("{}, byte 0: {} bytes without a header",
+                                         tree.absolute(file).string(), file.size_bytes),
+                             "give --dtype, and --shape"});
 }
 
 const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
@@ -215,11 +218,11 @@ Result<Entry> read_reduced_npy(const Tree& tree, const TreeFile& file, Entry mod
       tensors.size() == 1 && (tensors[0].shape == Shape{2} || tensors[0].shape == Shape{0});
   if (!fits)
     return Error{"not a [min, max] pair",
-                 fmt::format("{}: {} array(s){}", file.path, tensors.size(),
+                 fmt::format("{}: {} array(s){}", tree.absolute(file).string(), tensors.size(),
                              tensors.empty() ? "" : " of shape " + to_string(tensors[0].shape)),
                  "reduce the dump again, or leave this file out"};
   auto numbers = read_numbers(*opened, tensors[0], 2);
-  if (!numbers) return std::move(numbers.error()).in(file.path);
+  if (!numbers) return numbers.error();
   model.statistics.emplace();
   model.record = file.path;
   if (!numbers->empty()) {
@@ -237,13 +240,13 @@ Result<std::vector<Entry>> read_reduced_npz(const Tree& tree, const TreeFile& fi
   for (const TensorInfo& info : opened->listing.tensors) {
     if (info.name != "inputs" && info.name != "outputs") continue;
     auto numbers = read_numbers(*opened, info, kMaxReducedNumbers);
-    if (!numbers) return std::move(numbers.error()).in(file.path);
+    if (!numbers) return numbers.error();
     const bool rows_of_two = info.shape.size() == 2 && info.shape[1] == 2;
     if (!rows_of_two && !numbers->empty())
-      return Error{
-          "not a list of [min, max] pairs",
-          fmt::format("{}: '{}' has shape {}", file.path, info.name, to_string(info.shape)),
-          "reduce the dump again, or leave this file out"};
+      return Error{"not a list of [min, max] pairs",
+                   fmt::format("{}: '{}' has shape {}", tree.absolute(file).string(), info.name,
+                               to_string(info.shape)),
+                   "reduce the dump again, or leave this file out"};
     for (size_t i = 0; 2 * i + 1 < numbers->size(); ++i) {
       Entry entry = model;
       entry.slot.kind = info.name == "inputs" ? SlotKind::kInput : SlotKind::kOutput;

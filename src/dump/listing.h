@@ -39,9 +39,9 @@ bool has_tensor_extension(std::string_view name);
 
 Skipped skip(const TreeFile& file, std::string_view reason);
 Skipped skip_damaged(const TreeFile& file, Error error);
-Skipped skip_empty(const TreeFile& file);
+Skipped skip_empty(const Tree& tree, const TreeFile& file);
 // A companion by its reason, an empty file that should hold a tensor, or `otherwise`.
-Skipped skip_unknown(const TreeFile& file, std::string_view otherwise);
+Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view otherwise);
 
 // Headerless data that cannot be used: nobody said what it is, or an npy file of that name says it
 // all.

@@ -72,7 +72,7 @@ class Index {
     if (data == nullptr)
       return fail("a data file of the dump is missing", "copy the whole dump again");
     used.insert(data->path);
-    if (data->size_bytes == 0) return skip_empty(*data);
+    if (data->size_bytes == 0) return skip_empty(tree_, *data);
     entry.parts[0].file = path;
     return {};
   }
@@ -144,7 +144,7 @@ DumpSet list(const Tree& given, const io::ReadHints&) {
   }
   for (const TreeFile& file : tree.files)
     if (!used.contains(file.path))
-      set.skipped.push_back(skip_unknown(file, "not named in a dump.json"));
+      set.skipped.push_back(skip_unknown(tree, file, "not named in a dump.json"));
   place_entries(tree.root, set.entries);
   return set;
 }

@@ -47,9 +47,9 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
       ++unnamed;
       set.skipped.push_back(skip(file, kUnnamed));
     } else if (!golden) {
-      set.skipped.push_back(skip_unknown(file, "name is not operator.output.timestamp.npy"));
+      set.skipped.push_back(skip_unknown(tree, file, "name is not operator.output.timestamp.npy"));
     } else if (file.size_bytes == 0) {
-      set.skipped.push_back(skip_empty(file));
+      set.skipped.push_back(skip_empty(tree, file));
     } else {
       Entry& entry = set.entries.emplace_back();
       const bool is_input = is_model_input(golden->op);

@@ -9,6 +9,7 @@
 
 #include "dump/listing.h"
 #include "dump/names.h"
+#include "io/onnx_tensor.h"
 
 namespace plumb::dump {
 namespace {
@@ -45,13 +46,25 @@ Found leave_out(Skipped skipped) {
   return found;
 }
 
+std::string_view why_no_tensor(const Tree& tree, const TreeFile& file) {
+  if (!file.name().ends_with(".pb")) return kNoTensor;
+  const auto mapped = MappedFile::open(tree.absolute(file));
+  if (!mapped) return kNoTensor;
+  const Bytes bytes = mapped->bytes();
+  return io::is_onnx_sequence(bytes.first(std::min(bytes.size(), io::kProbeBytes)))
+             ? io::kOnnxSequence
+             : kNoTensor;
+}
+
 // One file's tensors. The headers of npy files, which hold one tensor each, are left for later.
 Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hints) {
-  if (file.size_bytes == 0 && !tree.is_single_file) return leave_out(skip_unknown(file, kNoTensor));
+  if (file.size_bytes == 0 && !tree.is_single_file)
+    return leave_out(skip_unknown(tree, file, kNoTensor));
   const io::Format* format = probe_format(tree, file);
   if (format == nullptr && !tree.is_single_file) {
     if (auto raw = skip_raw(tree, file, hints)) return leave_out(std::move(*raw));
-    if (!has_tensor_extension(file.name())) return leave_out(skip_unknown(file, kNoTensor));
+    if (!has_tensor_extension(file.name()))
+      return leave_out(skip_unknown(tree, file, why_no_tensor(tree, file)));
   }
   Found found;
   if (format != nullptr && format->name == "npy" && !tree.is_single_file) {

@@ -64,11 +64,11 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
     const auto path = components(std::string_view(file.path).substr(
         file.path.starts_with(base.prefix) ? base.prefix.size() : file.path.size()));
     if (path.size() != (base.by_case ? 3u : 2u) || !is_tensor_name(file.name())) {
-      set.skipped.push_back(skip_unknown(file, "not a tensor file"));
+      set.skipped.push_back(skip_unknown(tree, file, "not a tensor file"));
       continue;
     }
     if (file.size_bytes == 0) {
-      set.skipped.push_back(skip_empty(file));
+      set.skipped.push_back(skip_empty(tree, file));
       continue;
     }
     if (auto raw = skip_raw(tree, file, hints)) {

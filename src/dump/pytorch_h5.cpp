@@ -46,7 +46,7 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
   DumpSet set;
   const TreeFile* dump = find_file(tree);
   for (const TreeFile& file : tree.files)
-    if (&file != dump) set.skipped.push_back(skip_unknown(file, "not an HDF5 dump"));
+    if (&file != dump) set.skipped.push_back(skip_unknown(tree, file, "not an HDF5 dump"));
   if (dump == nullptr) return set;
   auto opened = io::open_tensor_file(tree.absolute(*dump), hints);
   if (!opened) {

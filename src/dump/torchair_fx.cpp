@@ -80,11 +80,11 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
   for (const TreeFile& file : tree.files) {
     const auto name = parse_fx_name(file.name());
     if (!name) {
-      set.skipped.push_back(skip_unknown(file, "name is not node-target.INPUT.n.time.npy"));
+      set.skipped.push_back(skip_unknown(tree, file, "name is not node-target.INPUT.n.time.npy"));
       continue;
     }
     if (file.size_bytes == 0) {
-      set.skipped.push_back(skip_empty(file));
+      set.skipped.push_back(skip_empty(tree, file));
       continue;
     }
     Entry entry;

@@ -22,6 +22,26 @@ Error system_error(std::string what, const std::string& where, int code) {
           code == EACCES ? "check its permissions" : "check that it is still there"};
 }
 
+// A link to a directory is not followed: it may lead in circles, and the same files would count
+// twice. If it leads to a part of the tree, nothing is lost.
+Skipped skip_link(const std::string& path, const Tree& tree) {
+  constexpr std::string_view kReason = "link to a directory, not followed";
+  namespace fs = std::filesystem;
+  std::error_code code;
+  const std::string full = (tree.root / path).string();
+  const fs::path root = fs::canonical(tree.root, code);
+  const fs::path target = code ? fs::path() : fs::canonical(full, code);
+  if (code)
+    return {path, std::string(kReason), system_error("cannot follow the link", full, code.value())};
+  if (std::mismatch(root.begin(), root.end(), target.begin(), target.end()).first == root.end())
+    return {path, std::string(kReason), {}};
+  return {
+      path, std::string(kReason),
+      Error{"a link to a directory is not followed",
+            fmt::format("{}: leads to {}, outside of the directory named", full, target.string()),
+            "name that directory itself, or put it in the link's place"}};
+}
+
 // Puts the files of one directory into `tree` and its sub-directories into `deeper`.
 void read_directory(const std::string& relative, Tree& tree, std::vector<std::string>& deeper) {
   const std::string full = relative.empty() ? tree.root.string() : (tree.root / relative).string();
@@ -48,7 +68,7 @@ void read_directory(const std::string& relative, Tree& tree, std::vector<std::st
     } else if (struct stat own;
                ::fstatat(::dirfd(directory.get()), item->d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 &&
                S_ISLNK(own.st_mode)) {
-      tree.skipped.push_back({path, "link to a directory, not followed", {}});
+      tree.skipped.push_back(skip_link(path, tree));
     } else {
       deeper.push_back(std::move(path));  // a file system that does not fill in d_type
     }
@@ -76,8 +96,6 @@ Result<Tree> walk(const std::filesystem::path& path) {
                  "copy its contents to a file first"};
   Tree tree;
   if (!S_ISDIR(status.st_mode)) {
-    if (!S_ISREG(status.st_mode))
-      return Error{"not a regular file", path.string(), "copy its contents to a file first"};
     tree.is_single_file = true;
     tree.root = path.parent_path();  // empty: the working directory
     tree.files.push_back({path.filename().string(), static_cast<uint64_t>(status.st_size)});

@@ -5,11 +5,15 @@ namespace plumb::io {
 
 Result<TensorReader> TensorFile::open(const TensorInfo& info, const ReadOrder& order) const {
   auto reader = TensorReader::open(*format, mapping.bytes(), info, order, &mapping);
-  if (!reader) return std::move(reader.error()).in(path.string());
-  return reader;
+  if (reader) return reader;
+  const bool names_its_place = info.error || info.name.empty();
+  return std::move(reader.error())
+      .in(path.string() + (names_its_place ? "" : ", tensor '" + info.name + "'"));
 }
 
-Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints hints) {
+namespace {
+
+Result<TensorFile> open_file(const std::filesystem::path& path, ReadHints hints, bool listed) {
   auto mapping = MappedFile::open(path);
   if (!mapping) return mapping.error();
   TensorFile file{path, std::move(*mapping), nullptr, {}};
@@ -18,10 +22,21 @@ Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints
   auto format = detect_format(file.mapping.bytes(), hints);
   if (!format) return std::move(format.error()).in(path.string());
   file.format = *format;
+  if (!listed) return file;
   auto listing = file.format->list(file.mapping.bytes(), hints);
   if (!listing) return std::move(listing.error()).in(path.string());
   file.listing = std::move(*listing);
   return file;
+}
+
+}  // namespace
+
+Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints hints) {
+  return open_file(path, hints, true);
+}
+
+Result<TensorFile> open_unlisted(const std::filesystem::path& path, ReadHints hints) {
+  return open_file(path, hints, false);
 }
 
 }  // namespace plumb::io

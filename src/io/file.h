@@ -23,4 +23,7 @@ struct TensorFile {
 // Errors name the path.
 Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints hints = {});
 
+// Without the listing, for tensors whose description is at hand.
+Result<TensorFile> open_unlisted(const std::filesystem::path& path, ReadHints hints = {});
+
 }  // namespace plumb::io

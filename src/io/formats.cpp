@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "io/format.h"
+#include "io/onnx_tensor.h"
 
 namespace plumb::io {
 
@@ -56,6 +57,9 @@ Result<const Format*> detect_format(Bytes file, const ReadHints& hints) {
     if (format.owns_name != nullptr && format.owns_name(hints.file_name)) return &format;
   if (hints.dtype) return &kRaw;
   if (file.empty()) return Error{"the file is empty", "byte 0", "write or copy it again"};
+  if (is_onnx_sequence(head))
+    return Error{kOnnxSequence, "byte 0: starts with " + first_bytes(file),
+                 "save each tensor to a file of its own, e.g. with onnx.numpy_helper.from_array"};
   return Error{"not a tensor file of a known format", "byte 0: starts with " + first_bytes(file),
                "`plumb formats` lists what can be read; raw data needs --dtype and --shape"};
 }

@@ -130,7 +130,27 @@ constexpr Code kCodes[] = {
     {"c8", DType::kComplex64}, {"c16", DType::kComplex128},
 };
 
-// Sets dtype and byte order from a descr such as "<f4".
+// Bytes of an element of a type that is none of numbers: text, dates, durations, void. Dates are
+// not read as the integers they are stored as: the unit is part of the value, and so is "no date".
+std::optional<int64_t> opaque_item_bytes(std::string_view code) {
+  constexpr size_t kLongestCode = 40;  // "M8[25s]" has room
+  if (code.size() < 2 || code.size() > kLongestCode) return {};
+  const char kind = code.front();
+  int64_t size = 0;
+  const char* end = code.data() + code.size();
+  const auto [at, failed] = std::from_chars(code.data() + 1, end, size);
+  if (failed != std::errc() || size < 0 || size > INT32_MAX) return {};
+  if (kind == 'M' || kind == 'm') {
+    const bool has_unit = at != end && *at == '[' && code.back() == ']';
+    return size == 8 && (at == end || has_unit) ? std::optional(size) : std::nullopt;
+  }
+  if (at != end) return {};
+  if (kind == 'U') return 4 * size;
+  return kind == 'S' || kind == 'a' || kind == 'V' ? std::optional(size) : std::nullopt;
+}
+
+// Sets dtype and byte order from a descr such as "<f4". A type that cannot be decoded is counted in
+// bytes: its shape gets one more axis.
 Result<void> read_descr(std::string_view descr, const ReadHints& hints, TensorInfo& info) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
     return Error{std::string(what), fmt::format("byte 10: descr is '{}'", descr),
@@ -173,14 +193,15 @@ Result<void> read_descr(std::string_view descr, const ReadHints& hints, TensorIn
     info.notes.push_back("one-byte void type: --fp8 e4m3fn, e5m2 or hif8 says which float it is");
     return {};
   }
-  if (code.starts_with("M8") || code.starts_with("m8")) {  // dates and durations count ticks
-    info.dtype = DType::kInt64;
+  if (const auto item_bytes = opaque_item_bytes(code)) {
+    info.dtype = DType::kOpaque;
+    info.dtype_name = code;
+    info.big_endian = false;
+    if (*item_bytes != 1) info.shape.push_back(*item_bytes);
     return {};
   }
   if (code.starts_with("O"))
     return refuse("npy file holds Python objects", "pickles are never run; save numbers instead");
-  if (code.starts_with("S") || code.starts_with("U") || code.starts_with("a"))
-    return refuse("npy file holds text, not numbers", "leave this file out");
   if (code == "f16" || code == "g" || code == "c32")
     return refuse("npy file holds long doubles, which differ from machine to machine",
                   "save the array as float64");
@@ -198,7 +219,13 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
                  fmt::format("byte {}: {} {} needs {} bytes, {} are left", info->offset_bytes,
                              dtype_text(*info), to_string(info->shape), info->size_bytes, left),
                  "copy or save the file again; it is truncated"};
-  if (left > info->size_bytes)
+  const uint64_t end = info->offset_bytes + info->size_bytes;
+  if (is_npy(file.subspan(end)))  // numpy.save into a file that was still open
+    info->error =
+        Error{"a second array follows in the file, only one per file is read",
+              fmt::format("byte {}: another npy header, {} bytes are left", end, file.size() - end),
+              "save each array to a file of its own, or all of them with numpy.savez"};
+  else if (left > info->size_bytes)
     info->notes.push_back(fmt::format("{} bytes after the data ignored", left - info->size_bytes));
   return Listing{{std::move(*info)}, {}, {}};
 }
@@ -254,16 +281,21 @@ Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
   if (auto parsed = parser.parse(); !parsed) return parsed.error();
 
   TensorInfo info;
+  info.shape = parser.shape;
   if (auto type = read_descr(parser.descr, hints, info); !type) return type.error();
-  info.shape = std::move(parser.shape);
   const auto count = element_count(info.shape);
   const auto bytes = count ? byte_count(info.dtype, *count) : std::nullopt;
   if (!bytes)
     return Error{"npy shape is impossibly large",
                  fmt::format("byte {}: shape {}", start, to_string(info.shape)),
                  "save the array again; the header is damaged"};
-  if (parser.fortran_order && info.shape.size() > 1)
-    info.strides = column_major_strides(info.shape);
+  if (parser.fortran_order && parser.shape.size() > 1 && *count > 0) {
+    info.strides = column_major_strides(parser.shape);
+    if (info.shape.size() > parser.shape.size()) {  // the bytes of an element lie together
+      for (int64_t& stride : info.strides) stride *= info.shape.back();
+      info.strides.push_back(1);
+    }
+  }
   info.offset_bytes = reader.position();
   info.size_bytes = static_cast<uint64_t>(*bytes);
   return info;

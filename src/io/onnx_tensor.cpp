@@ -3,6 +3,8 @@
 // ONNX tensors in files of their own: one TensorProto message, as in the test data beside a model
 // (input_0.pb). Described in onnx.proto of the ONNX project. The elements are either raw bytes or a
 // list in the field that suits their type; whatever lies in one piece is read in place.
+#include "io/onnx_tensor.h"
+
 #include <array>
 #include <limits>
 
@@ -409,7 +411,38 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
   return write_elements(out, item);
 }
 
+// The fields of SequenceProto, and of OptionalProto, which has one value where the other has many.
+constexpr uint32_t kSequenceName = 1, kSequenceType = 2, kSequenceLast = 7;
+
 }  // namespace
+
+bool is_onnx_sequence(Bytes head) {
+  uint64_t type = 0;
+  bool has_value = false, has_others = false;
+  ProtoReader reader(head);
+  ProtoField field;
+  const auto belongs_here = [&] {
+    if (field.number == kSequenceType) return field.type == WireType::kVarint && field.value <= 5;
+    return field.type == WireType::kBytes && field.number >= kSequenceName &&
+           field.number <= kSequenceLast;
+  };
+  const auto look = [&] {
+    if (field.number == kSequenceType) type = field.value;
+    // Field 3 holds the tensors, whose kind is 1, and so on; a tensor must also look like one.
+    has_others |= field.number > kSequenceType;
+    if (field.number == kSequenceType + type && type > 0)
+      has_value |= type > 1 || probe(field.bytes, UINT64_MAX);
+  };
+  while (reader.next(field)) {
+    if (!belongs_here()) return false;
+    look();
+  }
+  if (!reader.ok()) {  // the last field may go on behind the head
+    if (reader.missing() == 0 || field.number == 0 || !belongs_here()) return false;
+    look();
+  }
+  return has_value || (type > 0 && !has_others && reader.ok());  // the latter is empty
+}
 
 extern constexpr Format kOnnxTensor{
     "onnx-tensor", "ONNX TensorProto (.pb)", probe, list, load, write, writable,

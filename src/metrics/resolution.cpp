@@ -6,13 +6,28 @@
 namespace plumb::metrics {
 namespace {
 
-DType shown(DType dtype, int64_t finite, int64_t zeros, bool fits_half, bool fits_bfloat16) {
+struct Values {
+  int64_t finite, zeros;
+  double min, max;
+  bool fits_half, fits_bfloat16;
+  bool is_constant() const { return min == max; }
+};
+
+DType shown(DType dtype, const Values& own, const Values& other) {
   dtype = part_of(dtype);
-  const int64_t others = finite - zeros;
-  if (others < 8 && 2 * others < finite) return dtype;
-  if (others == 0 || (dtype != DType::kFloat32 && dtype != DType::kFloat64)) return dtype;
-  if (fits_bfloat16) return DType::kBFloat16;  // nearly all of its values are float16 ones, too
-  return fits_half ? DType::kFloat16 : dtype;
+  const int64_t others = own.finite - own.zeros;
+  const bool hardly_any = others == 0 || (others < 8 && 2 * others < own.finite);
+  if (hardly_any || (own.is_constant() && !other.is_constant())) return dtype;
+  if (dtype != DType::kFloat32 && dtype != DType::kFloat64) return dtype;
+  if (own.fits_bfloat16) return DType::kBFloat16;  // nearly all of its values are float16 ones, too
+  return own.fits_half ? DType::kFloat16 : dtype;
+}
+
+Values target_of(const PairSums& s) {
+  return {s.finite, s.t_zeros, s.t_min, s.t_max, s.t_fits_half, s.t_fits_bfloat16};
+}
+Values golden_of(const PairSums& s) {
+  return {s.finite, s.g_zeros, s.g_min, s.g_max, s.g_fits_half, s.g_fits_bfloat16};
 }
 
 }  // namespace
@@ -31,11 +46,11 @@ Resolution resolution_of(DType dtype) {
 }
 
 DType shown_target_dtype(DType dtype, const PairSums& s) {
-  return shown(dtype, s.finite, s.t_zeros, s.t_fits_half, s.t_fits_bfloat16);
+  return shown(dtype, target_of(s), golden_of(s));
 }
 
 DType shown_golden_dtype(DType dtype, const PairSums& s) {
-  return shown(dtype, s.finite, s.g_zeros, s.g_fits_half, s.g_fits_bfloat16);
+  return shown(dtype, golden_of(s), target_of(s));
 }
 
 DType coarser_of(DType a, DType b) {

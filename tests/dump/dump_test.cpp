@@ -66,6 +66,49 @@ TEST(OpenDump, MixedDirectoryGoesToTheMajority) {
   expect_all_accounted(set);
 }
 
+// Two dumps side by side: one is listed, and a hint leads to the other.
+TEST(OpenDump, NamesTheOtherDumpsOfADirectory) {
+  Scratch dir;
+  for (int i = 0; i < 4; ++i) dir.npy(fmt::format("run/golden/op{}.0.1700000000000001.npy", i));
+  dir.write("run/golden/notes.txt", "x");
+  dir.copy("ascend-dump/dumps/Const.c.16.7.1700000000000014",
+           "run/npu/Const.c.16.7.1700000000000014");
+  dir.write("run/odd/a.model", "no tensor");
+  const DumpSet set = open(dir.root());
+  EXPECT_EQ(set.convention, "named-npy");
+  EXPECT_EQ(set.entries.size(), 4u);
+  EXPECT_THAT(
+      set.warnings,
+      ElementsAre("1 file(s) in run/npu are left out: a dump of another kind (ascend-dump), "
+                  "see `plumb inspect " +
+                  (dir.root() / "run/npu").string() + "`"));
+  // Nothing to say where the others lie between the listed ones, or where there are none.
+  dir.npy("run/golden/other.npy");
+  EXPECT_THAT(open(dir.root() / "run/golden").warnings, IsEmpty());
+}
+
+TEST(OpenDump, ErrorsNameTheWholePath) {
+  Scratch dir;
+  dir.npy("a.npy");
+  dir.write("sub/empty.npy", "");
+  dir.write("sub/raw.bin", "abcd");
+  const DumpSet set = open(dir.root());
+  ASSERT_EQ(set.skipped.size(), 2u);
+  for (const Skipped& skipped : set.skipped) {
+    ASSERT_TRUE(skipped.error) << skipped.file;
+    EXPECT_THAT(skipped.error->where,
+                testing::StartsWith((dir.root() / skipped.file).string() + ", byte 0: "));
+  }
+}
+
+TEST(OpenDump, OnnxSequencesAreLeftOutAsSuch) {
+  Scratch dir;
+  dir.copy("onnx_tensor/raw_float32.pb", "input_0.pb");
+  dir.copy("onnx_tensor/not_sequence.pb", "input_1.pb");
+  EXPECT_THAT(skipped_of(open(dir.root())),
+              ElementsAre("input_1.pb: an ONNX sequence or optional, not a single tensor"));
+}
+
 TEST(OpenDump, ProblemsOfTheWalkAreReported) {
   Scratch dir;
   dir.npy("a.npy");
@@ -91,7 +134,7 @@ TEST(FileCache, KeepsFilesOfSeveralTensors) {
   const DumpSet set = open(dir.root());
   FileCache cache;
   const auto file = [&](const std::string& name) {
-    auto opened = cache.open(set, {name, ""}, {});
+    auto opened = cache.open(set, {name, name.ends_with(".npz") ? "one of them" : ""}, {});
     return opened ? *opened : nullptr;
   };
   EXPECT_EQ(file("0.npz"), file("0.npz"));

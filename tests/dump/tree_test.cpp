@@ -66,6 +66,32 @@ TEST(Tree, LinksToDirectoriesAreNotFollowed) {
   EXPECT_FALSE(walk(dir.root() / "pipe"));  // and reading it would wait for ever
 }
 
+// What a link hides must not be missing in silence, unless it is found in its own place.
+TEST(Tree, LinksThatLeadOutsideAreErrors) {
+  Scratch dir;
+  dir.write("tree/inside/a", "1");
+  dir.write("tree_of_others/b", "1");  // its path starts with the tree's, but is not below it
+  std::filesystem::create_directory_symlink("inside", dir.root() / "tree/again");
+  std::filesystem::create_directory_symlink("..", dir.root() / "tree/up");
+  std::filesystem::create_directory_symlink("../tree_of_others", dir.root() / "tree/away");
+  std::filesystem::create_directory_symlink("tree", dir.root() / "tree_by_link");
+  for (const char* name : {"tree", "tree/", "tree/.", "tree_by_link"}) {
+    SCOPED_TRACE(name);
+    const auto tree = walk(dir.root() / name);
+    ASSERT_TRUE(tree);
+    EXPECT_THAT(paths(*tree), ElementsAre("inside/a"));
+    ASSERT_EQ(tree->skipped.size(), 3u);
+    EXPECT_EQ(tree->skipped[0].file, "again");
+    EXPECT_FALSE(tree->skipped[0].error);
+    EXPECT_EQ(tree->skipped[1].file, "away");
+    ASSERT_TRUE(tree->skipped[1].error);
+    EXPECT_EQ(tree->skipped[1].error->what, "a link to a directory is not followed");
+    EXPECT_THAT(tree->skipped[1].error->where, testing::HasSubstr("tree_of_others"));
+    EXPECT_EQ(tree->skipped[2].file, "up");
+    EXPECT_TRUE(tree->skipped[2].error);
+  }
+}
+
 TEST(Tree, DepthIsBounded) {
   Scratch dir;
   std::string path;

@@ -126,6 +126,12 @@ const Accepted kAccepted[] = {
      "ab",
      DType::kOpaque,
      {2}},
+    {"text of no characters",
+     1,
+     "{'descr': '|S0', 'fortran_order': True, 'shape': (2, 3), }",
+     "",
+     DType::kOpaque,
+     {2, 3, 0}},
     {"version 2",
      2,
      "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }",
@@ -181,6 +187,29 @@ TEST(Npy, TakesTheUsersWordForOneByteFloats) {
   auto listing = npy().list(file, hints);
   ASSERT_TRUE(listing.ok());
   EXPECT_EQ(listing->tensors[0].dtype, DType::kHiFloat8);
+}
+
+// numpy.save twice into one open file. What else may follow the data is a note.
+TEST(Npy, RefusesASecondArrayBehindTheFirst) {
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
+  const auto one = npy_file(1, header, "abcd");
+  auto both = one;
+  both.insert(both.end(), one.begin(), one.end());
+  auto listing = npy().list(both, {});
+  ASSERT_TRUE(listing.ok());
+  ASSERT_EQ(listing->tensors.size(), 1u);
+  ASSERT_TRUE(listing->tensors[0].error);
+  expect_error(*listing->tensors[0].error,
+               "a second array follows in the file, only one per file is read");
+  EXPECT_EQ(listing->tensors[0].error->where,
+            fmt::format("byte {}: another npy header, {} bytes are left", one.size(), one.size()));
+  EXPECT_FALSE(elements_of(npy(), both, listing->tensors[0]).ok());
+
+  const auto padded = npy_file(1, header, "abcd\x93NUMP");
+  listing = npy().list(padded, {});
+  ASSERT_TRUE(listing.ok());
+  EXPECT_FALSE(listing->tensors[0].error);
+  EXPECT_EQ(listing->tensors[0].notes.size(), 1u);
 }
 
 struct Refused {
@@ -239,10 +268,18 @@ const Refused kRefused[] = {
      "npy file holds records, not a plain tensor", "byte 20: descr is a list of fields"},
     {"objects", "{'descr': '|O', 'fortran_order': False, 'shape': (), }",
      "npy file holds Python objects", "byte 10: descr is '|O'"},
-    {"text", "{'descr': '<U5', 'fortran_order': False, 'shape': (), }",
-     "npy file holds text, not numbers", "byte 10: descr is '<U5'"},
-    {"bytes", "{'descr': '|S5', 'fortran_order': False, 'shape': (), }",
-     "npy file holds text, not numbers", "byte 10: descr is '|S5'"},
+    {"text without a size", "{'descr': '<U', 'fortran_order': False, 'shape': (), }",
+     "npy file holds a type that is not known", "byte 10: descr is '<U'"},
+    {"text of a negative size", "{'descr': '|S-5', 'fortran_order': False, 'shape': (), }",
+     "npy file holds a type that is not known", "byte 10: descr is '|S-5'"},
+    {"text too long", "{'descr': '<U2147483648', 'fortran_order': False, 'shape': (), }",
+     "npy file holds a type that is not known", "byte 10: descr is '<U2147483648'"},
+    {"much text", "{'descr': '<U2147483647', 'fortran_order': True, 'shape': (4294967296, 2), }",
+     "npy shape is impossibly large", "byte 10: shape [4294967296, 2, 8589934588]"},
+    {"date of four bytes", "{'descr': '<M4[s]', 'fortran_order': False, 'shape': (), }",
+     "npy file holds a type that is not known", "byte 10: descr is '<M4[s]'"},
+    {"open unit", "{'descr': '<M8[s', 'fortran_order': False, 'shape': (), }",
+     "npy file holds a type that is not known", "byte 10: descr is '<M8[s'"},
     {"long double", "{'descr': '<f16', 'fortran_order': False, 'shape': (), }",
      "npy file holds long doubles, which differ from machine to machine",
      "byte 10: descr is '<f16'"},
@@ -257,8 +294,9 @@ const Refused kRefused[] = {
      "npy file holds a type that is not known", "byte 10: descr is '<f3'"},
     {"no type", "{'descr': '', 'fortran_order': False, 'shape': (), }",
      "npy file holds a type that is not known", "byte 10: descr is ''"},
-    {"wide void", "{'descr': '|V8', 'fortran_order': False, 'shape': (), }",
-     "npy file holds a type that is not known", "byte 10: descr is '|V8'"},
+    {"void cut short", "{'descr': '|V8', 'fortran_order': False, 'shape': (), }",
+     "npy file holds less data than its header promises",
+     "byte 65: V8 [8] needs 8 bytes, 0 are left"},
 };
 
 TEST(Npy, SaysWhatIsWrongWithAHeader) {

@@ -2,6 +2,8 @@
 //
 // The files and the arrays expected of them are made by tests/data/onnx_tensor/make_onnx_tensor.py,
 // which writes the messages field by field and has the onnx package check them.
+#include "io/onnx_tensor.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -134,6 +136,29 @@ TEST(OnnxTensor, WhatCannotBeReadIsRefusedWithAReason) {
     ASSERT_FALSE(reader) << name;
     EXPECT_THAT(text_of(reader.error()), HasSubstr(message)) << name;
   }
+}
+
+// The user is told what such a file is, not just that it is unknown.
+TEST(OnnxTensor, SequencesAndOptionalsAreCalledSo) {
+  for (const char* name :
+       {"not_sequence", "not_sequence_empty", "not_optional", "not_optional_sequence"}) {
+    SCOPED_TRACE(name);
+    const auto bytes = bytes_of(kData / (std::string(name) + ".pb"));
+    EXPECT_TRUE(is_onnx_sequence(bytes));
+    const auto detected = detect_format(bytes, {});
+    ASSERT_FALSE(detected);
+    EXPECT_EQ(detected.error().what, "an ONNX sequence or optional, not a single tensor");
+    EXPECT_THAT(detected.error().where, HasSubstr("byte 0"));
+    EXPECT_FALSE(detected.error().remedy.empty());
+  }
+  // Its only tensor goes on behind the head.
+  auto large = bytes_of(kData / "not_optional.pb");
+  large.resize(large.size() - 1);
+  EXPECT_TRUE(is_onnx_sequence(large));
+  for (const char* name : {"undefined", "raw_float32", "text", "long"})
+    EXPECT_FALSE(is_onnx_sequence(bytes_of(kData / (std::string(name) + ".pb")))) << name;
+  EXPECT_FALSE(is_onnx_sequence({}));
+  EXPECT_FALSE(is_onnx_sequence(as_bytes(std::string_view("\x12\x03yes"))));  // text for a type
 }
 
 TEST(OnnxTensor, OtherMessagesAreNotTakenForTensors) {

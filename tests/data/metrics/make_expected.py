@@ -100,10 +100,12 @@ def resolution(dtype):
     return Fraction(2) ** RELATIVE[dtype], Fraction(2) ** SMALLEST[dtype]
 
 
-def shown(dtype, values):
+def shown(dtype, values, others_side):
     """Float data that all fits a smaller type was widened from it; zeros show nothing, nor do few others among them."""
     others = sum(1 for v in values if v)
     if dtype not in ("float32", "float64") or others == 0 or (others < 8 and 2 * others < len(values)):
+        return dtype
+    if len(set(values)) == 1 and len(set(others_side)) > 1:  # a constant shows nothing
         return dtype
     for small in ("bfloat16", "float16"):
         table = ORDERED[small][:-1]
@@ -118,7 +120,7 @@ def shown(dtype, values):
 def bulk(t, g, t_type, g_type):
     if t == g:
         return 0
-    relative, smallest = resolution(coarser(shown(t_type, t), shown(g_type, g)))
+    relative, smallest = resolution(coarser(shown(t_type, t, g), shown(g_type, g, t)))
     absolute = max(dec(smallest), dec(relative) * root(sum(x * x for x in g) / len(g)))
     largest = max(map(abs, t + g))
     # As the first pass scales float64 data that would overflow or vanish when squared.
@@ -155,7 +157,7 @@ def off(t, g, t_type, g_type):
     others = sum(1 for y in g if y)
     if not others or not any(y and abs(x - y) > abs(y) / 2 for x, y in zip(t, g)):
         return 0
-    kind = coarser(shown(t_type, t), shown(g_type, g))
+    kind = coarser(shown(t_type, t, g), shown(g_type, g, t))
     step = resolution(kind)[1] if kind in SMALLEST else 1
     absolute = max(dec(step), dec(Fraction(2) ** -21) * root(sum(x * x for x in g) / len(g)))
     return Fraction(sum(1 for x, y in zip(t, g) if y and abs(x - y) > abs(y) / 2 and dec(abs(x - y)) > absolute), others)

@@ -3,7 +3,7 @@
 """Writes the npy files of this directory with numpy itself, and manifest.json.
 
 For each file the manifest gives type, shape and the elements in row-major order as little-endian
-bytes. "canonical" marks files that our own writer must reproduce byte for byte.
+bytes. Text, dates and void are their bytes as stored, which are one more axis. "canonical" marks files that our own writer must reproduce byte for byte.
 """
 import json
 import pathlib
@@ -18,9 +18,11 @@ manifest = []
 def save(name, array, dtype, version=(1, 0), canonical=False):
     with open(here / f"{name}.npy", "wb") as f:
         npy.write_array(f, array, version)
-    little = array.astype(array.dtype.newbyteorder("<"), order="C")
+    is_number = array.dtype.kind in "biufc"
+    little = array.astype(array.dtype.newbyteorder("<"), order="C") if is_number else array
+    shape = list(array.shape) + ([] if is_number else [array.itemsize])
     manifest.append({"file": f"{name}.npy", "canonical": canonical,
-                     "tensors": [{"name": "", "dtype": dtype, "shape": list(array.shape),
+                     "tensors": [{"name": "", "dtype": dtype, "shape": shape,
                                   "hex": little.tobytes().hex()}]})
 
 
@@ -60,8 +62,14 @@ save("empty_fortran", np.zeros((2, 0, 3), "f8", order="F"), "float64")
 save("many_axes", values("i2", (1, 2, 1, 3, 1, 2)), "int16", canonical=True)
 save("version2", values("f4", (3,)), "float32", version=(2, 0))
 save("version3", values("f4", (3,)), "float32", version=(3, 0))
-save("dates", np.array(["2020-01-01", "NaT"], "M8[s]"), "int64")
-save("durations", np.array([1, -5], ">m8[ms]"), "int64")
+save("dates", np.array(["2020-01-01", "NaT"], "M8[s]"), "M8[s]")
+save("durations", np.array([1, -5], ">m8[ms]"), "m8[ms]")
+save("text", np.array(["one", "zwei"]), "U4")
+save("text_big", np.array(["one", "zwei"]).astype(">U4"), "U4")
+save("text_fortran", np.asfortranarray([["a", "bc", "d"], ["e", "f", "gh"]]), "U2")
+save("text_bytes", np.array([b"one", b"zwei"]), "S4")
+save("text_scalar", np.array("word"), "U4")
+save("void", np.frombuffer(b"abcdefgh", "V4"), "V4")
 
 # What numpy itself must refuse or what only other writers make is in npy_test.cpp.
 (here / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
