@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes a dump pair to try Plumbline on: a small network (convolution, ReLU, average pooling, fully
+// Makes dumps to try Plumbline on: a small network (convolution, ReLU, average pooling, fully
 // connected, softmax) computed once in float32, saved as a framework would (`golden/*.npy`), and
 // once with every tensor rounded to float16, saved as a device would (`npu/`, device layouts
-// included).
+// included). `npu_broken/` is the same device run after a conversion that went wrong.
 //
 //   make_example_dump DIR
 #include <cmath>
@@ -78,6 +78,15 @@ struct Network {
   }
 };
 
+// What a converter does that folds a batch normalisation into the convolution before it, and folds
+// the scale of one channel twice.
+void fold_twice(Network& network) {
+  constexpr size_t kFilter = 13, kWeights = 3 * 3 * 3;
+  constexpr float kScale = 1.5f;
+  for (size_t i = 0; i < kWeights; ++i) network.kernel.values[kFilter * kWeights + i] *= kScale;
+  network.bias.values[kFilter] *= kScale;
+}
+
 io::WriteItem item(std::string name, const Tensor& tensor, DType dtype) {
   std::vector<std::byte> bytes;
   for (float x : tensor.values) {
@@ -127,6 +136,36 @@ Tensor random(Shape shape, double scale, std::mt19937& engine) {
   return tensor;
 }
 
+bool save_golden(const fs::path& root, const Network& n) {
+  const fs::path directory = root / "golden";
+  fs::create_directories(directory);
+  return save_npy(directory / "conv1.0.1767268800000001.npy", n.conv) &&
+         save_npy(directory / "relu1.0.1767268800000002.npy", n.relu) &&
+         save_npy(directory / "pool1.0.1767268800000003.npy", n.pool) &&
+         save_npy(directory / "fc1.0.1767268800000004.npy", n.scores) &&
+         save_npy(directory / "prob.0.1767268800000005.npy", n.probabilities);
+}
+
+bool save_device(const fs::path& root, const Network& n) {
+  const fs::path directory = root / "20260101120000/0/tiny/1/0";
+  fs::create_directories(directory);
+  return save_dump(directory / "Conv2D.conv1.1.7.1767268800000001", "conv1",
+                   {{"input.0", &n.image, "NC1HWC0"},
+                    {"input.1", &n.kernel, "FRACTAL_Z"},
+                    {"input.2", &n.bias, "ND"},
+                    {"output.0", &n.conv, "NC1HWC0"}}) &&
+         save_dump(directory / "Relu.relu1.2.7.1767268800000002", "relu1",
+                   {{"input.0", &n.conv, "NC1HWC0"}, {"output.0", &n.relu, "NC1HWC0"}}) &&
+         save_dump(directory / "AvgPool.pool1.3.7.1767268800000003", "pool1",
+                   {{"input.0", &n.relu, "NC1HWC0"}, {"output.0", &n.pool, "ND"}}) &&
+         save_dump(directory / "MatMulV2.fc1.4.7.1767268800000004", "fc1",
+                   {{"input.0", &n.pool, "FRACTAL_NZ"},
+                    {"input.1", &n.matrix, "FRACTAL_NZ"},
+                    {"output.0", &n.scores, "FRACTAL_NZ"}}) &&
+         save_dump(directory / "SoftmaxV2.prob.5.7.1767268800000005", "prob",
+                   {{"input.0", &n.scores, "ND"}, {"output.0", &n.probabilities, "ND"}});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -136,48 +175,29 @@ int main(int argc, char** argv) {
     std::fprintf(
         wants_help ? stdout : stderr,
         "usage: make_example_dump DIR\n\n"
-        "Makes a dump pair to try plumb on: DIR/golden, the tensors of a small network as\n"
-        "float32 npy files, and DIR/npu, the same ones rounded to float16 as a device dump.\n\n"
-        "  make_example_dump example && plumb compare example/npu example/golden\n");
+        "Makes dumps to try plumb on: DIR/golden, the tensors of a small network as float32\n"
+        "npy files; DIR/npu, the same ones rounded to float16 as a device dump; and\n"
+        "DIR/npu_broken, that device after a conversion that spoilt one filter of conv1.\n\n"
+        "  make_example_dump example && plumb compare example/npu_broken example/golden\n");
     return wants_help ? 0 : 2;
   }
-  const fs::path root = argv[1], golden = root / "golden",
-                 npu = root / "npu/20260101120000/0/tiny/1/0";
-  fs::create_directories(golden);
-  fs::create_directories(npu);
-
   std::mt19937 engine(7);
   Network reference;
   reference.image = random({1, 3, 16, 16}, 1, engine);
   reference.kernel = random({20, 3, 3, 3}, 0.4, engine);
   reference.bias = random({20}, 0.1, engine);
   reference.matrix = random({20, 10}, 2, engine);
-  Network device = reference;
+  Network device = reference, broken = reference;
+  fold_twice(broken);
   reference.run(exact);
   device.run(to_half);
+  broken.run(to_half);
 
-  const Network &g = reference, &n = device;
-  const bool ok = save_npy(golden / "conv1.0.1767268800000001.npy", g.conv) &&
-                  save_npy(golden / "relu1.0.1767268800000002.npy", g.relu) &&
-                  save_npy(golden / "pool1.0.1767268800000003.npy", g.pool) &&
-                  save_npy(golden / "fc1.0.1767268800000004.npy", g.scores) &&
-                  save_npy(golden / "prob.0.1767268800000005.npy", g.probabilities) &&
-                  save_dump(npu / "Conv2D.conv1.1.7.1767268800000001", "conv1",
-                            {{"input.0", &n.image, "NC1HWC0"},
-                             {"input.1", &n.kernel, "FRACTAL_Z"},
-                             {"input.2", &n.bias, "ND"},
-                             {"output.0", &n.conv, "NC1HWC0"}}) &&
-                  save_dump(npu / "Relu.relu1.2.7.1767268800000002", "relu1",
-                            {{"input.0", &n.conv, "NC1HWC0"}, {"output.0", &n.relu, "NC1HWC0"}}) &&
-                  save_dump(npu / "AvgPool.pool1.3.7.1767268800000003", "pool1",
-                            {{"input.0", &n.relu, "NC1HWC0"}, {"output.0", &n.pool, "ND"}}) &&
-                  save_dump(npu / "MatMulV2.fc1.4.7.1767268800000004", "fc1",
-                            {{"input.0", &n.pool, "FRACTAL_NZ"},
-                             {"input.1", &n.matrix, "FRACTAL_NZ"},
-                             {"output.0", &n.scores, "FRACTAL_NZ"}}) &&
-                  save_dump(npu / "SoftmaxV2.prob.5.7.1767268800000005", "prob",
-                            {{"input.0", &n.scores, "ND"}, {"output.0", &n.probabilities, "ND"}});
-  if (!ok) return 2;
-  std::printf("%s: golden/ (float32 npy) and npu/ (float16 device dump)\n", root.c_str());
+  const fs::path root = argv[1];
+  if (!save_golden(root, reference) || !save_device(root / "npu", device) ||
+      !save_device(root / "npu_broken", broken))
+    return 2;
+  std::printf("%s: golden/ (float32 npy), npu/ and npu_broken/ (float16 device dumps)\n",
+              root.c_str());
   return 0;
 }
