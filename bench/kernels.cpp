@@ -22,7 +22,7 @@ namespace {
 
 using namespace plumb;
 
-int64_t pairs = int64_t{32} << 20;  // set by --pairs before anything runs
+int64_t pairs = int64_t{16} << 20;  // set by --pairs before anything runs
 
 // Values of N(0, 1) times `scale`.
 std::vector<std::byte> make_tensor(DType dtype, float scale) {
