@@ -11,11 +11,13 @@
 #include <mutex>
 #include <random>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
 #include "metrics/pair_sums.h"
+#include "tensor/decode.h"
 #include "tensor/encode.h"
 
 namespace {
@@ -24,14 +26,18 @@ using namespace plumb;
 
 int64_t pairs = int64_t{16} << 20;  // set by --pairs before anything runs
 
-// Values of N(0, 1) times `scale`.
-std::vector<std::byte> make_tensor(DType dtype, float scale) {
+// Values of N(0, 1) times `scale`; float32 ones of few digits if `widened`, as tools write them
+// that widen float16 data.
+std::vector<std::byte> make_tensor(DType dtype, float scale, bool widened) {
   const int64_t item = bits_of(dtype) / 8;
   std::vector<std::byte> bytes(static_cast<size_t>(pairs * item));
   std::minstd_rand random(1);
   std::normal_distribution<float> normal;
   std::vector<float> pattern(1 << 16);
-  for (float& value : pattern) value = normal(random) * scale;
+  for (float& value : pattern) {
+    value = normal(random) * scale;
+    if (widened) value = float_from_half(half_from_float(value));
+  }
   for (int64_t i = 0; i < pairs; ++i) {
     const float value = pattern[static_cast<size_t>(i) % pattern.size()];
     std::byte* at = bytes.data() + i * item;
@@ -50,17 +56,21 @@ std::vector<std::byte> make_tensor(DType dtype, float scale) {
 }
 
 // Made once and kept: repetitions are to measure, not to draw random numbers.
-const std::byte* tensor(DType dtype, float scale) {
+const std::byte* tensor(DType dtype, float scale, bool widened) {
   static std::mutex mutex;
-  static std::map<std::pair<DType, float>, std::vector<std::byte>> made;
+  static std::map<std::tuple<DType, float, bool>, std::vector<std::byte>> made;
   const std::lock_guard lock(mutex);
-  auto& bytes = made[{dtype, scale}];
-  if (bytes.empty()) bytes = make_tensor(dtype, scale);
+  auto& bytes = made[{dtype, scale, widened}];
+  if (bytes.empty()) bytes = make_tensor(dtype, scale, widened);
   return bytes.data();
 }
 
-const std::byte* target_tensor(DType dtype) { return tensor(dtype, 1.0F); }
-const std::byte* golden_tensor(DType dtype) { return tensor(dtype, 1.001F); }
+const std::byte* target_tensor(DType dtype, bool widened = false) {
+  return tensor(dtype, 1.0F, widened);
+}
+const std::byte* golden_tensor(DType dtype, bool widened = false) {
+  return tensor(dtype, 1.001F, widened);
+}
 
 // The share of a thread, in whole pieces.
 struct Share {
@@ -102,17 +112,19 @@ void plain_read(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * (end - begin) * 8);
 }
 
-void pair(benchmark::State& state, DType target_dtype, DType golden_dtype, bool relative) {
+enum class Special { kNone, kRelative, kWidened };
+
+void pair(benchmark::State& state, DType target_dtype, DType golden_dtype, Special special) {
   const auto [begin, end] = share_of(state);
-  const std::byte* target = target_tensor(target_dtype);
-  const std::byte* golden = golden_tensor(golden_dtype);
+  const std::byte* target = target_tensor(target_dtype, special == Special::kWidened);
+  const std::byte* golden = golden_tensor(golden_dtype, special == Special::kWidened);
   const int64_t t_item = bits_of(target_dtype) / 8, g_item = bits_of(golden_dtype) / 8;
   for (auto round : state) {
     metrics::PairSums all;
     for (int64_t i = begin; i < end; i += metrics::kPairPiece)
       all.append(metrics::pair_sums({target_dtype, target + i * t_item, golden_dtype,
                                      golden + i * g_item, std::min(metrics::kPairPiece, end - i)},
-                                    {.relative = relative}));
+                                    {.relative = special == Special::kRelative}));
     benchmark::DoNotOptimize(all);
   }
   state.SetItemsProcessed(state.iterations() * (end - begin));
@@ -122,12 +134,13 @@ void pair(benchmark::State& state, DType target_dtype, DType golden_dtype, bool 
 void add_benchmarks() {
   std::vector<benchmark::internal::Benchmark*> all;
   all.push_back(benchmark::RegisterBenchmark("plain_read", plain_read));
-  const auto add = [&](const char* name, DType target, DType golden, bool relative = false) {
-    all.push_back(benchmark::RegisterBenchmark(name, pair, target, golden, relative));
+  const auto add = [&](const char* name, DType target, DType golden, Special special = {}) {
+    all.push_back(benchmark::RegisterBenchmark(name, pair, target, golden, special));
   };
   using enum DType;
   add("pair/f32_f32", kFloat32, kFloat32);
-  add("pair/f32_f32_relative", kFloat32, kFloat32, true);
+  add("pair/f32_f32_relative", kFloat32, kFloat32, Special::kRelative);
+  add("pair/f32_f32_widened", kFloat32, kFloat32, Special::kWidened);
   add("pair/f32_f16", kFloat32, kFloat16);
   add("pair/f16_f16", kFloat16, kFloat16);
   add("pair/f32_bf16", kFloat32, kBFloat16);
