@@ -141,6 +141,13 @@ void MappedFile::close() noexcept {
 void MappedFile::prepare(Bytes part) const { advise(part, MADV_POPULATE_READ); }
 void MappedFile::release(Bytes part) const { advise(part, MADV_DONTNEED); }
 
+void MappedFile::count_small_read(size_t size) const {
+  constexpr size_t kMost = 4 << 20;
+  if (read_in_parts_.fetch_add(size, std::memory_order_relaxed) + size < kMost) return;
+  read_in_parts_.store(0, std::memory_order_relaxed);
+  release(bytes_);
+}
+
 // For whole pages. A kernel that does not know the advice does without: then pages come by faults.
 void MappedFile::advise(Bytes part, int advice) const {
   // Readers unpack some tensors into memory of their own; dropping those pages would lose them.

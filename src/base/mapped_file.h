@@ -30,6 +30,8 @@ class MappedFile {
   void prepare(Bytes part) const;
   // They may leave memory; reading them again is fine.
   void release(Bytes part) const;
+  // `size` bytes were read in small parts, not worth a call each: now and then everything may go.
+  void count_small_read(size_t size) const;
 
   // False once a read hit a part of the file that is gone: it was truncated, or the device failed,
   // after we opened it. Such bytes read as zero; whoever used them must drop what it computed.
@@ -41,6 +43,7 @@ class MappedFile {
 
   Bytes bytes_;
   std::unique_ptr<std::byte[]> heap_;
+  mutable std::atomic<size_t> read_in_parts_{0};
   int guard_ = -1;  // in the table of guarded mappings, -1 if not mapped
 };
 

@@ -28,29 +28,37 @@ using metrics::Metric;
 // What the user asked for, in words.
 struct Wishes {
   std::vector<std::string> paths, outputs, metrics, allowed;
-  std::string profile = "standard", rules, floor, map, json, colour = "auto";
+  std::string profile, rules, floor, map, json, colour = "auto";
   bool checksum = false, all = false, plan = false;
 };
 
-// The metrics of --metrics, in the order given; "all" for every one.
-Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>& lists) {
-  std::vector<const Metric*> found;
-  std::vector<std::string> names;
-  for (const Metric& metric : metrics::metrics()) names.emplace_back(metric.name);
+// "a,b" "c" as "a" "b" "c".
+std::vector<std::string> split_lists(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
   for (const std::string& list : lists) {
     for (size_t at = 0; at <= list.size();) {
       const size_t end = std::min(list.find(',', at), list.size());
-      const std::string name = list.substr(at, end - at);
+      words.push_back(list.substr(at, end - at));
       at = end + 1;
-      const Metric* metric = metrics::metric_by_name(name);
-      if (name == "all") {
-        for (const Metric& each : metrics::metrics()) found.push_back(&each);
-      } else if (metric != nullptr) {
-        found.push_back(metric);
-      } else {
-        return Error{"unknown metric '" + name + "'", "--metrics " + list,
-                     did_you_mean(name, names) + "`plumb metrics` lists all of them"};
-      }
+    }
+  }
+  return words;
+}
+
+// The metrics of --metrics, in the order given; "all" for every one.
+Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>& words) {
+  std::vector<const Metric*> found;
+  std::vector<std::string> names;
+  for (const Metric& metric : metrics::metrics()) names.emplace_back(metric.name);
+  for (const std::string& name : words) {
+    const Metric* metric = metrics::metric_by_name(name);
+    if (name == "all") {
+      for (const Metric& each : metrics::metrics()) found.push_back(&each);
+    } else if (metric != nullptr) {
+      found.push_back(metric);
+    } else {
+      return Error{"unknown metric '" + name + "'", "--metrics " + name,
+                   did_you_mean(name, names) + "`plumb metrics` lists all of them"};
     }
   }
   return found;
@@ -106,6 +114,7 @@ void print_plan(const std::vector<compare::PlannedRow>& plan) {
                : report::printable(entry->operator_name + " " + to_string(entry->slot));
   };
   for (const compare::PlannedRow& row : plan) {
+    if (row.reason == "filtered") continue;
     std::string why(row.reason);
     if (!row.message.empty()) why += ": " + report::printable(row.message);
     std::string rule(row.rule);
@@ -161,11 +170,22 @@ void declare(Options& options, Wishes& wishes, Selection& selection, ElementView
   view.declare(options);
   options.group("output");
   options.texts("-o", "FILE", wishes.outputs, "write .csv, .json, .md or .junit.xml; repeatable");
-  options.text("--json", "FILE", wishes.json, "write the result as JSON");
+  options.text("--json", "FILE", wishes.json,
+               "write the result as JSON; '-' prints it instead of the\ntable");
   options.flag("--all", wishes.all, "show passing rows too");
   options.choice("--color", "WHEN", wishes.colour, {"auto", "always", "never"},
                  "auto, always or never");
   common.declare(options);
+}
+
+// A typing error in a pattern would leave its operators to a laxer rule.
+void warn_of_unused_rules(const compare::Rules& rules, const std::vector<result::Row>& rows) {
+  std::vector<bool> used(rules.rules.size());
+  for (const result::Row& row : rows)
+    used[rules.index_for(row.any_side().operator_name, row.any_side().slot)] = true;
+  for (size_t i = 0; i + 1 < used.size(); ++i)
+    if (!used[i])
+      print_warning(fmt::format("rule {} ('{}') matches no operator", i + 1, rules.rules[i].op));
 }
 
 int fail_with(const Error& error) {
@@ -183,7 +203,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
       "  plumb compare after.npz before.npz --profile exact\n"
       "  plumb compare npu_dump/ onnx_npy/ -o result.csv -o result.junit.xml\n"
       "exit status: 0 all pairs within limits, 1 some pair is not or was not compared,\n"
-      "2 nothing could be compared");
+      "2 nothing could be compared, 130 interrupted");
   Wishes wishes;
   Selection selection;
   ElementView view;
@@ -196,15 +216,22 @@ int run_compare(int argc, char** argv, RunContext& context) {
   const auto start = std::chrono::steady_clock::now();
   auto hints = selection.hints();
   if (!hints) return fail_with(hints.error());
-  auto rules = compare::load_rules(wishes.profile, wishes.rules);
+  if (!wishes.rules.empty() && !wishes.profile.empty())
+    return fail_with({"a rule file names its own profiles", "--profile with --rules",
+                      "write profile = \"" + wishes.profile + "\" into its last rule"});
+  auto rules =
+      compare::load_rules(wishes.profile.empty() ? "standard" : wishes.profile, wishes.rules);
   if (!rules) return fail_with(rules.error());
-  auto wanted = named_metrics(wishes.metrics);
+  if (!wishes.floor.empty() && rules->rules.back().profile.any.same_bytes)
+    return fail_with({"a noise floor allows what this profile forbids",
+                      "--floor with --profile " + rules->name, "leave one of them out"});
+  auto wanted = named_metrics(split_lists(wishes.metrics));
   if (!wanted) return fail_with(wanted.error());
+  wishes.allowed = split_lists(wishes.allowed);
   for (const std::string& word : wishes.allowed)
     if (word != "inconclusive" && word != "missing")
       return fail_with(
           {"unknown word '" + word + "'", "--allow " + word, "use inconclusive or missing"});
-  if (!wishes.json.empty()) wishes.outputs.push_back(wishes.json);
   for (const std::string& output : wishes.outputs)
     if (auto writer = report::writer_for(output); !writer) return fail_with(writer.error());
   if (auto checked = view.check(); !checked) return fail_with(checked.error());
@@ -243,14 +270,15 @@ int run_compare(int argc, char** argv, RunContext& context) {
   run.command = "compare";
   run.scenario = target->is_single_file && golden->is_single_file ? "file-vs-file" : "dump-vs-dump";
   run.profile = wishes.checksum ? "checksum" : rules->name;
+  if (floor) run.profile += ", noise floor " + wishes.floor;
   run.target = input_side(wishes.paths[0], *target);
   run.golden = input_side(wishes.paths[1], *golden);
   if (!wishes.checksum) run.metrics = columns_for(*wanted, *rules);
   compare::StreamOptions stream_options{*rules, run.metrics,
                                         compare::Passes::for_metrics(run.metrics), wishes.checksum};
   stream_options.passes.bulk_exactly =
-      std::find(wanted->begin(), wanted->end(), metrics::metric_by_name("bulk_rel_euclid")) !=
-      wanted->end();
+      std::any_of(wanted->begin(), wanted->end(),
+                  [](const Metric* metric) { return metric->needs == metrics::Needs::kBulk; });
   {
     const bool shown = ProgressBar::is_wanted(common);
     ProgressBar bar(context, common, shown ? bytes_of(sides, plan) : 0);
@@ -261,8 +289,14 @@ int run_compare(int argc, char** argv, RunContext& context) {
   run.interrupted = context.cancelled;
   run.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
+  if (!wishes.checksum && !common.quiet) warn_of_unused_rules(*rules, run.rows);
+  const report::Writer& json = *report::writer_for("result.json").value();
   for (const std::string& output : wishes.outputs)
     if (auto written = report::write_file(run, output); !written) return fail_with(written.error());
+  const bool prints_json = wishes.json == "-";
+  if (!wishes.json.empty() && !prints_json)
+    if (auto written = report::write_file(run, json, wishes.json); !written)
+      return fail_with(written.error());
   report::TerminalStyle style;
   style.width = terminal_width();
   style.colour = wishes.colour == "always" || (wishes.colour == "auto" && colour_is_wanted());
@@ -271,7 +305,11 @@ int run_compare(int argc, char** argv, RunContext& context) {
     style.metrics.clear();
     for (const Metric* metric : *wanted) style.metrics.emplace_back(metric->name);
   }
-  fmt::print("{}", report::render(run, style));
+  if (prints_json) {
+    json.write(run, [](std::string_view text) { fmt::print("{}", text); });
+  } else {
+    fmt::print("{}", report::render(run, style));
+  }
   if (view.is_wanted() && !context.cancelled)
     if (auto shown = view.show(sides, plan, run.rows, context); !shown)
       return fail_with(shown.error());

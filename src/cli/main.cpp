@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include "base/nearest.h"
 #include "cli/command.h"
@@ -50,6 +51,8 @@ int main(int argc, char** argv) {
   }
   for (const cli::Command& command : cli::commands()) {
     if (command.name != word) continue;
+    // Threads that allocate from one heap: a result of many rows takes a tenth less memory.
+    ::mallopt(M_ARENA_MAX, 1);
     RunContext context;
     cancelled = &context.cancelled;
     std::signal(SIGINT, on_interrupt);

@@ -88,8 +88,8 @@ bool Selection::wants(const dump::Entry& entry) const {
              [&](const std::string& p) { return operator_matches(p, entry.operator_name); }) &&
          any(slots_,
              [&](const std::string& p) { return slot_matches(p, to_string(entry.slot)); }) &&
-         any(steps_, [&](int64_t n) { return entry.step == n; }) &&
-         any(ranks_, [&](int64_t n) { return entry.rank == n; });
+         any(steps_, [&](int64_t n) { return !entry.step || entry.step == n; }) &&
+         any(ranks_, [&](int64_t n) { return !entry.rank || entry.rank == n; });
 }
 
 }  // namespace plumb::cli

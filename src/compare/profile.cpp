@@ -286,11 +286,12 @@ const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   return any;
 }
 
-const Profile& Rules::for_tensor(const std::string& op, const std::string& slot) const {
-  for (const Rule& rule : rules)
-    if (operator_matches(rule.op, op) && (rule.slot.empty() || slot_matches(rule.slot, slot)))
-      return rule.profile;
-  return rules.back().profile;
+size_t Rules::index_for(const std::string& op, const std::string& slot) const {
+  for (size_t i = 0; i < rules.size(); ++i)
+    if (operator_matches(rules[i].op, op) &&
+        (rules[i].slot.empty() || slot_matches(rules[i].slot, slot)))
+      return i;
+  return rules.size() - 1;
 }
 
 std::vector<const metrics::Metric*> Rules::metrics() const {

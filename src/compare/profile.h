@@ -59,7 +59,10 @@ struct Rules {
   std::string name;         // of the profile, or of the file
   std::vector<Rule> rules;  // at least one
 
-  const Profile& for_tensor(const std::string& op, const std::string& slot) const;
+  size_t index_for(const std::string& op, const std::string& slot) const;
+  const Profile& for_tensor(const std::string& op, const std::string& slot) const {
+    return rules[index_for(op, slot)].profile;
+  }
   // All that any of the limits and warnings needs, in the order of metrics::metrics().
   std::vector<const metrics::Metric*> metrics() const;
 };

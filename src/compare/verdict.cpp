@@ -69,8 +69,16 @@ std::string broken_clause(const Limit& limit, double value) {
   return fmt::format("{} {} is not within {} of 1", name, number, limit.bound);
 }
 
-// The limit that the value would just keep; nullopt if there is none.
+// The limit that the value would just keep; nullopt if there is none, or if it would be so loose
+// that nobody should consider it.
 std::optional<Limit> loosened(Limit limit, double value) {
+  constexpr double kMost = 10;  // times the error allowed
+  const double ideal = limit.metric->better == Better::kLower ? 0 : 1;
+  const bool in_decibel = limit.metric->name.ends_with("_db");
+  const double allowed =
+      limit.comparison == Comparison::kWithin ? limit.bound : std::abs(limit.bound - ideal);
+  if (!in_decibel && allowed > 0 && !(std::abs(value - ideal) <= kMost * allowed))
+    return std::nullopt;
   switch (limit.comparison) {
     case Comparison::kAtLeast:
     case Comparison::kAbove:

@@ -15,6 +15,7 @@ namespace plumb::io {
 namespace {
 constexpr size_t kMaxAxes = 64;  // as in numpy 2
 constexpr size_t kReleaseBytes = 4 << 20;
+constexpr size_t kSmallBytes = 256 << 10;
 }  // namespace
 
 struct TensorReader::State {
@@ -156,6 +157,7 @@ Result<int64_t> stored_count(const TensorInfo& info) {
 }  // namespace
 
 void TensorReader::State::use(Bytes part) {
+  if (stored.size() < kSmallBytes) return mapping->count_small_read(part.size());
   const bool goes_on = used.data() + used.size() == part.data();
   if (!goes_on || used.size() >= kReleaseBytes) release_used();
   mapping->prepare(part);

@@ -99,7 +99,8 @@ std::optional<double> bulk_bound(const PairSums& sums) {
   const double largest =
       std::ldexp(std::max(std::fabs(sums.g_min), std::fabs(sums.g_max)), -sums.exponent);
   const double least = sums.gg - static_cast<double>(left_out(sums.finite)) * largest * largest;
-  if (!(least > 0 && sums.dd <= 0.01 * least)) return std::nullopt;
+  // Half of the usual limit: what is closer to it than that is worth the exact number.
+  if (!(least > 0 && sums.dd <= 0.05 * 0.05 * least)) return std::nullopt;
   return std::sqrt(sums.dd / least);
 }
 
@@ -107,7 +108,7 @@ std::optional<double> off_bound(const PairSums& sums) {
   const int64_t others = sums.finite - sums.g_zeros;
   const double share =
       others == 0 ? 0 : static_cast<double>(sums.off_by_half) / static_cast<double>(others);
-  return share <= 0.2 ? std::optional(share) : std::nullopt;
+  return share <= 0.1 ? std::optional(share) : std::nullopt;  // half of the usual limit
 }
 
 }  // namespace plumb::metrics

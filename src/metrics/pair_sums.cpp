@@ -174,6 +174,10 @@ const T* as_block(DType dtype, const std::byte* data, int64_t count, T* room) {
   const bool same = dtype == (sizeof(T) == 4 ? DType::kFloat32 : DType::kFloat64);
   if (same && reinterpret_cast<uintptr_t>(data) % alignof(T) == 0)
     return reinterpret_cast<const T*>(data);
+  if (same) {  // members of archives lie anywhere
+    std::memcpy(room, data, static_cast<size_t>(count) * sizeof(T));
+    return room;
+  }
   if constexpr (sizeof(T) == 4) {
     decode_float(dtype, data, count, room);
   } else {

@@ -88,7 +88,8 @@ std::string headline(const Run& run, const Summary& s) {
   switch (s.verdict) {
     case Verdict::kPass:
       text = compared == 1 ? "the tensor agrees" : fmt::format("all {} tensors agree", compared);
-      if (s.suspicious > 0) text += fmt::format(", {} of them narrowly", s.suspicious);
+      if (s.suspicious > 0)
+        text += compared == 1 ? ", narrowly" : fmt::format(", {} of them narrowly", s.suspicious);
       break;
     case Verdict::kFail:
       text = compared == 1 ? "the tensor differs"

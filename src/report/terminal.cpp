@@ -260,11 +260,14 @@ void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block
     if (row->verdict == Verdict::kNotCompared && !row->message.empty() && ++damaged <= kMostNotes)
       block.line("problem", printable(place_text(*row) + ": " + row->message));
   if (damaged > kMostNotes)
-    block.line("", fmt::format("... and {} more problems", damaged - kMostNotes));
+    block.line("", fmt::format("... and {} more {}", damaged - kMostNotes,
+                               damaged - kMostNotes == 1 ? "problem" : "problems"));
   for (const Row* row : rows)
     if (!row->hint.empty() && ++hints <= kMostNotes)
       block.line("hint", printable(place_text(*row) + " " + row->hint));
-  if (hints > kMostNotes) block.line("", fmt::format("... and {} more hints", hints - kMostNotes));
+  if (hints > kMostNotes)
+    block.line("", fmt::format("... and {} more {}", hints - kMostNotes,
+                               hints - kMostNotes == 1 ? "hint" : "hints"));
   for (const InputSide* side : {&run.target, &run.golden}) {
     for (size_t i = 0; i < side->warnings.size() && i < kMostNotes; ++i)
       block.line("warning", printable(side->path) + ": " + printable(side->warnings[i]));
@@ -312,8 +315,19 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
     add_inspection(run.target, &name, block);
   }
   if (has("damaged_file")) advise("copy damaged files again from where they were written");
-  if (has("no_golden") || has("no_target"))
-    advise("operators that are named differently on the two sides pair with --map FILE");
+  if (has("no_golden") || has("no_target")) {
+    // An operator that the other side has as well, with fewer slots, says so.
+    const bool only_slots = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
+      return !row.pairing_rule.empty() || row.is_filtered() ||
+             row.message.starts_with("the operator is there");
+    });
+    advise(only_slots
+               ? "one side has fewer slots: --slot output compares the outputs, --allow missing "
+                 "lets the rest go"
+               : "operators that are named differently on the two sides pair with --map FILE");
+  }
+  if (s.filtered == s.rows && s.rows > 0)
+    advise("nothing matches what was selected; `plumb inspect` lists operators, steps and ranks");
   if (run.interrupted) advise("run it again to the end: what was not reached is not compared");
 }
 
@@ -324,7 +338,8 @@ std::string render(const Run& run, const TerminalStyle& style) {
   std::vector<const Row*> worst = worth_a_look(run), shown = worst;
   if (style.all) {
     shown.clear();
-    for (const Row& row : run.rows) shown.push_back(&row);
+    for (const Row& row : run.rows)
+      if (!row.is_filtered()) shown.push_back(&row);
   }
   const size_t more = style.all || shown.size() <= kMostRows ? 0 : shown.size() - kMostRows;
   shown.resize(shown.size() - more);

@@ -30,5 +30,7 @@ Result<const Writer*> writer_for(const std::filesystem::path& path);
 
 // Whole or not at all, see base/file_sink.h.
 Result<void> write_file(const result::Run& run, const std::filesystem::path& path);
+Result<void> write_file(const result::Run& run, const Writer& writer,
+                        const std::filesystem::path& path);
 
 }  // namespace plumb::report

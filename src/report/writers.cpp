@@ -56,9 +56,14 @@ Result<const Writer*> writer_for(const std::filesystem::path& path) {
 Result<void> write_file(const result::Run& run, const std::filesystem::path& path) {
   auto writer = writer_for(path);
   if (!writer) return writer.error();
+  return write_file(run, **writer, path);
+}
+
+Result<void> write_file(const result::Run& run, const Writer& writer,
+                        const std::filesystem::path& path) {
   auto sink = FileSink::create(path);
   if (!sink) return sink.error();
-  (*writer)->write(run, [&](std::string_view text) { sink->write(text); });
+  writer.write(run, [&](std::string_view text) { sink->write(text); });
   return sink->commit();
 }
 
