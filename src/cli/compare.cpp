@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
+#include <tbb/parallel_invoke.h>
 
 #include "base/nearest.h"
 #include "cli/command.h"
@@ -239,13 +240,19 @@ int run_compare(int argc, char** argv, RunContext& context) {
   if (common.jobs > 0)
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
 
-  auto target = dump::open_dump(wishes.paths[0], *hints, selection.convention());
+  const auto open = [&](const std::string& path) {
+    return dump::open_dump(path, *hints, selection.convention());
+  };
+  std::optional<Result<dump::DumpSet>> opened_target, opened_golden;
+  tbb::parallel_invoke([&] { opened_target = open(wishes.paths[0]); },
+                       [&] { opened_golden = open(wishes.paths[1]); });
+  auto& target = *opened_target;
+  auto& golden = *opened_golden;
   if (!target) return fail_with(target.error());
-  auto golden = dump::open_dump(wishes.paths[1], *hints, selection.convention());
   if (!golden) return fail_with(golden.error());
   std::optional<dump::DumpSet> floor;
   if (!wishes.floor.empty()) {
-    auto opened = dump::open_dump(wishes.floor, *hints, selection.convention());
+    auto opened = open(wishes.floor);
     if (!opened) return fail_with(opened.error());
     floor = std::move(*opened);
   }

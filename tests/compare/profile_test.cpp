@@ -62,8 +62,7 @@ TEST(Profile, BuiltInLimits) {
   auto standard = load_profile("standard");
   EXPECT_THAT(texts(standard->float32->limits),
               ElementsAre("cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.005",
-                          "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1",
-                          "off_share <= 0.2"));
+                          "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2"));
   EXPECT_THAT(texts(standard->integer->limits), ElementsAre("equal_share >= 1"));
 }
 
