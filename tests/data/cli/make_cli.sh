@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 build/bin/make_example_dump tests/data/cli/example
+rm -rf tests/data/cli/npu_broken && mv tests/data/cli/example/npu_broken tests/data/cli/
 mkdir -p tests/data/cli/damaged
 dump=tests/data/cli/example/npu/20260101120000/0/tiny/1/0
 cp "$dump/Relu.relu1.2.7.1767268800000002" tests/data/cli/damaged/
