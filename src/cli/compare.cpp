@@ -93,9 +93,11 @@ int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::Planned
   int64_t total = 0;
   const auto add = [&](const dump::DumpSet& set, const dump::Entry& entry) {
     std::error_code unknown;
-    for (const dump::TensorRef& part : entry.parts)
-      total += entry.info ? static_cast<int64_t>(entry.info->size_bytes)
-                          : static_cast<int64_t>(file_size(set.root / part.file, unknown));
+    for (const dump::TensorRef& part : entry.parts) {
+      const uintmax_t size = file_size(set.root / part.file, unknown);
+      if (!unknown)
+        total += static_cast<int64_t>(entry.info ? std::min(size, entry.info->size_bytes) : size);
+    }
   };
   for (const compare::PlannedRow& row : plan) {
     if (!row.reason.empty()) continue;
@@ -223,7 +225,9 @@ int run_compare(int argc, char** argv, RunContext& context) {
   auto rules =
       compare::load_rules(wishes.profile.empty() ? "standard" : wishes.profile, wishes.rules);
   if (!rules) return fail_with(rules.error());
-  if (!wishes.floor.empty() && rules->rules.back().profile.any.same_bytes)
+  if (!wishes.floor.empty() &&
+      std::any_of(rules->rules.begin(), rules->rules.end(),
+                  [](const compare::Rule& rule) { return rule.profile.any.same_bytes; }))
     return fail_with({"a noise floor allows what this profile forbids",
                       "--floor with --profile " + rules->name, "leave one of them out"});
   auto wanted = named_metrics(split_lists(wishes.metrics));
@@ -236,6 +240,12 @@ int run_compare(int argc, char** argv, RunContext& context) {
   for (const std::string& output : wishes.outputs)
     if (auto writer = report::writer_for(output); !writer) return fail_with(writer.error());
   if (auto checked = view.check(); !checked) return fail_with(checked.error());
+  if (wishes.checksum && (!wishes.profile.empty() || !wishes.rules.empty() ||
+                          !wishes.floor.empty() || !wishes.metrics.empty() || view.is_wanted()))
+    return fail_with({"checksums know no limits, metrics or elements",
+                      "--checksum with --profile, --rules, --floor, --metrics, --top, --axis or "
+                      "--save-diff",
+                      "use --checksum alone, or --profile exact"});
   std::optional<tbb::global_control> limit;
   if (common.jobs > 0)
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
@@ -284,6 +294,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   compare::StreamOptions stream_options{*rules, run.metrics,
                                         compare::Passes::for_metrics(run.metrics), wishes.checksum};
   stream_options.passes.bulk_exactly =
+      rules->are_tighter_than_bounds() ||
       std::any_of(wanted->begin(), wanted->end(),
                   [](const Metric* metric) { return metric->needs == metrics::Needs::kBulk; });
   {
@@ -298,12 +309,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
 
   if (!wishes.checksum && !common.quiet) warn_of_unused_rules(*rules, run.rows);
   const report::Writer& json = *report::writer_for("result.json").value();
-  for (const std::string& output : wishes.outputs)
-    if (auto written = report::write_file(run, output); !written) return fail_with(written.error());
   const bool prints_json = wishes.json == "-";
-  if (!wishes.json.empty() && !prints_json)
-    if (auto written = report::write_file(run, json, wishes.json); !written)
-      return fail_with(written.error());
   report::TerminalStyle style;
   style.width = terminal_width();
   style.colour = wishes.colour == "always" || (wishes.colour == "auto" && colour_is_wanted());
@@ -317,9 +323,18 @@ int run_compare(int argc, char** argv, RunContext& context) {
   } else {
     fmt::print("{}", report::render(run, style));
   }
+  // What was found is on the screen before anything can go wrong with a file.
+  bool all_written = true;
+  const auto write = [&](const report::Writer& writer, const std::string& path) {
+    auto written = report::write_file(run, writer, path);
+    if (!written) print_error(written.error());
+    all_written &= written.ok();
+  };
+  for (const std::string& output : wishes.outputs) write(**report::writer_for(output), output);
+  if (!wishes.json.empty() && !prints_json) write(json, wishes.json);
   if (view.is_wanted() && !context.cancelled)
-    if (auto shown = view.show(sides, plan, run.rows, context); !shown)
-      return fail_with(shown.error());
+    all_written &= view.show(sides, plan, run.rows, context);
+  if (!all_written) return kTrouble;
   return exit_status(run.summary(), run.rows, wishes.allowed);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -62,9 +63,11 @@ std::string axis_text(std::vector<compare::AxisError> errors, int64_t axis) {
   return text;
 }
 
-// "conv1.output.0.npy": safe in any directory.
+// "conv1.output.0": safe in any directory.
 std::string file_name(const result::Row& row) {
-  std::string name = row.target->operator_name + "." + row.target->slot;
+  std::string slot = row.target->slot;
+  std::replace(slot.begin(), slot.end(), ':', '.');
+  std::string name = row.target->operator_name + "." + slot;
   if (row.step) name += fmt::format(".step{}", *row.step);
   if (row.rank) name += fmt::format(".rank{}", *row.rank);
   for (char& c : name)
@@ -91,24 +94,33 @@ Result<void> ElementView::check() const {
   return {};
 }
 
-Result<void> ElementView::show(const compare::Sides& sides,
-                               const std::vector<compare::PlannedRow>& plan,
-                               const std::vector<result::Row>& rows,
-                               const RunContext& context) const {
+bool ElementView::show(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
+                       const std::vector<result::Row>& rows, const RunContext& context) const {
   std::vector<size_t> chosen;
   for (size_t i = 0; i < rows.size(); ++i)
     if (!rows[i].values.empty()) chosen.push_back(i);
-  if ((top_ > 0 || !axes_.empty()) && chosen.size() > kMostRows)
-    return Error{"too many pairs for a closer look",
+  if ((top_ > 0 || !axes_.empty()) && chosen.size() > kMostRows) {
+    print_error({"too many pairs for a closer look",
                  fmt::format("{} were compared, {} fit a screen", chosen.size(), kMostRows),
-                 "choose one with --op and --slot"};
-  for (size_t i : chosen)
-    if (auto shown = show_row(sides, plan[i], rows[i], context); !shown) return shown;
-  return {};
+                 "choose one with --op and --slot"});
+    return directory_.empty();
+  }
+  bool all_written = true;
+  std::map<std::string, int> taken;  // names that only unsafe characters told apart
+  for (size_t i : chosen) {
+    std::string name = file_name(rows[i]);
+    if (const int again = taken[name]++; again > 0) name += fmt::format("_{}", again);
+    if (auto shown = show_row(sides, plan[i], rows[i], name, context); !shown) {
+      print_error(shown.error());
+      all_written &= directory_.empty();
+    }
+  }
+  return all_written;
 }
 
 Result<void> ElementView::show_row(const compare::Sides& sides, const compare::PlannedRow& planned,
-                                   const result::Row& row, const RunContext& context) const {
+                                   const result::Row& row, const std::string& file_name,
+                                   const RunContext& context) const {
   auto target = EntryReader::open(sides.target, *planned.target, sides.target_hints);
   if (!target) return target.error();
   auto golden = EntryReader::open(sides.golden, *planned.golden, sides.golden_hints);
@@ -126,7 +138,7 @@ Result<void> ElementView::show_row(const compare::Sides& sides, const compare::P
     fmt::print("\n{}: errors along axis {}\n{}", name, axis, axis_text(std::move(*errors), axis));
   }
   if (directory_.empty()) return {};
-  const auto path = std::filesystem::path(directory_) / (file_name(row) + ".npy");
+  const auto path = std::filesystem::path(directory_) / (file_name + ".npy");
   auto saved = compare::save_difference(*target, *golden, path, context);
   if (saved) fmt::print("\n{}: difference written to {}\n", name, path.string());
   return saved;

@@ -15,13 +15,15 @@ class ElementView {
   Result<void> check() const;
   bool is_wanted() const { return top_ > 0 || !axes_.empty() || !directory_.empty(); }
 
-  // Of every row that was compared element by element; `plan` and `rows` are parallel.
-  Result<void> show(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
-                    const std::vector<result::Row>& rows, const RunContext& context) const;
+  // Of every row that was compared element by element; `plan` and `rows` are parallel. A row that
+  // cannot be shown costs itself; false if a difference could not be written.
+  bool show(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
+            const std::vector<result::Row>& rows, const RunContext& context) const;
 
  private:
   Result<void> show_row(const compare::Sides& sides, const compare::PlannedRow& planned,
-                        const result::Row& row, const RunContext& context) const;
+                        const result::Row& row, const std::string& file_name,
+                        const RunContext& context) const;
 
   int top_ = 0;
   std::vector<int64_t> axes_;

@@ -70,13 +70,18 @@ Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& g
   for (int64_t window = 0; window < chunks && !context.cancelled; window += window_chunks) {
     const int64_t count = std::min(window_chunks, chunks - window);
     std::mutex guard;
-    std::optional<Error> failure;
+    std::optional<Error> failure;  // of the first chunk that has one, whoever comes first
+    int64_t failed = count;
+    const auto fail = [&](int64_t chunk, Error error) {
+      std::lock_guard lock(guard);
+      if (chunk >= failed) return;
+      failed = chunk;
+      failure = std::move(error);
+    };
     const auto run = [&](int64_t chunk, dump::EntryReader& t, dump::EntryReader& g) {
       auto done = read_chunk(t, g, (window + chunk) * kChunk, context, counts_as_progress,
                              static_cast<size_t>(chunk), work);
-      if (done) return;
-      std::lock_guard lock(guard);
-      if (!failure) failure = std::move(done.error());
+      if (!done) fail(chunk, std::move(done.error()));
     };
     if (!parallel) {
       for (int64_t chunk = 0; chunk < count && !failure; ++chunk) run(chunk, target, golden);
@@ -87,8 +92,7 @@ Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& g
           auto t = target.again();
           auto g = golden.again();
           if (t && g) return run(chunk, *t, *g);
-          std::lock_guard lock(guard);
-          if (!failure) failure = t ? g.error() : t.error();
+          fail(chunk, t ? g.error() : t.error());
         });
       });
     }

@@ -69,6 +69,7 @@ Result<std::optional<Measured>> measure(const dump::DumpSet& set, const dump::En
       }
       auto done = measure_pieces(own->reader(), first, std::min(pieces, first + kPiecesPerTask),
                                  context, parts);
+      if (done) done = own->check_intact();
       std::lock_guard lock(guard);
       if (!done && !failure) failure = done.error();
     });
@@ -82,6 +83,7 @@ Result<std::optional<Measured>> measure(const dump::DumpSet& set, const dump::En
   measured.histogram.low = static_cast<double>(measured.stats.min);
   measured.histogram.high = static_cast<double>(measured.stats.max);
   if (auto done = fill_histogram(reader, measured.histogram); !done) return in_file(done.error());
+  if (auto intact = opened->check_intact(); !intact) return intact.error();
   return std::optional(std::move(measured));
 }
 

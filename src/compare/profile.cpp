@@ -286,6 +286,22 @@ const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   return any;
 }
 
+bool Rules::are_tighter_than_bounds() const {
+  const auto is_tight = [](const Limit& limit) {
+    const double usual = limit.metric->name == "off_share" ? 0.2 : 0.1;
+    return limit.metric->needs == metrics::Needs::kBulk && limit.bound < usual;
+  };
+  const auto any_tight = [&](const Limits& limits) {
+    return std::any_of(limits.limits.begin(), limits.limits.end(), is_tight) ||
+           std::any_of(limits.warnings.begin(), limits.warnings.end(), is_tight);
+  };
+  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
+    const Profile& p = rule.profile;
+    return any_tight(p.any) || (p.float32 && any_tight(*p.float32)) ||
+           (p.integer && any_tight(*p.integer));
+  });
+}
+
 size_t Rules::index_for(const std::string& op, const std::string& slot) const {
   for (size_t i = 0; i < rules.size(); ++i)
     if (operator_matches(rules[i].op, op) &&

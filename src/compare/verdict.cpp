@@ -212,7 +212,7 @@ bool is_rounding(const Limit& limit, const PairFacts& facts) {
   if (limit.metric->name != "max_err_to_range") return false;
   const metrics::PairSums& sums = facts.sums;
   const double largest = std::max(std::abs(sums.g_min), std::abs(sums.g_max));
-  return sums.abs_max <= metrics::resolution_of(coarser_dtype(facts)).relative * largest;
+  return sums.abs_max <= metrics::resolution_of(coarser_dtype(facts)).relative / 2 * largest;
 }
 
 void judge_warnings(const Limits& limits, const PairFacts& facts, auto&& value_of, Row& row) {
@@ -254,7 +254,7 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
     const Value value = value_of(limit);
     tested.push_back({&limit, value, outcome_of(limit, value)});
     if (tested.back().outcome == Outcome::kBroken && is_rounding(limit, facts))
-      tested.back().outcome = Outcome::kHolds;
+      tested.back().outcome = Outcome::kNear;
     if (tested.back().outcome == Outcome::kBroken) row.verdict = Verdict::kFail;
     if (tested.back().outcome == Outcome::kUnknown && !all_equal)
       settle(row, Verdict::kInconclusive);
@@ -288,12 +288,18 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
   if (row.verdict != Verdict::kPass) return;
 
   if (sums.count == 0) return add(row, "empty", "both tensors are empty");
+  if (sums.finite == 0) {
+    row.suspicious = true;
+    say(row, "no value is finite; NaN and infinities agree in every place");
+  }
   judge_warnings(limits, facts, value_of, row);
   for (const auto& [limit, value, outcome] : tested) {
     if (outcome != Outcome::kNear) continue;
     row.suspicious = true;
-    say(row, fmt::format("{} {} is near its limit {}", limit->metric->name,
-                         text_of(*limit, value.number()), limit->bound));
+    const bool rounding = !limit->holds(value.number());
+    say(row, fmt::format(
+                 "{} {} is {} its limit {}", limit->metric->name, text_of(*limit, value.number()),
+                 rounding ? "rounding of the coarser type, but beyond" : "near", limit->bound));
   }
 }
 
