@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 
 #include "base/nearest.h"
@@ -324,14 +325,19 @@ int run_compare(int argc, char** argv, RunContext& context) {
     fmt::print("{}", report::render(run, style));
   }
   // What was found is on the screen before anything can go wrong with a file.
+  std::vector<std::pair<const report::Writer*, std::string>> files;
+  for (const std::string& output : wishes.outputs)
+    files.emplace_back(*report::writer_for(output), output);
+  if (!wishes.json.empty() && !prints_json) files.emplace_back(&json, wishes.json);
+  std::vector<Result<void>> written(files.size());
+  tbb::parallel_for(size_t{0}, files.size(), [&](size_t i) {
+    written[i] = report::write_file(run, *files[i].first, files[i].second);
+  });
   bool all_written = true;
-  const auto write = [&](const report::Writer& writer, const std::string& path) {
-    auto written = report::write_file(run, writer, path);
-    if (!written) print_error(written.error());
-    all_written &= written.ok();
-  };
-  for (const std::string& output : wishes.outputs) write(**report::writer_for(output), output);
-  if (!wishes.json.empty() && !prints_json) write(json, wishes.json);
+  for (const Result<void>& file : written) {
+    if (!file) print_error(file.error());
+    all_written &= file.ok();
+  }
   if (view.is_wanted() && !context.cancelled)
     all_written &= view.show(sides, plan, run.rows, context);
   if (!all_written) return kTrouble;
