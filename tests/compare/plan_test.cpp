@@ -211,7 +211,8 @@ TEST(Plan, RanksAndGraphsTellEntriesApart) {
       entries.back().rank = rank;
       entries.back().graph = graph;
     }
-  const auto rows = make_plan(set_of(entries), set_of(entries));
+  const DumpSet target = set_of(entries), golden = set_of(entries);
+  const auto rows = make_plan(target, golden);
   ASSERT_EQ(rows.size(), 4u);
   for (const PlannedRow& row : rows) {
     EXPECT_EQ(row.rule, "name");

@@ -45,13 +45,14 @@ Tensor encode(DType dtype, const std::vector<double>& values) {
     case DType::kInt8: {
       std::vector<int8_t> ints;
       for (float value : floats)
-        ints.push_back(std::isfinite(value) ? static_cast<int8_t>(std::fmod(value * 10, 100)) : 0);
+        ints.push_back(std::isfinite(value) ? static_cast<int8_t>(std::fmod(value * 10.0, 100))
+                                            : 0);
       return tensor(dtype, ints);
     }
     default: {
       std::vector<int32_t> ints;
       for (float value : floats)
-        ints.push_back(std::isfinite(value) ? static_cast<int32_t>(std::fmod(value * 1e4F, 1e6F))
+        ints.push_back(std::isfinite(value) ? static_cast<int32_t>(std::fmod(value * 1e4, 1e6))
                                             : 0);
       return tensor(DType::kInt32, ints);
     }
