@@ -457,7 +457,12 @@ void judge_recorded(const Limits& limits, const Recorded& target, const Recorded
     return doubt(row, "checksum_only",
                  same_sums ? "the checksums agree, but types or shapes are not known to"
                            : "the checksums differ, which does not say by how much");
-  const bool may_pass = shapes_known && !limits.same_bytes && (!checksums || same_sums);
+  const bool all_agree =
+      std::all_of(std::begin(kStatistics), std::end(kStatistics), [&](const Statistic& s) {
+        return !(t.*s.value) || !(g.*s.value) || *(t.*s.value) == *(g.*s.value);
+      });
+  const bool may_pass =
+      all_agree && shapes_known && !limits.same_bytes && (!checksums || same_sums);
   if (may_pass && is_one_value(t) && is_one_value(g) && *t.min == *g.min)
     return add(row, "statistics_only", fmt::format("all elements are {} on both sides", *t.min));
   doubt(row, "statistics_only", largest_difference(t, g));
