@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A model as a list of operators, whatever file described it. A converted model also says what its
+// operators were made from: the names, outputs and layouts of the original model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace plumb::graph {
+
+// Where an input comes from.
+struct Edge {
+  std::string producer;  // operator name
+  int64_t output = 0;    // its output
+};
+
+// A tensor an operator produces, and which tensor of the original model it stands for. Empty
+// strings and nullopt for what the file does not say.
+struct Output {
+  std::string name;  // of the tensor, where the model has such names (ONNX, Caffe)
+  std::optional<DType> dtype;
+  std::string layout;  // "NC1HWC0"
+  std::optional<Shape> shape;
+  std::string origin;  // operator of the original model
+  std::optional<int64_t> origin_output;
+  std::string origin_layout;  // "NCHW"
+  std::optional<Shape> origin_shape;
+  bool has_attributes = false;  // the file had an attribute list for it, even an empty one
+};
+
+// How an operator turns numbers into integers: integer = round(number * scale + offset).
+struct Quantization {
+  double scale = 1;
+  double offset = 0;
+};
+
+struct Operator {
+  std::string name;
+  std::string type;
+  std::optional<int64_t> id;  // position in the order of execution, as recorded
+  std::string subgraph;       // name of the graph it stands in, if the file has several
+  std::vector<Edge> inputs;   // data only; control edges are dropped
+  std::vector<Output> outputs;
+  // Operators of the original model this one was made from. nullopt: not recorded, so it is the
+  // original itself. Empty (or one empty name): inserted by the compiler.
+  std::optional<std::vector<std::string>> origins;
+  bool is_multi_op = false;  // member of a many-to-many fusion
+  std::string l1_group;      // operators fused through the L1 buffer share one
+  std::optional<Quantization> quantization;
+
+  bool is_inserted() const;  // by the compiler: TransData, Cast, Const, ...
+};
+
+struct Graph {
+  std::string name;
+  std::string format;                 // Importer::name
+  std::vector<Operator> operators;    // in the order of the file
+  std::vector<Edge> outputs;          // of the model; empty if the file does not say
+  std::vector<std::string> warnings;  // oddities worth telling
+
+  // By name; with several of one name the first. Valid until `operators` changes.
+  std::unordered_map<std::string_view, const Operator*> by_name() const;
+};
+
+}  // namespace plumb::graph

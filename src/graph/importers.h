@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every model description that can be read, one line each.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace plumb::graph {
+
+struct Importer {
+  std::string_view name;     // "atc-json", "amct-json", "ge-text", "onnx", "prototxt"
+  std::string_view summary;  // one line for `plumb formats`
+  // True if `head`, the first bytes of a file, looks like this description. Content decides, never
+  // the file's name.
+  bool (*probe)(Bytes head);
+  Result<Graph> (*read)(Bytes file);
+};
+
+std::span<const Importer> importers();
+
+// The graph in a file of any known description. Errors name file and place.
+Result<Graph> load_graph(const std::filesystem::path& path);
+
+}  // namespace plumb::graph
