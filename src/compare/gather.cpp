@@ -9,6 +9,7 @@
 #include <tbb/task_arena.h>
 
 #include "io/crc32.h"
+#include "metrics/decoded_pairs.h"
 #include "metrics/max_ulp.h"
 
 namespace plumb::compare {
@@ -105,24 +106,6 @@ Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& g
 
 namespace {
 
-// One pass with an accumulator for each chunk, merged in order.
-template <class Sums>
-Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
-                         const RunContext& context, const Sums& fresh, std::optional<Sums>& out) {
-  std::vector<std::optional<Sums>> parts(kWindow);
-  out = fresh;
-  return for_each_pair_piece(
-      target, golden, context, false,
-      [&](size_t chunk, int64_t, const PairPiece& piece) {
-        if (!parts[chunk]) parts[chunk] = fresh;
-        parts[chunk]->add(piece);
-      },
-      [&](size_t chunk) {
-        out->append(*parts[chunk]);
-        parts[chunk].reset();
-      });
-}
-
 Result<PairSums> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
                             const metrics::PairPass& pass, const RunContext& context,
                             bool counts_as_progress) {
@@ -143,11 +126,58 @@ Result<PairSums> first_pass(dump::EntryReader& target, dump::EntryReader& golden
   return all;
 }
 
-struct UlpMaximum {
-  int64_t ulp = 0;
-  void add(const PairPiece& piece) { append({metrics::max_ulp(piece)}); }
-  void append(const UlpMaximum& later) { ulp = std::max(ulp, later.ulp); }
+// What only a second reading can tell, all of it in one.
+struct Details {
+  std::optional<metrics::CentredSums> centred;
+  std::optional<metrics::BulkSums> bulk;
+  std::optional<metrics::KlSums> kl;
+  std::optional<int64_t> max_ulp;
+  std::optional<io::Checksum> target_crc32, golden_crc32;
+
+  bool any() const { return centred || bulk || kl || max_ulp || target_crc32 || golden_crc32; }
+
+  void add(const PairPiece& piece) {
+    if (centred || bulk || kl)
+      metrics::for_each_block(piece, [this](const double* t, const double* g, int64_t n) {
+        if (centred) centred->add(t, g, n);
+        if (bulk) bulk->add(t, g, n);
+        if (kl) kl->add(t, g, n);
+      });
+    if (max_ulp) max_ulp = std::max(*max_ulp, metrics::max_ulp(piece));
+    if (target_crc32) target_crc32->add(bytes_of(piece.target, piece.target_dtype, piece.count));
+    if (golden_crc32) golden_crc32->add(bytes_of(piece.golden, piece.golden_dtype, piece.count));
+  }
+  void append(const Details& later) {
+    if (centred) centred->append(*later.centred);
+    if (bulk) bulk->append(*later.bulk);
+    if (kl) kl->append(*later.kl);
+    if (max_ulp) max_ulp = std::max(*max_ulp, *later.max_ulp);
+    if (target_crc32) target_crc32->append(*later.target_crc32);
+    if (golden_crc32) golden_crc32->append(*later.golden_crc32);
+  }
+
+ private:
+  static Bytes bytes_of(const std::byte* data, DType dtype, int64_t count) {
+    return {data, static_cast<size_t>(count * (bits_of(dtype) / 8))};
+  }
 };
+
+// An accumulator for each chunk, merged in order.
+Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
+                         const RunContext& context, Details& details) {
+  const Details fresh = details;
+  std::vector<std::optional<Details>> parts(kWindow);
+  return for_each_pair_piece(
+      target, golden, context, false,
+      [&](size_t chunk, int64_t, const PairPiece& piece) {
+        if (!parts[chunk]) parts[chunk] = fresh;
+        parts[chunk]->add(piece);
+      },
+      [&](size_t chunk) {
+        details.append(*parts[chunk]);
+        parts[chunk].reset();
+      });
+}
 
 }  // namespace
 
@@ -192,38 +222,26 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   if (!sums) return sums.error();
   facts.sums = *sums;
 
-  Result<void> done;
-  const auto run = [&](bool wanted, auto&& gather_more) {
-    if (done && wanted && !context.cancelled) done = gather_more();
-  };
-  run(metrics::needs_centring(*sums), [&] {
-    return second_pass(target, golden, context, metrics::CentredSums(*sums), facts.centred);
-  });
-  run(passes.bulk &&
-          (passes.bulk_exactly || !metrics::bulk_bound(*sums) || !metrics::off_bound(*sums)),
-      [&] {
-        return second_pass(target, golden, context,
-                           metrics::BulkSums(*sums, facts.target_dtype, facts.golden_dtype),
-                           facts.bulk);
-      });
-  run(passes.kl,
-      [&] { return second_pass(target, golden, context, metrics::KlSums(*sums), facts.kl); });
-  run(passes.ulp, [&] {
-    std::optional<UlpMaximum> ulp;
-    auto passed = second_pass(target, golden, context, UlpMaximum{}, ulp);
-    facts.max_ulp = ulp->ulp;
-    return passed;
-  });
-  for (const bool is_target : {true, false}) {
-    run(passes.crc32, [&]() -> Result<void> {
-      auto crc = checksum(is_target ? target : golden, context);
-      if (!crc) return crc.error();
-      (is_target ? facts.target_crc32 : facts.golden_crc32) = *crc;
-      return {};
-    });
+  Details details;
+  if (metrics::needs_centring(*sums)) details.centred.emplace(*sums);
+  if (passes.bulk &&
+      (passes.bulk_exactly || !metrics::bulk_bound(*sums) || !metrics::off_bound(*sums)))
+    details.bulk.emplace(*sums, facts.target_dtype, facts.golden_dtype);
+  if (passes.kl) details.kl.emplace(*sums);
+  if (passes.ulp) details.max_ulp = 0;
+  if (passes.crc32) details.target_crc32 = details.golden_crc32 = io::Checksum();
+  if (details.any() && !context.cancelled) {
+    if (auto done = second_pass(target, golden, context, details); !done) return done.error();
   }
-  if (!done) return done.error();
   if (context.cancelled) return std::optional<PairFacts>();
+  facts.centred = std::move(details.centred);
+  facts.bulk = std::move(details.bulk);
+  facts.kl = std::move(details.kl);
+  facts.max_ulp = details.max_ulp;
+  if (passes.crc32) {
+    facts.target_crc32 = details.target_crc32->value();
+    facts.golden_crc32 = details.golden_crc32->value();
+  }
   return std::optional(std::move(facts));
 }
 

@@ -10,41 +10,15 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "metrics/lane_sums.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace plumb::metrics::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-// kLanes is a whole number of vectors on every target.
-using Doubles = hn::CappedTag<double, kLanes>;
-using Vec = hn::Vec<Doubles>;
-constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(Doubles()));
-constexpr int64_t kVectors = kLanes / kWidth;
-
-template <class T>
-HWY_INLINE Vec load(const T* from) {
-  if constexpr (sizeof(T) == 4) {
-    return hn::PromoteTo(Doubles(), hn::LoadU(hn::Rebind<float, Doubles>(), from));
-  } else {
-    return hn::LoadU(Doubles(), from);
-  }
-}
-
-// Adds `term` of the values that do not fill the lanes, then lane i + half to lane i.
-template <class Term>
-HWY_INLINE double fold(const Vec* vectors, int64_t tail, Term&& term) {
-  HWY_ALIGN double lanes[kLanes];
-  for (int64_t v = 0; v < kVectors; ++v) hn::Store(vectors[v], Doubles(), lanes + v * kWidth);
-  for (int64_t i = 0; i < tail; ++i) lanes[i] += term(i);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
-}
 
 template <class T>
 HWY_INLINE BlockStats Block(const T* values, int64_t count, double centre) {
   const Vec middle = hn::Set(Doubles(), centre);
-  Vec sum[kVectors], deviations[kVectors], squares[kVectors];
-  for (int64_t v = 0; v < kVectors; ++v) sum[v] = deviations[v] = squares[v] = hn::Zero(Doubles());
+  Sum sum, deviations, squares;
   // Extremes and zeros do not depend on the order, so they go by the type's own width.
   const hn::CappedTag<T, kLanes> tag;
   constexpr int64_t kWide = static_cast<int64_t>(hn::MaxLanes(hn::CappedTag<T, kLanes>()));
@@ -57,9 +31,9 @@ HWY_INLINE BlockStats Block(const T* values, int64_t count, double centre) {
     for (int64_t v = 0; v < kVectors; ++v) {
       const Vec x = load(values + i + v * kWidth);
       const Vec d = hn::Sub(x, middle);
-      sum[v] = hn::Add(sum[v], d);
-      deviations[v] = hn::Add(deviations[v], hn::Mul(d, d));
-      squares[v] = hn::Add(squares[v], hn::Mul(x, x));
+      sum.add(v, d);
+      deviations.add(v, hn::Mul(d, d));
+      squares.add(v, hn::Mul(x, x));
     }
     for (int64_t v = 0; v < kLanes / kWide; ++v) {
       const auto x = hn::LoadU(tag, values + i + v * kWide);
@@ -72,11 +46,10 @@ HWY_INLINE BlockStats Block(const T* values, int64_t count, double centre) {
   const int64_t tail = count - whole;
   const auto d_at = [&](int64_t i) { return static_cast<double>(rest[i]) - centre; };
   BlockStats stats;
-  stats.offset_sum = fold(sum, tail, d_at);
-  stats.offset_sum_squares = fold(deviations, tail, [&](int64_t i) { return d_at(i) * d_at(i); });
-  stats.sum_squares = fold(squares, tail, [&](int64_t i) {
-    return static_cast<double>(rest[i]) * static_cast<double>(rest[i]);
-  });
+  stats.offset_sum = sum.fold(tail, d_at);
+  stats.offset_sum_squares = deviations.fold(tail, [&](int64_t i) { return d_at(i) * d_at(i); });
+  stats.sum_squares = squares.fold(
+      tail, [&](int64_t i) { return static_cast<double>(rest[i]) * static_cast<double>(rest[i]); });
   stats.finite = std::isfinite(stats.offset_sum);
   T min = hn::GetLane(hn::MinOfLanes(tag, low));
   T max = hn::GetLane(hn::MaxOfLanes(tag, high));
@@ -108,32 +81,26 @@ namespace {
 HWY_EXPORT(BlockFloat);
 HWY_EXPORT(BlockDouble);
 
-double folded(double* lanes) {
-  for (int64_t half = kLanes / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  return lanes[0];
-}
-
 // The definition, one value at a time.
 template <class T>
 BlockStats reference(const T* values, int64_t count, double centre) {
-  double sum[kLanes] = {}, deviations[kLanes] = {}, squares[kLanes] = {};
+  LaneSum sum, deviations, squares;
   T min = values[0], max = values[0];
   BlockStats stats;
   for (int64_t i = 0; i < count; ++i) {
     const auto x = static_cast<double>(values[i]);
     const double d = x - centre;
-    sum[i % kLanes] += d;
-    deviations[i % kLanes] += d * d;
-    squares[i % kLanes] += x * x;
+    sum.add(i, d);
+    deviations.add(i, d * d);
+    squares.add(i, x * x);
     min = values[i] < min ? values[i] : min;
     max = values[i] > max ? values[i] : max;
     stats.zeros += values[i] == 0;
   }
-  stats.offset_sum = folded(sum);
+  stats.offset_sum = sum.total();
   stats.finite = std::isfinite(stats.offset_sum);
-  stats.offset_sum_squares = folded(deviations);
-  stats.sum_squares = folded(squares);
+  stats.offset_sum_squares = deviations.total();
+  stats.sum_squares = squares.total();
   stats.min = static_cast<double>(min);
   stats.max = static_cast<double>(max);
   return stats;

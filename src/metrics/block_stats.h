@@ -10,7 +10,6 @@
 
 namespace plumb::metrics {
 
-inline constexpr int64_t kLanes = 8;
 inline constexpr int64_t kBlock = 2048;  // at most this many values at a time
 
 struct BlockStats {

@@ -2,7 +2,6 @@
 #include "metrics/bulk_sums.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,70 +12,69 @@
 namespace plumb::metrics {
 namespace {
 
-constexpr size_t kBuckets = 2048;
-constexpr int kShift = 20;  // leaves the exponent and three bits of the mantissa of a float
-
 // How many of the largest |golden| the bulk leaves out: 1 %, rounded up; none of a handful.
 int64_t left_out(int64_t count) { return count < 8 ? 0 : ceil_div(count, 100); }
 
 }  // namespace
 
-BulkSums::BulkSums(const PairSums& first, DType target, DType golden)
-    : buckets_(kBuckets), scale_(std::ldexp(1.0, -first.exponent)) {
+BulkSums::BulkSums(const PairSums& first, DType target, DType golden) {
+  for (auto& table : tables_) table.resize(kBulkBuckets + 1);
   const DType coarser =
       coarser_of(shown_target_dtype(target, first), shown_golden_dtype(golden, first));
   const Resolution resolution = resolution_of(coarser);
   const auto n = static_cast<double>(std::max<int64_t>(first.finite, 1));
   const double rms = std::sqrt(first.gg / n);
-  relative_ = resolution.relative;
-  absolute_ = std::max(resolution.absolute * scale_, relative_ * rms);
+  scale_.scale = std::ldexp(1.0, -first.exponent);
+  scale_.relative = resolution.relative;
+  scale_.absolute = std::max(resolution.absolute * scale_.scale, resolution.relative * rms);
   // What sums of float32 leave behind is no number of its own; one step of an integer is none
   // either.
   const double step = kind_of(coarser) == DKind::kFloat ? resolution.absolute : 1;
-  half_absolute_ = std::max(step * scale_, 0x1p-21 * rms);
+  scale_.half_absolute = std::max(step * scale_.scale, 0x1p-21 * rms);
+}
+
+void BulkSums::add(const double* target, const double* golden, int64_t count) {
+  BulkTables tables = {tables_[0].data(), tables_[1].data()};
+  off_by_half_ += bulk_block(target, golden, count, scale_, tables);
 }
 
 void BulkSums::add(const PairPiece& piece) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  // Copies: a store to a bucket might change a member, for all the compiler knows.
-  Bucket* const buckets = buckets_.data();
-  const double scale = scale_, relative = relative_, absolute = absolute_;
-  const double half_absolute = half_absolute_;
-  int64_t off = 0;
-  for_each_block(piece, [=, &off](const double* t, const double* g, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      if (!(std::isfinite(t[i]) && std::isfinite(g[i]))) continue;
-      const double size = std::fabs(g[i]) * scale, d = std::fabs(t[i] * scale - g[i] * scale);
-      const auto bits = std::bit_cast<uint32_t>(static_cast<float>(std::min(size, kLargest)));
-      Bucket& bucket = buckets[bits >> kShift];
-      ++bucket.count;
-      bucket.gg += size * size;
-      bucket.dd += d > std::max(relative * size, absolute) ? d * d : 0;
-      off += size > 0 && d > size / 2 && d > half_absolute;
-    }
-  });
-  off_by_half_ += off;
+  for_each_block(piece, [this](const double* t, const double* g, int64_t n) { add(t, g, n); });
 }
 
 void BulkSums::append(const BulkSums& later) {
-  for (size_t i = 0; i < kBuckets; ++i) {
-    buckets_[i].count += later.buckets_[i].count;
-    buckets_[i].gg += later.buckets_[i].gg;
-    buckets_[i].dd += later.buckets_[i].dd;
+  for (size_t table = 0; table < kBulkTables; ++table) {
+    for (size_t i = 0; i < kBulkBuckets; ++i) {
+      tables_[table][i].count += later.tables_[table][i].count;
+      tables_[table][i].gg += later.tables_[table][i].gg;
+      tables_[table][i].dd += later.tables_[table][i].dd;
+    }
   }
   off_by_half_ += later.off_by_half_;
 }
 
+// Without the one of what is not finite.
+std::vector<BulkBucket> BulkSums::summed() const {
+  std::vector<BulkBucket> buckets(tables_[0].begin(), tables_[0].begin() + kBulkBuckets);
+  for (size_t i = 0; i < kBulkBuckets; ++i) {
+    buckets[i].count += tables_[1][i].count;
+    buckets[i].gg += tables_[1][i].gg;
+    buckets[i].dd += tables_[1][i].dd;
+  }
+  return buckets;
+}
+
 double BulkSums::rel_euclid() const {
-  int64_t count = 0;
-  for (const Bucket& bucket : buckets_) count += bucket.count;
-  int64_t left = count - left_out(count);
-  double gg = 0, dd = 0;
-  const auto bulk = static_cast<double>(left);
-  for (const Bucket& bucket : buckets_) {
+  const std::vector<BulkBucket> buckets = summed();
+  double total = 0;
+  for (const BulkBucket& bucket : buckets) total += bucket.count;
+  const auto count = static_cast<int64_t>(total);
+  const auto bulk = static_cast<double>(count - left_out(count));
+  double left = bulk, gg = 0, dd = 0;
+  for (const BulkBucket& bucket : buckets) {
     if (bucket.count == 0) continue;
-    const int64_t taken = std::min(left, bucket.count);
-    const double share = static_cast<double>(taken) / static_cast<double>(bucket.count);
+    const double taken = std::min(left, bucket.count);
+    const double share = taken / bucket.count;
     gg += share * bucket.gg;
     dd += share * bucket.dd;
     left -= taken;
@@ -86,8 +84,8 @@ double BulkSums::rel_euclid() const {
   // Sparse: golden is zero all over the bulk. Then a value there is measured by the usual one of
   // the others.
   double all = 0;
-  for (const Bucket& bucket : buckets_) all += bucket.gg;
-  const auto others = static_cast<double>(count - buckets_[0].count);
+  for (const BulkBucket& bucket : buckets) all += bucket.gg;
+  const double others = total - buckets[0].count;
   return all > 0 ? std::sqrt(dd / bulk) / std::sqrt(all / others)
                  : std::numeric_limits<double>::infinity();
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "metrics/detail_block.h"
 #include "metrics/pair_sums.h"
 
 namespace plumb::metrics {
@@ -19,6 +20,7 @@ class BulkSums {
   BulkSums(const PairSums& first, DType target, DType golden);
 
   void add(const PairPiece& piece);
+  void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
   void append(const BulkSums& later);
 
   // Relative distance over the bulk: 0 if nothing differs there. Where golden is zero all over it,
@@ -30,16 +32,11 @@ class BulkSums {
   int64_t off_by_half() const { return off_by_half_; }
 
  private:
-  struct Bucket {
-    int64_t count = 0;
-    double gg = 0, dd = 0;
-  };
-  std::vector<Bucket> buckets_;
-  double half_absolute_;
+  std::vector<BulkBucket> summed() const;
+
+  std::vector<BulkBucket> tables_[kBulkTables];
+  BulkScale scale_;
   int64_t off_by_half_ = 0;
-  double scale_;  // 2^-exponent of the first pass
-  double relative_,
-      absolute_;  // a difference not larger than relative_ |g| or absolute_ is ignored
 };
 
 // An upper bound of the distance by the first pass's sums alone, if they give one.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "metrics/decoded_pairs.h"
+#include "metrics/detail_block.h"
 
 namespace plumb::metrics {
 
@@ -21,25 +22,18 @@ CentredSums::CentredSums(const PairSums& first)
       t_mean(first.finite > 0 ? first.t_sum / static_cast<double>(first.finite) : 0),
       g_mean(first.finite > 0 ? first.g_sum / static_cast<double>(first.finite) : 0) {}
 
+void CentredSums::add(const double* target, const double* golden, int64_t count) {
+  const CentredBlock block =
+      centred_block(target, golden, count, std::ldexp(1.0, -exponent), t_mean, g_mean);
+  t_sum += block.t_sum;
+  g_sum += block.g_sum;
+  tt += block.tt;
+  gg += block.gg;
+  tg += block.tg;
+}
+
 void CentredSums::add(const PairPiece& piece) {
-  const double scale = std::ldexp(1.0, -exponent);
-  for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
-    double sums[5] = {};
-    for (int64_t i = 0; i < n; ++i) {
-      if (!(std::isfinite(t[i]) && std::isfinite(g[i]))) continue;
-      const double x = t[i] * scale - t_mean, y = g[i] * scale - g_mean;
-      sums[0] += x;
-      sums[1] += y;
-      sums[2] += x * x;
-      sums[3] += y * y;
-      sums[4] += x * y;
-    }
-    t_sum += sums[0];
-    g_sum += sums[1];
-    tt += sums[2];
-    gg += sums[3];
-    tg += sums[4];
-  });
+  for_each_block(piece, [this](const double* t, const double* g, int64_t n) { add(t, g, n); });
 }
 
 void CentredSums::append(const CentredSums& later) {

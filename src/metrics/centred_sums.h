@@ -22,6 +22,7 @@ struct CentredSums {
   double tt = 0, gg = 0, tg = 0;
 
   void add(const PairPiece& piece);
+  void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
   void append(const CentredSums& later);
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "metrics/detail_block.h"
 #include "metrics/pair_sums.h"
 #include "tensor/decode.h"
 
@@ -21,7 +22,7 @@ inline DType part_of(DType dtype) {
 // Calls visit(const double* target, const double* golden, int64_t count) until all were seen.
 template <class Visit>
 void for_each_block(const PairPiece& piece, Visit&& visit) {
-  constexpr int64_t kValues = 1024;
+  constexpr int64_t kValues = kDetailBlock;
   alignas(64) double t[kValues], g[kValues];
   const DType t_type = part_of(piece.target_dtype), g_type = part_of(piece.golden_dtype);
   const int64_t count = t_type == piece.target_dtype ? piece.count : 2 * piece.count;

@@ -5,6 +5,7 @@
 // first pass.
 #pragma once
 
+#include "metrics/detail_block.h"
 #include "metrics/pair_sums.h"
 
 namespace plumb::metrics {
@@ -12,12 +13,13 @@ namespace plumb::metrics {
 struct KlSums {
   explicit KlSums(const PairSums& first);
 
-  double scale;                           // 2^-exponent of the first pass
-  double t_min, t_range, g_min, g_range;  // scaled; a range of 0 leaves the values as they are
-  double t_sum = 0, g_sum = 0;            // of the shares
-  double log_sum = 0;                     // of t_share * ln(t_share / g_share)
+  double scale;                 // 2^-exponent of the first pass
+  ShareMap t_map, g_map;        // a constant side is left as it is
+  double t_sum = 0, g_sum = 0;  // of the shares
+  double log_sum = 0;           // of t_share * ln(t_share / g_share)
 
   void add(const PairPiece& piece);
+  void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
   void append(const KlSums& later);
   double divergence() const;  // never below 0
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "metrics/decoded_pairs.h"
+#include "metrics/detail_block.h"
 #include "metrics/finish.h"
 #include "metrics/resolution.h"
 #include "tensor/encode.h"
@@ -64,19 +65,31 @@ int64_t largest(const PairPiece& piece, PlaceOf&& place) {
   return most;
 }
 
+int64_t largest_float_steps(const PairPiece& piece) {
+  int64_t most = 0;
+  for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
+    most = std::max(most, float_steps_block(t, g, n));
+  });
+  return most;
+}
+
 // The same for a type with fewer bits than float32, where finding a place takes longer. Each of its
-// steps is at least 2^(23 - mantissa_bits) of float32's, so most pairs can be seen not to exceed
-// the largest distance so far. (One more step makes up for rounding both values to float32.)
+// steps is at least 2^(23 - mantissa_bits) of float32's, so most blocks and pairs can be seen not
+// to exceed the largest distance so far. (One more step makes up for rounding both values to
+// float32.)
 template <class PlaceOf>
 int64_t largest(const PairPiece& piece, int mantissa_bits, PlaceOf&& place) {
   int64_t most = 0;
+  const auto may_exceed = [&](int64_t float_steps) {
+    return ((float_steps + 1) >> (23 - mantissa_bits)) + 1 > most;
+  };
   for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
+    if (!may_exceed(float_steps_block(t, g, n))) return;
     for (int64_t i = 0; i < n; ++i) {
       if (t[i] == g[i] || !(std::isfinite(t[i]) && std::isfinite(g[i]))) continue;
       const int64_t float_steps =
           distance(place_of(static_cast<float>(t[i])), place_of(static_cast<float>(g[i])));
-      if (((float_steps + 1) >> (23 - mantissa_bits)) + 1 <= most) continue;
-      most = std::max(most, distance(place(t[i]), place(g[i])));
+      if (may_exceed(float_steps)) most = std::max(most, distance(place(t[i]), place(g[i])));
     }
   });
   return most;
@@ -140,8 +153,7 @@ int64_t largest_difference(const PairPiece& piece) {
 int64_t max_ulp(const PairPiece& piece) {
   switch (coarser_of(part_of(piece.target_dtype), part_of(piece.golden_dtype))) {
     case DType::kFloat64: return largest(piece, [](double value) { return place_of(value); });
-    case DType::kFloat32:
-      return largest(piece, [](double value) { return place_of(static_cast<float>(value)); });
+    case DType::kFloat32: return largest_float_steps(piece);
     case DType::kFloat16:
       return largest(piece, 10,
                      [](double value) { return place_of(half_from_float(to_odd(value))); });

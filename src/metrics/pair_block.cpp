@@ -24,23 +24,10 @@ inline bool is_off_by_half(T target, T golden) {
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "metrics/lane_sums.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace plumb::metrics::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Doubles = hn::CappedTag<double, kPairLanes>;
-using Vec = hn::Vec<Doubles>;
-constexpr int64_t kWidth = static_cast<int64_t>(hn::MaxLanes(Doubles()));
-constexpr int64_t kVectors = kPairLanes / kWidth;
-
-template <class T>
-HWY_INLINE Vec load(const T* from) {
-  if constexpr (sizeof(T) == 4) {
-    return hn::PromoteTo(Doubles(), hn::LoadU(hn::Rebind<float, Doubles>(), from));
-  } else {
-    return hn::LoadU(Doubles(), from);
-  }
-}
 
 // x * y + sum. The product of two floats is exact in double, so that fusing changes nothing.
 template <class T>
@@ -52,30 +39,12 @@ HWY_INLINE Vec add_product(Vec x, Vec y, Vec sum) {
   }
 }
 
-// A sum over kPairLanes lanes.
-struct Sum {
-  Vec vectors[kVectors];
-  HWY_INLINE Sum() {
-    for (Vec& v : vectors) v = hn::Zero(Doubles());
-  }
-  // Adds `term(i)` of the last elements, which do not fill the lanes, then lane i to lane i + half.
-  template <class Term>
-  HWY_INLINE double fold(int64_t tail, Term&& term) const {
-    HWY_ALIGN double lanes[kPairLanes];
-    for (int64_t v = 0; v < kVectors; ++v) hn::Store(vectors[v], Doubles(), lanes + v * kWidth);
-    for (int64_t i = 0; i < tail; ++i) lanes[i] += term(i);
-    for (int64_t half = kPairLanes / 2; half > 0; half /= 2)
-      for (int64_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    return lanes[0];
-  }
-};
-
 // Sums of products have a loop of their own: with them there would be more sums than registers.
 template <class T>
 HWY_INLINE double sum_products(const T* target, const T* golden, int64_t count) {
-  const int64_t whole = count / kPairLanes * kPairLanes;
+  const int64_t whole = count / kLanes * kLanes;
   Sum tg;
-  for (int64_t i = 0; i < whole; i += kPairLanes)
+  for (int64_t i = 0; i < whole; i += kLanes)
     for (int64_t v = 0; v < kVectors; ++v)
       tg.vectors[v] = add_product<T>(load(target + i + v * kWidth), load(golden + i + v * kWidth),
                                      tg.vectors[v]);
@@ -86,19 +55,19 @@ HWY_INLINE double sum_products(const T* target, const T* golden, int64_t count) 
 
 template <class T>
 HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBlock& block) {
-  const int64_t whole = count / kPairLanes * kPairLanes;
+  const int64_t whole = count / kLanes * kLanes;
   Sum t_sum, g_sum, tt, gg, dd, abs_sum;
-  for (int64_t i = 0; i < whole; i += kPairLanes) {
+  for (int64_t i = 0; i < whole; i += kLanes) {
     for (int64_t v = 0; v < kVectors; ++v) {
       const Vec t = load(target + i + v * kWidth);
       const Vec g = load(golden + i + v * kWidth);
       const Vec d = hn::Sub(t, g);
-      t_sum.vectors[v] = hn::Add(t_sum.vectors[v], t);
-      g_sum.vectors[v] = hn::Add(g_sum.vectors[v], g);
+      t_sum.add(v, t);
+      g_sum.add(v, g);
       tt.vectors[v] = add_product<T>(t, t, tt.vectors[v]);
       gg.vectors[v] = add_product<T>(g, g, gg.vectors[v]);
-      dd.vectors[v] = hn::Add(dd.vectors[v], hn::Mul(d, d));
-      abs_sum.vectors[v] = hn::Add(abs_sum.vectors[v], hn::Abs(d));
+      dd.add(v, hn::Mul(d, d));
+      abs_sum.add(v, hn::Abs(d));
     }
   }
   const auto t_at = [&](int64_t i) { return static_cast<double>(target[whole + i]); };
@@ -240,7 +209,7 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
 
 template <class T>
 HWY_INLINE void add_relative(const T* target, const T* golden, int64_t count, PairBlock& block) {
-  const hn::CappedTag<T, kPairLanes> tag;
+  const hn::CappedTag<T, kLanes> tag;
   const hn::RebindToSigned<decltype(tag)> ints;
   using V = hn::Vec<decltype(tag)>;
   constexpr int64_t kWide = static_cast<int64_t>(hn::MaxLanes(decltype(tag)()));
@@ -253,15 +222,15 @@ HWY_INLINE void add_relative(const T* target, const T* golden, int64_t count, Pa
   V margin = hn::Set(tag, T{1});  // positive as long as no comparison was close
   auto below_1e3 = hn::Zero(ints), below_5e3 = below_1e3;
   Sum rel;
-  const int64_t whole = count / kPairLanes * kPairLanes;
-  for (int64_t i = 0; i < whole; i += kPairLanes) {
+  const int64_t whole = count / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
     for (int64_t v = 0; v < kVectors; ++v) {
       const Vec t = load(target + i + v * kWidth);
       const Vec g = load(golden + i + v * kWidth);
       const Vec ratio = hn::Abs(hn::Div(hn::Sub(t, g), g));
-      rel.vectors[v] = hn::Add(rel.vectors[v], hn::IfThenZeroElse(hn::Eq(g, zeros), ratio));
+      rel.add(v, hn::IfThenZeroElse(hn::Eq(g, zeros), ratio));
     }
-    for (int64_t v = 0; v < kPairLanes / kWide; ++v) {
+    for (int64_t v = 0; v < kLanes / kWide; ++v) {
       const V t = hn::LoadU(tag, target + i + v * kWide);
       const V g = hn::LoadU(tag, golden + i + v * kWide);
       const V error = hn::Mul(hn::Abs(hn::Sub(t, g)), lift);
@@ -322,40 +291,27 @@ namespace {
 HWY_EXPORT(BlockFloat);
 HWY_EXPORT(BlockDouble);
 
-// A sum over lanes, one term at a time.
-struct Lanes {
-  double lane[kPairLanes] = {};
-  double folded() const {
-    double sum[kPairLanes];
-    for (int64_t i = 0; i < kPairLanes; ++i) sum[i] = lane[i];
-    for (int64_t half = kPairLanes / 2; half > 0; half /= 2)
-      for (int64_t i = 0; i < half; ++i) sum[i] += sum[i + half];
-    return sum[0];
-  }
-};
-
 // The definition, one pair at a time.
 template <class T>
 PairBlock reference(const T* target, const T* golden, int64_t count, PairParts parts,
                     PairMaxima& maxima, bool force) {
-  Lanes t_sum, g_sum, tt, gg, tg, dd, abs_sum, rel_sum;
+  LaneSum t_sum, g_sum, tt, gg, tg, dd, abs_sum, rel_sum;
   PairBlock block;
   PairMaxima raised = maxima;
   block.t_min = block.t_max = static_cast<double>(target[0]);
   block.g_min = block.g_max = static_cast<double>(golden[0]);
   for (int64_t i = 0; i < count; ++i) {
-    const auto lane = static_cast<size_t>(i % kPairLanes);
     const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
     const double d = t - g, error = std::fabs(d), size = std::fabs(g);
     const double ratio = g == 0 ? 0 : std::fabs(d / g);
-    t_sum.lane[lane] += t;
-    g_sum.lane[lane] += g;
-    tt.lane[lane] += t * t;
-    gg.lane[lane] += g * g;
-    tg.lane[lane] += t * g;
-    dd.lane[lane] += d * d;
-    abs_sum.lane[lane] += error;
-    rel_sum.lane[lane] += ratio;
+    t_sum.add(i, t);
+    g_sum.add(i, g);
+    tt.add(i, t * t);
+    gg.add(i, g * g);
+    tg.add(i, t * g);
+    dd.add(i, d * d);
+    abs_sum.add(i, error);
+    rel_sum.add(i, ratio);
     raised.abs = std::fmax(raised.abs, error);
     raised.rel = std::fmax(raised.rel, ratio);
     block.t_min = std::fmin(block.t_min, t);
@@ -370,18 +326,18 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
     block.rel_below_1e3 += error == 0 || error < size * 0.001;
     block.rel_below_5e3 += error == 0 || error < size * 0.005;
   }
-  block.t_sum = t_sum.folded();
-  block.g_sum = g_sum.folded();
+  block.t_sum = t_sum.total();
+  block.g_sum = g_sum.total();
   block.finite = std::isfinite(block.t_sum) && std::isfinite(block.g_sum);
   if (!block.finite && !force) return block;
-  block.tt = tt.folded();
-  block.gg = gg.folded();
-  block.tg = parts.products ? tg.folded() : 0;
-  block.dd = dd.folded();
-  block.abs_sum = abs_sum.folded();
+  block.tt = tt.total();
+  block.gg = gg.total();
+  block.tg = parts.products ? tg.total() : 0;
+  block.dd = dd.total();
+  block.abs_sum = abs_sum.total();
   maxima = raised;
   if (parts.relative) {
-    block.rel_sum = rel_sum.folded();
+    block.rel_sum = rel_sum.total();
   } else {
     block.rel_below_1e3 = block.rel_below_5e3 = 0;
   }

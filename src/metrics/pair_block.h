@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel under pair_sums: a block of value pairs that fits the first-level cache. Pair i goes
-// to partial sum i % kPairLanes; the lanes are added pairwise at the end, in the same order on
-// every machine. Products are fused with the addition only where they are exact.
+// The kernel under pair_sums: a block of value pairs that fits the first-level cache. Sums
+// run over the lanes of lanes.h. Products are fused with the addition only where they are exact.
 #pragma once
 
 #include <cstdint>
 
 namespace plumb::metrics {
 
-inline constexpr int64_t kPairLanes = 8;
 inline constexpr int64_t kPairBlock = 1024;  // at most this many pairs at a time
 
 // t is the target's value, g the golden one, d = t - g.

@@ -6,6 +6,8 @@
 // loops.
 #include "tensor/decode.h"
 
+#include "base/bytes.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/decode.cpp"
 #include <hwy/foreach_target.h>  // before highway.h
@@ -20,7 +22,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 void decode_small(DType dtype, const std::byte* data, int64_t count, float* out) {
   decode_float_scalar(dtype, data, count, out);
 }
+void widen(const std::byte* data, int64_t count, double* out) {
+  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<double>(load_le<float>(data + i * 4));
+}
 #else
+
+// Of float32 bytes, at any address.
+void widen(const std::byte* data, int64_t count, double* out) {
+  const hn::ScalableTag<double> doubles;
+  const hn::Rebind<float, decltype(doubles)> floats;
+  const hn::Repartition<uint8_t, decltype(floats)> bytes;
+  const auto step = static_cast<int64_t>(hn::Lanes(doubles));
+  int64_t i = 0;
+  for (; i + step <= count; i += step) {
+    const auto* from = reinterpret_cast<const uint8_t*>(data + i * 4);
+    hn::StoreU(hn::PromoteTo(doubles, hn::BitCast(floats, hn::LoadU(bytes, from))), doubles,
+               out + i);
+  }
+  for (; i < count; ++i) out[i] = static_cast<double>(load_le<float>(data + i * 4));
+}
 
 using Floats = hn::ScalableTag<float>;
 using Ints = hn::RebindToSigned<Floats>;
@@ -116,6 +136,7 @@ namespace plumb {
 namespace {
 
 HWY_EXPORT(decode_small);
+HWY_EXPORT(widen);
 
 float with_sign(bool negative, float magnitude) {
   return std::copysign(magnitude, negative ? -1.0F : 1.0F);
@@ -274,6 +295,7 @@ void decode_float(DType dtype, const std::byte* data, int64_t count, float* out)
 }
 
 void decode_double(DType dtype, const std::byte* data, int64_t count, double* out) {
+  if (dtype == DType::kFloat32) return HWY_DYNAMIC_DISPATCH(widen)(data, count, out);
   if (decode_numbers(dtype, data, count, out)) return;
   assert(fits_float(dtype));
   std::array<float, 1024> piece;
@@ -281,7 +303,8 @@ void decode_double(DType dtype, const std::byte* data, int64_t count, double* ou
   for (int64_t done = 0; done < count;) {
     const int64_t step = std::min<int64_t>(std::ssize(piece), count - done);
     decode_float(dtype, data + done * item_bytes, step, piece.data());
-    std::copy_n(piece.data(), step, out + done);
+    decode_double(DType::kFloat32, reinterpret_cast<const std::byte*>(piece.data()), step,
+                  out + done);
     done += step;
   }
 }

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/detail_block.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "base/simd.h"
+#include "metrics/lanes.h"
+
+#ifndef PLUMB_DETAIL_TERMS  // this file is compiled once for every instruction set
+#define PLUMB_DETAIL_TERMS
+namespace plumb::metrics {
+
+constexpr double kLargestFinite = std::numeric_limits<double>::max();
+constexpr double kSmallestShare = std::numeric_limits<float>::epsilon();
+
+constexpr uint64_t kMantissa = 0x000FFFFFFFFFFFFF;
+constexpr uint64_t kOne = 0x3FF0000000000000;
+constexpr double kSquareRoot2 = 0x1.6a09e667f3bcdp+0;
+constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+// An integer added to its bits is added to the number; so a small integer becomes a double.
+constexpr double kIntegers = 0x1.8p52;
+// ln(p / q) = 2 artanh((p - q) / (p + q)) = 2 (s + s^3 / 3 + s^5 / 5 + ...). With p and q within a
+// factor of the square root of 2, terms beyond s^21 are below the last digit. Summed by halves:
+// one multiplication need not wait for the last.
+inline double artanh_series(double z) {
+  const auto pair = [z](int n) { return 1.0 / n + 1.0 / (n + 2) * z; };
+  const double z2 = z * z, z4 = z2 * z2;
+  const double low = pair(3) + pair(7) * z2, high = pair(11) + pair(15) * z2;
+  return (low + high * z4) + pair(19) * (z4 * z4);
+}
+
+constexpr int kBucketShift = 20;  // leaves the exponent and three bits of a float's mantissa
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
+
+// The terms of one pair: what the vectors compute, operation by operation.
+inline bool both_finite(double t, double g) {
+  return std::fabs(t) <= kLargestFinite && std::fabs(g) <= kLargestFinite;
+}
+inline double share(double value, double scale, const ShareMap& map) {
+  return std::max((value * scale - map.min) * map.factor, kSmallestShare);
+}
+inline double ratio_logarithm(double p, double q) {
+  const auto p_bits = std::bit_cast<uint64_t>(p), q_bits = std::bit_cast<uint64_t>(q);
+  double power =
+      std::bit_cast<double>(std::bit_cast<uint64_t>(kIntegers) + (p_bits >> 52) - (q_bits >> 52)) -
+      kIntegers;
+  double a = std::bit_cast<double>((p_bits & kMantissa) | kOne);
+  const double b = std::bit_cast<double>((q_bits & kMantissa) | kOne);
+  const bool high = a > b * kSquareRoot2, low = b > a * kSquareRoot2;
+  power = power + (high ? 1.0 : 0.0) - (low ? 1.0 : 0.0);
+  a = a * (high ? 0.5 : low ? 2.0 : 1.0);
+  const double s = (a - b) / (a + b), z = s * s;
+  const double half = s + s * (z * artanh_series(z));
+  return power * kLn2 + (half + half);
+}
+inline double kl_term(double p, double q) { return p * ratio_logarithm(p, q); }
+inline uint32_t bucket_of(double size) {
+  const auto narrow = static_cast<float>(std::min(size, kLargestFloat));
+  return std::bit_cast<uint32_t>(narrow) >> kBucketShift;
+}
+inline int64_t float_place(double value) {  // what lies beyond float32 is one step beyond
+  const double within = std::clamp(value, -kLargestFloat, kLargestFloat);
+  const auto bits = std::bit_cast<int32_t>(static_cast<float>(within));
+  const int64_t place = bits < 0 ? -int64_t{bits & 0x7FFFFFFF} : bits;
+  return place + (value > kLargestFloat) - (value < -kLargestFloat);
+}
+inline int64_t float_steps(double t, double g) {
+  return both_finite(t, g) ? std::abs(float_place(t) - float_place(g)) : 0;
+}
+// What a pair adds, and where.
+struct BulkTerm {
+  uint32_t bucket;
+  BulkBucket terms;
+  bool off;
+};
+inline BulkTerm bulk_term(double t, double g, const BulkScale& s) {
+  if (!both_finite(t, g)) return {kBulkBuckets, {}, false};
+  const double size = std::fabs(g) * s.scale, d = std::fabs(t * s.scale - g * s.scale);
+  const double dd = d > std::max(s.relative * size, s.absolute) ? d * d : 0;
+  return {
+      bucket_of(size), {1, size * size, dd, 0}, d > size * 0.5 && d > s.half_absolute && size > 0};
+}
+inline int64_t add_bulk_pair(double t, double g, const BulkScale& s, int64_t i,
+                             BulkTables& tables) {
+  const BulkTerm term = bulk_term(t, g, s);
+  BulkBucket& bucket = tables[static_cast<size_t>(i) % kBulkTables][term.bucket];
+  bucket.count += term.terms.count;
+  bucket.gg += term.terms.gg;
+  bucket.dd += term.terms.dd;
+  return term.off;
+}
+
+}  // namespace plumb::metrics
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "metrics/detail_block.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "metrics/lane_sums.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::metrics::HWY_NAMESPACE {
+
+using Mask = hn::Mask<Doubles>;
+using Bits = hn::RebindToUnsigned<Doubles>;
+
+HWY_INLINE Vec set(double value) { return hn::Set(Doubles(), value); }
+
+HWY_INLINE Mask both_are_finite(Vec t, Vec g) {
+  return hn::And(hn::Le(hn::Abs(t), set(kLargestFinite)), hn::Le(hn::Abs(g), set(kLargestFinite)));
+}
+
+HWY_INLINE Vec shares(Vec value, Vec scale, Vec min, Vec factor) {
+  return hn::Max(hn::Mul(hn::Sub(hn::Mul(value, scale), min), factor), set(kSmallestShare));
+}
+
+HWY_INLINE Vec log_ratios(Vec p, Vec q) {
+  const Doubles doubles;
+  const Bits bits;
+  const auto p_bits = hn::BitCast(bits, p), q_bits = hn::BitCast(bits, q);
+  const auto mantissa = hn::Set(bits, kMantissa), one = hn::Set(bits, kOne);
+  const auto exponents =
+      hn::Sub(hn::Add(hn::BitCast(bits, set(kIntegers)), hn::ShiftRight<52>(p_bits)),
+              hn::ShiftRight<52>(q_bits));
+  Vec power = hn::Sub(hn::BitCast(doubles, exponents), set(kIntegers));
+  Vec a = hn::BitCast(doubles, hn::Or(hn::And(p_bits, mantissa), one));
+  const Vec b = hn::BitCast(doubles, hn::Or(hn::And(q_bits, mantissa), one));
+  const auto high = hn::Gt(a, hn::Mul(b, set(kSquareRoot2)));
+  const auto low = hn::Gt(b, hn::Mul(a, set(kSquareRoot2)));
+  power =
+      hn::Sub(hn::Add(power, hn::IfThenElseZero(high, set(1))), hn::IfThenElseZero(low, set(1)));
+  a = hn::Mul(a, hn::IfThenElse(high, set(0.5), hn::IfThenElse(low, set(2), set(1))));
+  const Vec s = hn::Div(hn::Sub(a, b), hn::Add(a, b)), z = hn::Mul(s, s);
+  const auto pair = [&](int n)
+                        HWY_ATTR { return hn::Add(set(1.0 / n), hn::Mul(set(1.0 / (n + 2)), z)); };
+  const Vec z2 = hn::Mul(z, z), z4 = hn::Mul(z2, z2);
+  const Vec low_terms = hn::Add(pair(3), hn::Mul(pair(7), z2));
+  const Vec high_terms = hn::Add(pair(11), hn::Mul(pair(15), z2));
+  const Vec series =
+      hn::Add(hn::Add(low_terms, hn::Mul(high_terms, z4)), hn::Mul(pair(19), hn::Mul(z4, z4)));
+  const Vec half = hn::Add(s, hn::Mul(s, hn::Mul(z, series)));
+  return hn::Add(hn::Mul(power, set(kLn2)), hn::Add(half, half));
+}
+
+KlBlock Kl(const double* target, const double* golden, int64_t count, double scale,
+           const ShareMap& t_map, const ShareMap& g_map) {
+  const Vec factor = set(scale);
+  const Vec t_min = set(t_map.min), t_factor = set(t_map.factor);
+  const Vec g_min = set(g_map.min), g_factor = set(g_map.factor);
+  Sum t_sum, g_sum, log_sum;
+  const int64_t whole = count / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const Vec t = load(target + i + v * kWidth), g = load(golden + i + v * kWidth);
+      const auto finite = both_are_finite(t, g);
+      // What is not finite takes the share 1, whose logarithm does no harm.
+      const Vec p = hn::IfThenElse(finite, shares(t, factor, t_min, t_factor), set(1));
+      const Vec q = hn::IfThenElse(finite, shares(g, factor, g_min, g_factor), set(1));
+      t_sum.add(v, hn::IfThenElseZero(finite, p));
+      g_sum.add(v, hn::IfThenElseZero(finite, q));
+      log_sum.add(v, hn::Mul(p, log_ratios(p, q)));
+    }
+  }
+  const double *t = target + whole, *g = golden + whole;
+  const int64_t tail = count - whole;
+  const auto if_finite = [&](int64_t i, auto&& term) {
+    return both_finite(t[i], g[i]) ? term(share(t[i], scale, t_map), share(g[i], scale, g_map)) : 0;
+  };
+  KlBlock block;
+  block.t_sum =
+      t_sum.fold(tail, [&](int64_t i) { return if_finite(i, [](double p, double) { return p; }); });
+  block.g_sum =
+      g_sum.fold(tail, [&](int64_t i) { return if_finite(i, [](double, double q) { return q; }); });
+  block.log_sum = log_sum.fold(tail, [&](int64_t i) { return if_finite(i, kl_term); });
+  return block;
+}
+
+int64_t Bulk(const double* target, const double* golden, int64_t count, const BulkScale& s,
+             BulkTables& tables) {
+  const hn::Rebind<float, Doubles> floats;
+  const hn::Rebind<uint32_t, Doubles> words;
+  const hn::CappedTag<double, 4> bucket_tag;
+  constexpr size_t kBucketWidth = hn::MaxLanes(bucket_tag);
+  const Vec scale = set(s.scale), relative = set(s.relative), absolute = set(s.absolute);
+  alignas(64) uint32_t places[kDetailBlock];
+  alignas(64) double terms[4 * kDetailBlock];
+  int64_t off = 0, i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Vec t = load(target + i), g = load(golden + i);
+    const auto finite = both_are_finite(t, g);
+    const Vec size = hn::IfThenElseZero(finite, hn::Mul(hn::Abs(g), scale));
+    const Vec d =
+        hn::IfThenElseZero(finite, hn::Abs(hn::Sub(hn::Mul(t, scale), hn::Mul(g, scale))));
+    const auto narrow = hn::DemoteTo(floats, hn::Min(size, set(kLargestFloat)));
+    hn::StoreU(hn::ShiftRight<kBucketShift>(hn::BitCast(words, narrow)), words, places + i);
+    const auto counts = hn::Gt(d, hn::Max(hn::Mul(relative, size), absolute));
+    hn::StoreInterleaved4(set(1), hn::Mul(size, size), hn::IfThenElseZero(counts, hn::Mul(d, d)),
+                          set(0), Doubles(), terms + 4 * i);
+    const auto beyond_half = hn::And(hn::Gt(d, hn::Mul(size, set(0.5))), hn::Gt(size, set(0)));
+    off += static_cast<int64_t>(
+        hn::CountTrue(Doubles(), hn::And(beyond_half, hn::Gt(d, set(s.half_absolute)))));
+    if (!hn::AllTrue(Doubles(), finite))
+      for (int64_t j = i; j < i + kWidth; ++j)
+        if (!both_finite(target[j], golden[j])) places[j] = kBulkBuckets;
+  }
+  for (int64_t j = 0; j < i; ++j) {
+    double* bucket = &tables[static_cast<size_t>(j) % kBulkTables][places[j]].count;
+    for (size_t lane = 0; lane < 4; lane += kBucketWidth)
+      hn::Store(hn::Add(hn::Load(bucket_tag, bucket + lane),
+                        hn::Load(bucket_tag, terms + 4 * static_cast<size_t>(j) + lane)),
+                bucket_tag, bucket + lane);
+  }
+  for (; i < count; ++i) off += add_bulk_pair(target[i], golden[i], s, i, tables);
+  return off;
+}
+
+CentredBlock Centred(const double* target, const double* golden, int64_t count, double scale,
+                     double t_mean, double g_mean) {
+  Sum t_sum, g_sum, tt, gg, tg;
+  const int64_t whole = count / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const Vec t = load(target + i + v * kWidth), g = load(golden + i + v * kWidth);
+      const auto finite = both_are_finite(t, g);
+      const Vec x = hn::IfThenElseZero(finite, hn::Sub(hn::Mul(t, set(scale)), set(t_mean)));
+      const Vec y = hn::IfThenElseZero(finite, hn::Sub(hn::Mul(g, set(scale)), set(g_mean)));
+      t_sum.add(v, x);
+      g_sum.add(v, y);
+      tt.add(v, hn::Mul(x, x));
+      gg.add(v, hn::Mul(y, y));
+      tg.add(v, hn::Mul(x, y));
+    }
+  }
+  const double *t = target + whole, *g = golden + whole;
+  const auto x_at = [&](int64_t i) { return both_finite(t[i], g[i]) ? t[i] * scale - t_mean : 0; };
+  const auto y_at = [&](int64_t i) { return both_finite(t[i], g[i]) ? g[i] * scale - g_mean : 0; };
+  const int64_t tail = count - whole;
+  return {t_sum.fold(tail, x_at), g_sum.fold(tail, y_at),
+          tt.fold(tail, [&](int64_t i) { return x_at(i) * x_at(i); }),
+          gg.fold(tail, [&](int64_t i) { return y_at(i) * y_at(i); }),
+          tg.fold(tail, [&](int64_t i) { return x_at(i) * y_at(i); })};
+}
+
+int64_t FloatSteps(const double* target, const double* golden, int64_t count) {
+  const hn::Rebind<float, Doubles> floats;
+  const hn::Rebind<int32_t, Doubles> words;
+  const hn::RebindToSigned<Doubles> longs;
+  const auto places = [&](Vec values) HWY_ATTR {
+    const Vec within = hn::Min(hn::Max(values, set(-kLargestFloat)), set(kLargestFloat));
+    const auto bits = hn::BitCast(words, hn::DemoteTo(floats, within));
+    const auto size = hn::And(bits, hn::Set(words, 0x7FFFFFFF));
+    const auto place =
+        hn::PromoteTo(longs, hn::IfThenElse(hn::Lt(bits, hn::Zero(words)), hn::Neg(size), size));
+    // A mask is minus one where it is true.
+    const auto minus_ones = [&](Mask mask)
+                                HWY_ATTR { return hn::BitCast(longs, hn::VecFromMask(mask)); };
+    return hn::Add(hn::Sub(place, minus_ones(hn::Gt(values, set(kLargestFloat)))),
+                   minus_ones(hn::Lt(values, set(-kLargestFloat))));
+  };
+  auto most = hn::Zero(longs);
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Vec t = load(target + i), g = load(golden + i);
+    const auto finite = both_are_finite(t, g);
+    const auto steps = hn::Abs(
+        hn::Sub(places(hn::IfThenElseZero(finite, t)), places(hn::IfThenElseZero(finite, g))));
+    most = hn::Max(most, steps);
+  }
+  int64_t largest = hn::GetLane(hn::MaxOfLanes(longs, most));
+  for (; i < count; ++i) largest = std::max(largest, float_steps(target[i], golden[i]));
+  return largest;
+}
+
+}  // namespace plumb::metrics::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::metrics {
+namespace {
+
+HWY_EXPORT(Kl);
+HWY_EXPORT(Bulk);
+HWY_EXPORT(Centred);
+HWY_EXPORT(FloatSteps);
+
+}  // namespace
+
+double log_ratio(double p, double q) { return ratio_logarithm(p, q); }
+
+namespace reference {
+
+KlBlock kl_block(const double* target, const double* golden, int64_t count, double scale,
+                 const ShareMap& t_map, const ShareMap& g_map) {
+  LaneSum t_sum, g_sum, log_sum;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!both_finite(target[i], golden[i])) continue;
+    const double p = share(target[i], scale, t_map), q = share(golden[i], scale, g_map);
+    t_sum.add(i, p);
+    g_sum.add(i, q);
+    log_sum.add(i, kl_term(p, q));
+  }
+  return {t_sum.total(), g_sum.total(), log_sum.total()};
+}
+
+int64_t bulk_block(const double* target, const double* golden, int64_t count,
+                   const BulkScale& scale, BulkTables& tables) {
+  int64_t off = 0;
+  for (int64_t i = 0; i < count; ++i) off += add_bulk_pair(target[i], golden[i], scale, i, tables);
+  return off;
+}
+
+CentredBlock centred_block(const double* target, const double* golden, int64_t count, double scale,
+                           double t_mean, double g_mean) {
+  LaneSum t_sum, g_sum, tt, gg, tg;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!both_finite(target[i], golden[i])) continue;
+    const double x = target[i] * scale - t_mean, y = golden[i] * scale - g_mean;
+    t_sum.add(i, x);
+    g_sum.add(i, y);
+    tt.add(i, x * x);
+    gg.add(i, y * y);
+    tg.add(i, x * y);
+  }
+  return {t_sum.total(), g_sum.total(), tt.total(), gg.total(), tg.total()};
+}
+
+int64_t float_steps_block(const double* target, const double* golden, int64_t count) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < count; ++i) most = std::max(most, float_steps(target[i], golden[i]));
+  return most;
+}
+
+}  // namespace reference
+
+KlBlock kl_block(const double* target, const double* golden, int64_t count, double scale,
+                 const ShareMap& t_map, const ShareMap& g_map) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Kl)(target, golden, count, scale, t_map, g_map)
+                        : reference::kl_block(target, golden, count, scale, t_map, g_map);
+}
+int64_t bulk_block(const double* target, const double* golden, int64_t count,
+                   const BulkScale& scale, BulkTables& tables) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Bulk)(target, golden, count, scale, tables)
+                        : reference::bulk_block(target, golden, count, scale, tables);
+}
+CentredBlock centred_block(const double* target, const double* golden, int64_t count, double scale,
+                           double t_mean, double g_mean) {
+  return simd_allowed()
+             ? HWY_DYNAMIC_DISPATCH(Centred)(target, golden, count, scale, t_mean, g_mean)
+             : reference::centred_block(target, golden, count, scale, t_mean, g_mean);
+}
+int64_t float_steps_block(const double* target, const double* golden, int64_t count) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FloatSteps)(target, golden, count)
+                        : reference::float_steps_block(target, golden, count);
+}
+
+}  // namespace plumb::metrics
+#endif
