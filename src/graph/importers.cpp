@@ -4,15 +4,21 @@
 #include <algorithm>
 
 #include "base/mapped_file.h"
+#include "graph/readers.h"
 
 namespace plumb::graph {
 namespace {
 
 constexpr size_t kHeadBytes = 4096;
 
+constexpr Importer kImporters[] = {
+    {"ge-json", "Ascend model as JSON, written by `atc --mode=1` or by AMCT", is_ge_json,
+     graph_from_ge_json},
+};
+
 }  // namespace
 
-std::span<const Importer> importers() { return {}; }
+std::span<const Importer> importers() { return kImporters; }
 
 Result<Graph> load_graph(const std::filesystem::path& path) {
   auto file = MappedFile::open(path);
