@@ -139,6 +139,17 @@ std::string without_slice(std::string_view name) {
   return kept;
 }
 
+bool name_subgraphs(Graph& graph, const std::vector<GePart>& parts, MemoryLimit& limit) {
+  size_t at = 0;
+  for (const GePart& part : parts) {
+    for (; at < part.end; ++at) {
+      if (!limit.take(part.name.size())) return false;
+      graph.operators[at].subgraph = part.name;
+    }
+  }
+  return true;
+}
+
 void set_model_outputs(Graph& graph) {
   const auto is_output = [](const Operator& op) { return op.type == "NetOutput"; };
   const auto first = std::find_if(graph.operators.begin(), graph.operators.end(), is_output);

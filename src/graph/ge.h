@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/memory_limit.h"
 
 namespace plumb::graph {
 
@@ -70,6 +71,15 @@ std::optional<DType> ge_dtype(std::string_view name);
 
 // Without the "_lxslice<digits>" that manual slicing appends to names.
 std::string without_slice(std::string_view name);
+
+// One graph of a file that has several.
+struct GePart {
+  std::string name;
+  size_t end = 0;  // one past its last operator
+};
+
+// Tells every operator which part it stands in. False if the names would take too much memory.
+bool name_subgraphs(Graph& graph, const std::vector<GePart>& parts, MemoryLimit& limit);
 
 // Takes the outputs of the model from the first NetOutput operators; those of other graphs are the
 // results of subgraphs.

@@ -45,7 +45,7 @@ class ModelReader {
       }
     }
     if (!has_graph) throw Problem{"the model has no \"graph\""};
-    if (names_.size() > 1) name_subgraphs();
+    if (parts_.size() > 1 && !name_subgraphs(out_, parts_, limit_)) fail_limit();
     set_model_outputs(out_);
   }
 
@@ -71,7 +71,7 @@ class ModelReader {
       }
     }
     if (!has_operators) throw Problem{"a graph has no \"op\""};
-    names_.push_back({std::move(name), out_.operators.size()});
+    parts_.push_back({std::move(name), out_.operators.size()});
   }
 
   void read_operator(json::object members) {
@@ -230,31 +230,19 @@ class ModelReader {
   }
 
   void take(size_t bytes) {
-    if (!limit_.take(bytes))
-      throw Problem{fmt::format("the operators up to here need more than {} times the file's size",
-                                MemoryLimit::kGrowth)};
+    if (!limit_.take(bytes)) fail_limit();
   }
 
-  void name_subgraphs() {
-    size_t at = 0;
-    for (const auto& [name, end] : names_) {
-      for (; at < end; ++at) {
-        take(name.size());
-        out_.operators[at].subgraph = name;
-      }
-    }
+  [[noreturn]] static void fail_limit() {
+    throw Problem{fmt::format("the operators up to here need more than {} times the file's size",
+                              MemoryLimit::kGrowth)};
   }
-
-  struct NamedPart {
-    std::string name;
-    size_t end;  // one past its last operator
-  };
 
   Graph& out_;
   MemoryLimit limit_;
   GeOperator current_;
   bool in_operator_ = false;
-  std::vector<NamedPart> names_;
+  std::vector<GePart> parts_;
 };
 
 }  // namespace

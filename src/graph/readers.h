@@ -13,4 +13,13 @@ namespace plumb::graph {
 bool is_ge_json(Bytes head);
 Result<Graph> graph_from_ge_json(Bytes file);
 
+bool is_ge_text(Bytes head);
+Result<Graph> graph_from_ge_text(Bytes file);
+
+bool is_onnx(Bytes head);
+Result<Graph> graph_from_onnx(Bytes file);
+
+bool is_prototxt(Bytes head);
+Result<Graph> graph_from_prototxt(Bytes file);
+
 }  // namespace plumb::graph
