@@ -18,14 +18,14 @@ namespace plumb::graph {
 
 // Where an input comes from.
 struct Edge {
-  std::string producer;  // operator name
+  std::string producer;  // operator name; empty if what the file says cannot be understood
   int64_t output = 0;    // its output
 };
 
 // A tensor an operator produces, and which tensor of the original model it stands for. Empty
 // strings and nullopt for what the file does not say.
 struct Output {
-  std::string name;  // of the tensor, where the model has such names (ONNX, Caffe)
+  std::string name;  // of the tensor, where the model has such names (ONNX, Caffe, TorchAir)
   std::optional<DType> dtype;
   std::string layout;  // "NC1HWC0"
   std::optional<Shape> shape;

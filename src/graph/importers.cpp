@@ -4,15 +4,35 @@
 #include <algorithm>
 
 #include "base/mapped_file.h"
+#include "graph/oddity.h"
+#include "graph/readers.h"
 
 namespace plumb::graph {
 namespace {
 
 constexpr size_t kHeadBytes = 4096;
 
+constexpr Importer kImporters[] = {
+    {"ge-json", "Ascend model as JSON, written by `atc --mode=1` or by AMCT", is_ge_json,
+     graph_from_ge_json},
+    {"ge-text", "GE graph as protobuf text, ge_proto_*.txt or TorchAir's dynamo_*.txt", is_ge_text,
+     graph_from_ge_text},
+    {"prototxt", "Caffe network", is_prototxt, graph_from_prototxt},
+    {"onnx", "ONNX model; weights are not read", is_onnx, graph_from_onnx},
+};
+
+// Dumps and edges know operators by name, so the user should know that some share one.
+void tell_repeated_names(Graph& graph) {
+  const auto by_name = graph.by_name();
+  Oddity repeated;
+  for (const Operator& op : graph.operators)
+    if (by_name.at(op.name) != &op) repeated.add(op.name);
+  repeated.tell("operators with the name of an earlier one", graph.warnings);
+}
+
 }  // namespace
 
-std::span<const Importer> importers() { return {}; }
+std::span<const Importer> importers() { return kImporters; }
 
 Result<Graph> load_graph(const std::filesystem::path& path) {
   auto file = MappedFile::open(path);
@@ -23,7 +43,10 @@ Result<Graph> load_graph(const std::filesystem::path& path) {
     if (!importer.probe(head)) continue;
     auto graph = importer.read(bytes);
     if (!graph) return std::move(graph.error()).in(path.string());
+    if (!file->intact())
+      return Error{"the file changed while it was read", path.string(), "copy it and try again"};
     graph->format = importer.name;
+    tell_repeated_names(*graph);
     return graph;
   }
   return Error{"not a model description that can be read", path.string(),

@@ -14,7 +14,7 @@
 namespace plumb::graph {
 
 struct Importer {
-  std::string_view name;     // "atc-json", "amct-json", "ge-text", "onnx", "prototxt"
+  std::string_view name;     // "ge-json", "ge-text", "onnx", "prototxt"
   std::string_view summary;  // one line for `plumb formats`
   // True if `head`, the first bytes of a file, looks like this description. Content decides, never
   // the file's name.

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The JSON form of a GE graph. `atc --mode=1` writes it from an offline model, and AMCT beside a
+// quantized one; nothing in the two files tells them apart. Files reach hundreds of megabytes, so
+// the text is read once, front to back, and what is not wanted is stepped over.
+#include <charconv>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include "graph/ge.h"
+#include "graph/memory_limit.h"
+#include "graph/readers.h"
+
+namespace plumb::graph {
+namespace {
+
+namespace json = simdjson::ondemand;
+
+constexpr uint64_t kMaxFileBytes = 0xFFFF0000;  // positions are 32-bit numbers
+constexpr std::string_view kRemedy =
+    "make the file again: atc --mode=1 --om=MODEL.om --json=MODEL.json";
+
+// Something in the file that JSON allows and we do not. Thrown inside this file only, like
+// simdjson's errors.
+struct Problem {
+  std::string what;
+};
+
+class ModelReader {
+ public:
+  ModelReader(Graph& out, size_t file_bytes) : out_(out), limit_(file_bytes) {}
+
+  void read(json::object model) {
+    bool has_graph = false;
+    for (auto field : model) {
+      const std::string_view key = field.unescaped_key();
+      json::value value = field.value();
+      if (key == "name") {
+        out_.name = text(value, "name");
+      } else if (key == "graph") {
+        has_graph = true;
+        for (auto item : list(value, "graph")) read_graph(object(item.value(), "graph"));
+      }
+    }
+    if (!has_graph) throw Problem{"the model has no \"graph\""};
+    if (parts_.size() > 1 && !name_subgraphs(out_, parts_, limit_)) fail_limit();
+    set_model_outputs(out_);
+  }
+
+  // Where in the model the reader is, for messages.
+  std::string place() const {
+    if (!in_operator_) return {};
+    if (!current_.op.name.empty()) return fmt::format("operator '{}': ", current_.op.name);
+    return fmt::format("operator number {}: ", out_.operators.size() + 1);
+  }
+
+ private:
+  void read_graph(json::object graph) {
+    std::string name;
+    bool has_operators = false;
+    for (auto field : graph) {
+      const std::string_view key = field.unescaped_key();
+      json::value value = field.value();
+      if (key == "name") {
+        name = text(value, "name");
+      } else if (key == "op") {
+        has_operators = true;
+        for (auto item : list(value, "op")) read_operator(object(item.value(), "op"));
+      }
+    }
+    if (!has_operators) throw Problem{"a graph has no \"op\""};
+    parts_.push_back({std::move(name), out_.operators.size()});
+  }
+
+  void read_operator(json::object members) {
+    current_ = {};
+    in_operator_ = true;
+    take(sizeof(Operator));
+    Operator& op = current_.op;
+    bool has_name = false, has_type = false;
+    for (auto field : members) {
+      const std::string_view key = field.unescaped_key();
+      json::value value = field.value();
+      if (key == "name") {
+        op.name = without_slice(text(value, "name"));
+        has_name = true;
+      } else if (key == "type") {
+        op.type = text(value, "type");
+        has_type = true;
+      } else if (key == "id") {
+        op.id = integer(value, "id");
+      } else if (key == "input") {
+        for (auto item : list(value, "input")) current_.add_input(text(item.value(), "input"));
+      } else if (key == "attr") {
+        for (auto item : list(value, "attr"))
+          read_attribute(object(item.value(), "attr"), ge_operator_key,
+                         [&](GeKey which, GeValue read) { current_.set(which, std::move(read)); });
+      } else if (key == "output_desc") {
+        for (auto item : list(value, "output_desc"))
+          read_output(object(item.value(), "output_desc"));
+      }
+    }
+    if (!has_name) throw Problem{"an operator has no \"name\""};
+    if (!has_type) throw Problem{"an operator has no \"type\""};
+    out_.operators.push_back(std::move(current_).finish(out_.warnings));
+    in_operator_ = false;
+  }
+
+  void read_output(json::object members) {
+    take(sizeof(Output));
+    Output& output = current_.op.outputs.emplace_back();
+    for (auto field : members) {
+      const std::string_view key = field.unescaped_key();
+      json::value value = field.value();
+      if (key == "dtype") {
+        if (is(value, json::json_type::string)) output.dtype = ge_dtype(text(value, "dtype"));
+      } else if (key == "layout") {
+        if (is(value, json::json_type::string)) output.layout = text(value, "layout");
+      } else if (key == "shape") {
+        output.shape = shape(value);
+      } else if (key == "attr") {
+        output.has_attributes = true;
+        for (auto item : list(value, "attr"))
+          read_attribute(
+              object(item.value(), "attr"), ge_output_key,
+              [&](GeKey which, GeValue read) { GeOperator::set(output, which, std::move(read)); });
+      }
+    }
+  }
+
+  // {"key": ..., "value": {...}}, usually in this order.
+  template <class Set>
+  void read_attribute(json::object attribute, GeKey (*key_of)(std::string_view), Set set) {
+    json::value key, value;
+    if (attribute.find_field_unordered("key").get(key) != simdjson::SUCCESS)
+      throw Problem{"an attribute has no \"key\""};
+    const GeKey which = key_of(text(key, "key"));
+    if (which == GeKey::kNone) return;
+    GeValue read;
+    // GE leaves out a value that is empty.
+    if (attribute.find_field_unordered("value").get(value) == simdjson::SUCCESS)
+      for (auto field : object(value, "value")) {
+        const std::string_view kind = field.unescaped_key();
+        read_value(kind, field.value(), read);
+      }
+    set(which, std::move(read));
+  }
+
+  void read_value(std::string_view kind, json::value value, GeValue& out) {
+    if (kind == "s") {
+      out.s = text(value, "s");
+    } else if (kind == "i") {
+      out.i = integer(value, "i");
+    } else if (kind == "f") {
+      out.f = number(value);
+    } else if (kind == "b") {
+      bool flag = false;
+      if (value.get(flag) != simdjson::SUCCESS) throw Problem{"\"b\" is not true or false"};
+      out.b = flag;
+    } else if (kind == "list") {
+      for (auto field : object(value, "list")) {
+        const std::string_view of = field.unescaped_key();
+        json::value items = field.value();
+        if (of == "s") {
+          for (auto item : list(items, "s")) out.list_s.emplace_back(text(item.value(), "s"));
+        } else if (of == "i") {
+          for (auto item : list(items, "i")) out.list_i.push_back(integer(item.value(), "i"));
+        }
+      }
+    }
+  }
+
+  // {"dim": [1, 2]} or [1, 2]; anything else is no shape.
+  std::optional<Shape> shape(json::value value) {
+    Shape dims;
+    const auto add = [&](json::value items) {
+      for (auto item : list(items, "shape")) dims.push_back(integer(item.value(), "shape"));
+    };
+    if (is(value, json::json_type::array)) {
+      add(value);
+    } else if (is(value, json::json_type::object)) {
+      for (auto field : value.get_object().value())
+        if (std::string_view(field.unescaped_key()) == "dim") add(field.value());
+    } else {
+      return std::nullopt;
+    }
+    return dims;
+  }
+
+  static bool is(json::value& value, json::json_type type) { return value.type().value() == type; }
+
+  static std::string_view text(json::value value, const char* what) {
+    if (!is(value, json::json_type::string)) throw Problem{fmt::format("\"{}\" is not text", what)};
+    return value.get_string();
+  }
+
+  static json::array list(json::value value, const char* what) {
+    if (!is(value, json::json_type::array))
+      throw Problem{fmt::format("\"{}\" is not a list", what)};
+    return value.get_array();
+  }
+
+  static json::object object(json::value value, const char* what) {
+    if (!is(value, json::json_type::object))
+      throw Problem{fmt::format("\"{}\" is not an object", what)};
+    return value.get_object();
+  }
+
+  // Some writers of protobuf as JSON put 64-bit integers into quotes.
+  static int64_t integer(json::value value, const char* what) {
+    int64_t number = 0;
+    if (is(value, json::json_type::string)) {
+      const std::string_view digits = value.get_string();
+      const char* end = digits.data() + digits.size();
+      const auto parsed = std::from_chars(digits.data(), end, number);
+      if (parsed.ec == std::errc() && parsed.ptr == end) return number;
+    } else if (value.get(number) == simdjson::SUCCESS) {
+      return number;
+    }
+    throw Problem{fmt::format("\"{}\" is not an integer", what)};
+  }
+
+  // A number that is not finite is written as null or as text: nothing to work with.
+  static std::optional<double> number(json::value value) {
+    double number = 0;
+    if (value.get(number) != simdjson::SUCCESS) return std::nullopt;
+    return number;
+  }
+
+  void take(size_t bytes) {
+    if (!limit_.take(bytes)) fail_limit();
+  }
+
+  [[noreturn]] static void fail_limit() {
+    throw Problem{fmt::format("the operators up to here need more than {} times the file's size",
+                              MemoryLimit::kGrowth)};
+  }
+
+  Graph& out_;
+  MemoryLimit limit_;
+  GeOperator current_;
+  bool in_operator_ = false;
+  std::vector<GePart> parts_;
+};
+
+}  // namespace
+
+bool is_ge_json(Bytes head) {
+  std::string_view text = as_text(head);
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  const size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos || text[start] != '{') return false;
+  // Attributes of the model may come first, and take more than the head.
+  for (const char* key : {"\"graph\"", "\"op\"", "\"key\""})
+    if (text.find(key) != std::string_view::npos) return true;
+  return false;
+}
+
+Result<Graph> graph_from_ge_json(Bytes file) {
+  if (file.size() > kMaxFileBytes)
+    return Error{
+        "the model json is too large",
+        fmt::format("byte 0: {} bytes, at most {} can be read", file.size(), kMaxFileBytes),
+        "convert the model in parts"};
+  simdjson::padded_string text(as_text(file));
+  if (as_text(file).starts_with("\xEF\xBB\xBF"))
+    std::memset(text.data(), ' ', 3);  // byte order mark
+  Graph graph;
+  json::parser parser;
+  json::document document;
+  if (const auto code = parser.iterate(text).get(document))
+    return Error{"the model json is damaged",
+                 fmt::format("byte 0: of {}: {}", file.size(), simdjson::error_message(code)),
+                 std::string(kRemedy)};
+  ModelReader reader(graph, file.size());
+  const auto position = [&] {
+    const char* at = nullptr;
+    if (document.current_location().get(at) != simdjson::SUCCESS) return text.size();
+    return static_cast<size_t>(at - text.data());
+  };
+  try {
+    reader.read(document.get_object());
+    if (const char* at; document.current_location().get(at) == simdjson::SUCCESS)
+      return Error{"the model json is damaged",
+                   fmt::format("byte {}: text after the end of the model", position()),
+                   std::string(kRemedy)};
+  } catch (const simdjson::simdjson_error& failure) {
+    return Error{"the model json is damaged",
+                 fmt::format("byte {}: {}{}", position(), reader.place(), failure.what()),
+                 std::string(kRemedy)};
+  } catch (const Problem& problem) {
+    return Error{"the model json is not a GE graph",
+                 fmt::format("byte {}: {}{}", position(), reader.place(), problem.what),
+                 std::string(kRemedy)};
+  }
+  return graph;
+}
+
+}  // namespace plumb::graph

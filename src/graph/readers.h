@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The readers behind the table in importers.cpp, for it and for tests: whether the first bytes of a
+// file look like a description, and the graph in a whole file.
+#pragma once
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace plumb::graph {
+
+bool is_ge_json(Bytes head);
+Result<Graph> graph_from_ge_json(Bytes file);
+
+bool is_ge_text(Bytes head);
+Result<Graph> graph_from_ge_text(Bytes file);
+
+bool is_onnx(Bytes head);
+Result<Graph> graph_from_onnx(Bytes file);
+
+bool is_prototxt(Bytes head);
+Result<Graph> graph_from_prototxt(Bytes file);
+
+}  // namespace plumb::graph
