@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "dump/dump.h"
+#include "graph/importers.h"
 
 namespace plumb::cli {
 
@@ -19,6 +20,9 @@ int run_formats(int argc, char** argv, RunContext&) {
   fmt::print("\ndirectories\n");
   for (const dump::Convention& convention : dump::conventions())
     fmt::print("  {:<16}{}\n", convention.name, convention.summary);
+  fmt::print("\nmodel descriptions\n");
+  for (const graph::Importer& importer : graph::importers())
+    fmt::print("  {:<16}{}\n", importer.name, importer.summary);
   fmt::print("\ntypes\n ");
   for (const DTypeInfo& info : dtypes())
     if (info.dtype != DType::kOpaque) fmt::print(" {}", info.name);

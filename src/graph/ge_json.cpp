@@ -134,18 +134,25 @@ class ModelReader {
   template <class Set>
   void read_attribute(json::object attribute, GeKey (*key_of)(std::string_view), Set set) {
     json::value key, value;
-    if (attribute.find_field_unordered("key").get(key) != simdjson::SUCCESS)
-      throw Problem{"an attribute has no \"key\""};
+    if (!find(attribute, "key", key)) throw Problem{"an attribute has no \"key\""};
     const GeKey which = key_of(text(key, "key"));
     if (which == GeKey::kNone) return;
     GeValue read;
     // GE leaves out a value that is empty.
-    if (attribute.find_field_unordered("value").get(value) == simdjson::SUCCESS)
+    if (find(attribute, "value", value)) {
       for (auto field : object(value, "value")) {
         const std::string_view kind = field.unescaped_key();
         read_value(kind, field.value(), read);
       }
+    }
     set(which, std::move(read));
+  }
+
+  static bool find(json::object& members, std::string_view key, json::value& out) {
+    const simdjson::error_code code = members.find_field_unordered(key).get(out);
+    if (code != simdjson::SUCCESS && code != simdjson::NO_SUCH_FIELD)
+      throw simdjson::simdjson_error(code);
+    return code == simdjson::SUCCESS;
   }
 
   void read_value(std::string_view kind, json::value value, GeValue& out) {
@@ -270,10 +277,12 @@ Result<Graph> graph_from_ge_json(Bytes file) {
   Graph graph;
   json::parser parser;
   json::document document;
-  if (const auto code = parser.iterate(text).get(document))
+  if (const auto code = parser.iterate(text).get(document)) {
+    const size_t at = code == simdjson::UNCLOSED_STRING ? file.size() : 0;
     return Error{"the model json is damaged",
-                 fmt::format("byte 0: of {}: {}", file.size(), simdjson::error_message(code)),
+                 fmt::format("byte {} of {}: {}", at, file.size(), simdjson::error_message(code)),
                  std::string(kRemedy)};
+  }
   ModelReader reader(graph, file.size());
   const auto position = [&] {
     const char* at = nullptr;

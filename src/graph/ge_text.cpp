@@ -14,7 +14,7 @@ namespace plumb::graph {
 namespace {
 
 constexpr const char* kRemedy =
-    "dump the graph again (DUMP_GE_GRAPH=2, or TorchAir's graph dump of type txt)";
+    "give the ge_proto_*.txt that DUMP_GE_GRAPH=2 writes, or TorchAir's graph dump of type txt";
 
 class GraphReader {
  public:

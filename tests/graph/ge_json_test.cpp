@@ -30,8 +30,8 @@ struct Refused {
 
 TEST(GeJson, SaysWhatIsWrongAndWhere) {
   const Refused cases[] = {
-      {"empty", "", "byte 0: of 0: "},
-      {"blank", "  \n", "byte 0: of 3: "},
+      {"empty", "", "byte 0 of 0: "},
+      {"blank", "  \n", "byte 0 of 3: "},
       {"not an object", "[1]", "byte 0: "},
       {"no graph", R"({"name":"m"})", "the model has no \"graph\""},
       {"graph is text", R"({"graph":"x"})", "byte 9: \"graph\" is not a list"},
@@ -63,7 +63,7 @@ TEST(GeJson, SaysWhatIsWrongAndWhere) {
        "\"s\" is not a list"},
       {"output_desc of text", with_operators(R"({"name":"a","type":"A","output_desc":["x"]})"),
        "\"output_desc\" is not an object"},
-      {"cut inside a name", R"({"graph":[{"op":[{"name":"con)", "byte 0: of 29: "},
+      {"cut inside a name", R"({"graph":[{"op":[{"name":"con)", "byte 29 of 29: "},
       {"cut between members", R"({"graph":[{"op":[{"name":"a",)", "byte "},
       {"text after the model", R"({"graph":[]} {"graph":[]})",
        "byte 13: text after the end of the model"},
