@@ -275,7 +275,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
     if (!map) return fail_with(map.error());
     if (auto checked = compare::check_name_map(*map, *target, *golden); !checked)
       return fail_with(std::move(checked.error()).in(wishes.map));
-    plan_options.golden_of = std::move(*map);
+    plan_options.map = std::move(*map);
   }
   const std::vector<compare::PlannedRow> plan = compare::make_plan(*target, *golden, plan_options);
   if (wishes.plan) {

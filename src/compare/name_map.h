@@ -1,19 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pairs of operators that only the user knows: `--map FILE`, a CSV of "target,golden" lines or a
-// TOML table of them.
+// Pairs that only the user knows: `--map FILE`, a CSV of "target,golden" lines or a TOML table of
+// them, for whole operators or for single tensors. `--save-map` writes such a file.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "dump/dump.h"
 
 namespace plumb::compare {
 
-// Golden operators by target operator. Errors name file and line.
-using NameMap = std::unordered_map<std::string, std::string>;
+struct TensorName {
+  std::string op;
+  dump::Slot slot;
+  bool operator==(const TensorName&) const = default;
+};
+std::string tensor_text(std::string_view op, const dump::Slot& slot);  // "conv1 output:0"
+
+struct NameMap {
+  std::unordered_map<std::string, std::string> operators;  // golden by target operator
+  std::unordered_map<std::string, TensorName> tensors;     // golden by tensor_text() of target
+  bool empty() const { return operators.empty() && tensors.empty(); }
+};
+// Errors name file and line.
 Result<NameMap> load_name_map(const std::filesystem::path& path);
 Result<NameMap> parse_name_map_csv(std::string_view text);
 Result<NameMap> parse_name_map_toml(std::string_view text);

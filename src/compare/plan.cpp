@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "compare/partners.h"
 #include "dump/names.h"
 
 namespace plumb::compare {
@@ -22,11 +23,13 @@ using dump::Slot;
 // An entry with what it is paired by.
 struct Candidate {
   const Entry* entry;
-  const Slot* slot;
-  std::string_view name;  // the target operator's
-  std::string_view rule;  // golden: how it came by that name; empty if no target operator has it
-  std::string scope;      // rank, step and graph, as far as they tell entries of a side apart
+  std::optional<Wanted> wanted;  // target: the golden tensor it belongs to
+  Refusal why;                   // ... or why there is none
+  std::string scope;  // rank, step and graph, as far as they tell entries of a side apart
   bool is_placed = false;
+
+  std::string_view name() const { return entry->operator_name; }
+  const Slot& slot() const { return entry->slot; }
 };
 using Candidates = std::vector<Candidate>;
 
@@ -68,70 +71,11 @@ std::string scope_text(const Entry& entry) {
   return text.empty() ? "no rank or step" : text.substr(2);
 }
 
-// Why the tensors of an operator cannot be paired, by the operator's name.
-struct Refusal {
-  std::string_view reason;
-  std::string message;
-};
-using Refusals = std::unordered_map<std::string_view, Refusal>;
-
-using NameMap = std::unordered_map<std::string, std::string>;
-
-// Golden operators get the name of their target operator: by the map; else the same name; else one
-// that dump tools may have changed, unless that would merge distinct operators.
-class Partners {
- public:
-  Partners(const NameMap& golden_of, const Candidates& target, const Candidates& golden) {
-    struct Names {
-      std::set<std::string_view> target, golden;
-    };
-    std::map<std::string, Names> unmatched;  // by normalised name
-    std::unordered_set<std::string_view> target_names, golden_names;
-    for (const Candidate& c : target) target_names.insert(c.name);
-    for (const Candidate& c : golden) golden_names.insert(c.name);
-    for (const auto& [to, from] : golden_of) partner_[from] = {to, "map"};
-    for (std::string_view name : golden_names) {
-      if (partner_.contains(name)) continue;
-      if (const auto mapped = golden_of.find(std::string(name)); mapped != golden_of.end())
-        refused_golden_[name] = {
-            "no_target",
-            "by the map, the target operator of this name belongs to " + mapped->second};
-      else if (target_names.contains(name))
-        partner_[name] = {name, "name"};
-      else
-        unmatched[normalised(name)].golden.insert(name);
-    }
-    for (std::string_view name : target_names)
-      if (!golden_names.contains(name) && !golden_of.contains(std::string(name)))
-        unmatched[normalised(name)].target.insert(name);
-    for (const auto& [shared, names] : unmatched) {
-      if (names.target.empty() || names.golden.empty()) continue;
-      if (names.target.size() == 1 && names.golden.size() == 1) {
-        partner_[*names.golden.begin()] = {*names.target.begin(), "normalised-name"};
-        continue;
-      }
-      const Refusal refusal{"ambiguous_pair",
-                            fmt::format("{} target and {} golden operators are all written '{}'",
-                                        names.target.size(), names.golden.size(), shared)};
-      for (std::string_view name : names.target) refused_target_[name] = refusal;
-      for (std::string_view name : names.golden) refused_golden_[name] = refusal;
-    }
-  }
-
-  void rename(Candidates& golden) const {
-    for (Candidate& c : golden)
-      if (const auto found = partner_.find(c.name); found != partner_.end())
-        std::tie(c.name, c.rule) = found->second;
-  }
-  const Refusals& refused(bool is_target) const {
-    return is_target ? refused_target_ : refused_golden_;
-  }
-
- private:
-  // Target operator and rule, by golden operator.
-  std::unordered_map<std::string_view, std::pair<std::string_view, std::string_view>> partner_;
-  Refusals refused_target_, refused_golden_;
-};
+// With lengths, so that no name can pretend to be a name and a slot.
+std::string key_of(std::string_view name, const Slot& slot, std::string_view scope) {
+  return fmt::format("{}|{}{}|{}|{}|{}{}", name.size(), name, static_cast<int>(slot.kind),
+                     slot.index, slot.path.size(), slot.path, scope);
+}
 
 class Pairing {
  public:
@@ -143,96 +87,102 @@ class Pairing {
     const Scopes scopes = scopes_of(target_, golden_);
     for (Candidates* side : {&target_, &golden_})
       for (Candidate& c : *side) c.scope = scopes.of(*c.entry);
-    group_slots();
+    pair_slots();
     leave_over();
   }
 
  private:
-  // A group of tensors that only their time of writing tells apart.
-  struct Group {
-    std::vector<Candidate*> target, golden;
-  };
+  using Group = std::vector<Candidate*>;  // tensors that only their time of writing tells apart
 
-  // With lengths, so that no name can pretend to be a name and a slot.
-  static std::string key_of(const Candidate& c) {
-    const Slot& slot = *c.slot;
-    return fmt::format("{}|{}{}|{}|{}|{}{}", c.name.size(), c.name, static_cast<int>(slot.kind),
-                       slot.index, slot.path.size(), slot.path, c.scope);
-  }
-
-  // In the order of the target, so that rows come out the same whatever the hash.
-  void group_slots() {
+  // In the order of the target, so that rows come out the same whatever the hash. A golden tensor
+  // may be wanted several times: by the operator that makes it and by those that read it.
+  void pair_slots() {
     std::unordered_map<std::string, size_t> place;
     std::vector<Group> groups;
     place.reserve(target_.size());
     for (Candidate& c : target_) {
-      const auto [found, is_new] = place.try_emplace(key_of(c), groups.size());
+      if (!c.wanted) continue;
+      const auto [found, is_new] =
+          place.try_emplace(key_of(c.name(), c.slot(), c.scope), groups.size());
       if (is_new) groups.emplace_back();
-      groups[found->second].target.push_back(&c);
+      groups[found->second].push_back(&c);
     }
-    for (Candidate& c : golden_) {
-      if (c.rule.empty()) continue;
-      if (const auto found = place.find(key_of(c)); found != place.end())
-        groups[found->second].golden.push_back(&c);
+    std::unordered_map<std::string, Group> goldens;
+    goldens.reserve(golden_.size());
+    for (Candidate& c : golden_) goldens[key_of(c.name(), c.slot(), c.scope)].push_back(&c);
+    for (const Group& group : groups) {
+      const Wanted& wanted = *group.front()->wanted;
+      const auto found = goldens.find(key_of(wanted.op, wanted.slot, group.front()->scope));
+      if (found != goldens.end()) pair_group(group, found->second);
     }
-    for (const Group& group : groups) pair_group(group);
   }
 
-  void pair_group(const Group& group) {
-    if (group.golden.empty()) return;
-    if (group.target.size() != group.golden.size()) {
+  void pair_group(const Group& target, const Group& golden) {
+    if (target.size() != golden.size()) {
       const std::string message = fmt::format(
           "{} of them in target, {} in golden: which belong together cannot be told; select a step",
-          group.target.size(), group.golden.size());
-      for (Candidate* c : group.target) add_single(*c, true, {"duplicate_name", message});
-      for (Candidate* c : group.golden) add_single(*c, false, {"duplicate_name", message});
+          target.size(), golden.size());
+      for (Candidate* c : target) add_single(*c, true, {"duplicate_name", message});
+      for (Candidate* c : golden)
+        if (!c->is_placed) add_single(*c, false, {"duplicate_name", message});
       return;
     }
-    for (size_t i = 0; i < group.target.size(); ++i) {
+    for (size_t i = 0; i < target.size(); ++i) {
+      const Wanted& wanted = *target[i]->wanted;
       PlannedRow& row = rows_.emplace_back();
-      row.target = group.target[i]->entry;
-      row.golden = group.golden[i]->entry;
-      row.rule = group.golden[i]->rule;
-      group.target[i]->is_placed = group.golden[i]->is_placed = true;
-      if (group.target.size() > 1)
-        row.evidence = fmt::format("execution {} of {}", i + 1, group.target.size());
+      row.target = target[i]->entry;
+      row.golden = golden[i]->entry;
+      row.rule = wanted.rule;
+      row.evidence = wanted.evidence;
+      row.is_quantized = wanted.is_quantized;
+      row.quantization = wanted.quantization;
+      target[i]->is_placed = golden[i]->is_placed = true;
+      if (target.size() > 1)
+        row.evidence += fmt::format("{}execution {} of {}", row.evidence.empty() ? "" : ", ", i + 1,
+                                    target.size());
     }
   }
 
   void add_single(Candidate& c, bool is_target, Refusal why) {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
+    if (is_target && c.wanted) row.wanted = TensorName{std::string(c.wanted->op), c.wanted->slot};
     row.reason = why.reason;
     row.message = std::move(why.message);
     c.is_placed = true;
   }
 
   void leave_over() {
-    for (const bool is_target : {true, false}) {
-      const Refusals& refused = partners_.refused(is_target);
-      std::unordered_map<std::string_view, std::vector<const Candidate*>> others;
-      for (const Candidate& c : is_target ? golden_ : target_)
-        if (!is_target || !c.rule.empty()) others[c.name].push_back(&c);
-      for (Candidate& c : is_target ? target_ : golden_) {
-        if (c.is_placed) continue;
-        if (const auto why = refused.find(c.entry->operator_name); why != refused.end()) {
-          add_single(c, is_target, why->second);
-          continue;
-        }
-        const auto found = others.find(c.name);
-        add_single(c, is_target,
-                   {is_target ? "no_golden" : "no_target",
-                    found == others.end() ? "" : what_is_there(c, found->second)});
+    std::unordered_map<std::string_view, std::vector<const Candidate*>> goldens, wanting;
+    for (const Candidate& c : golden_) goldens[c.name()].push_back(&c);
+    for (const Candidate& c : target_)
+      if (c.wanted) wanting[c.wanted->op].push_back(&c);
+    for (Candidate& c : target_) {
+      if (c.is_placed) continue;
+      if (!c.wanted) {
+        add_single(c, true, c.why);
+      } else if (const auto found = goldens.find(c.wanted->op); found != goldens.end()) {
+        add_single(c, true, {"no_golden", what_is_there(c, c.wanted->slot, found->second)});
+      } else {
+        add_single(c, true, {"no_golden", ""});
       }
+    }
+    for (Candidate& c : golden_) {
+      if (c.is_placed) continue;
+      Refusal why = partners_.why_left(*c.entry);
+      const auto found = wanting.find(c.name());
+      if (why.reason == "no_target" && why.message.empty() && found != wanting.end())
+        why.message = what_is_there(c, c.slot(), found->second);
+      add_single(c, false, std::move(why));
     }
   }
 
   // The operator has a partner, but this tensor of it does not.
-  static std::string what_is_there(const Candidate& c,
+  static std::string what_is_there(const Candidate& c, const Slot& slot,
                                    const std::vector<const Candidate*>& others) {
     for (const Candidate* other : others)
       if (other->scope == c.scope)
-        return fmt::format("the operator is there, but without {}", to_string(*c.slot));
+        return fmt::format("the operator is there, but without {}", to_string(slot));
     return fmt::format("the operator is there with {}, here it has {}",
                        scope_text(*others.front()->entry), scope_text(*c.entry));
   }
@@ -260,35 +210,51 @@ Promise promise_of(std::string_view path) {
   return {std::string(path.substr(0, path.size() - extension.size())), Slot{}};
 }
 
+// Of a target file: the golden tensors that those it should have held belong to.
+std::vector<Promise> promises(const Promise& promise, bool is_target, const PlanOptions& options) {
+  if (!is_target) return {promise};
+  for (const auto& [to, from] : options.map.operators)
+    if (match::normalised(to) == match::normalised(promise.op)) return {{from, promise.slot}};
+  const graph::Operator* op =
+      options.matcher == nullptr ? nullptr : options.matcher->find(promise.op);
+  if (op == nullptr) return {promise};
+  std::vector<Promise> wanted;
+  for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op->outputs)); ++k) {
+    const match::Match match = options.matcher->output(*op, k);
+    if (match.golden && (!promise.slot || *promise.slot == Slot{dump::SlotKind::kOutput, k, {}}))
+      wanted.push_back({match.golden->op, Slot{dump::SlotKind::kOutput, match.golden->output, {}}});
+  }
+  return wanted;
+}
+
 // A damaged file stands for the missing side of the rows whose operator it names, one of each slot
 // (of the next execution there may be another file); otherwise it is a row of its own.
-void place_damaged(const DumpSet& set, bool is_target, const NameMap& golden_of,
+void place_damaged(const DumpSet& set, bool is_target, const PlanOptions& options,
                    std::vector<PlannedRow>& rows) {
   const auto is_damaged = [](const Skipped& skipped) { return skipped.error.has_value(); };
   if (std::none_of(set.skipped.begin(), set.skipped.end(), is_damaged)) return;
-  std::unordered_map<std::string, std::string> target_of;
-  for (const auto& [to, from] : golden_of) target_of[normalised(from)] = normalised(to);
-  const auto shared_name = [&](std::string_view name, bool is_targets) {
-    std::string written = normalised(name);
-    const auto mapped = is_targets ? target_of.end() : target_of.find(written);
-    return mapped == target_of.end() ? written : mapped->second;
-  };
-  const auto present = [&](size_t at) { return is_target ? rows[at].golden : rows[at].target; };
-  std::unordered_map<std::string, std::vector<size_t>> waiting;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].reason == (is_target ? "no_target" : "no_golden"))
-      waiting[shared_name(present(i)->operator_name, !is_target)].push_back(i);
+  // What each waiting row wants of the other side.
+  std::unordered_map<std::string, std::vector<std::pair<size_t, Slot>>> waiting;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const PlannedRow& row = rows[i];
+    if (row.reason == "no_golden" && !is_target)
+      waiting[match::normalised(row.wanted ? row.wanted->op : row.target->operator_name)]
+          .emplace_back(i, row.wanted ? row.wanted->slot : row.target->slot);
+    if (row.reason == "no_target" && is_target)
+      waiting[match::normalised(row.golden->operator_name)].emplace_back(i, row.golden->slot);
+  }
   for (const Skipped& skipped : set.skipped) {
     if (!is_damaged(skipped)) continue;
-    const Promise promise = promise_of(skipped.file);
     std::vector<size_t> places;
-    std::set<Slot> seen;
-    std::erase_if(waiting[shared_name(promise.op, is_target)], [&](size_t at) {
-      const Slot& slot = present(at)->slot;
-      if ((promise.slot && *promise.slot != slot) || !seen.insert(slot).second) return false;
-      places.push_back(at);
-      return true;
-    });
+    for (const Promise& promised : promises(promise_of(skipped.file), is_target, options)) {
+      std::set<Slot> seen;
+      std::erase_if(waiting[match::normalised(promised.op)], [&](const auto& row) {
+        if ((promised.slot && *promised.slot != row.second) || !seen.insert(row.second).second)
+          return false;
+        places.push_back(row.first);
+        return true;
+      });
+    }
     if (places.empty()) {
       places.push_back(rows.size());
       rows.emplace_back();
@@ -305,28 +271,23 @@ void place_damaged(const DumpSet& set, bool is_target, const NameMap& golden_of,
 Candidates candidates_of(const DumpSet& set) {
   Candidates candidates;
   candidates.reserve(set.entries.size());
-  for (const Entry& entry : set.entries)
-    candidates.push_back({&entry, &entry.slot, entry.operator_name, {}, {}});
+  for (const Entry& entry : set.entries) candidates.push_back({&entry, {}, {}, {}});
   return candidates;
 }
 
 // Takes those out that the user does not want. Both sides of a pair go by the target's name.
-Candidates split_off(Candidates& all, const PlanOptions& options) {
+template <class NameOf>
+Candidates split_off(Candidates& all, const PlanOptions& options, NameOf&& name_of) {
   if (!options.wants) return {};
   const auto is_wanted = [&](const Candidate& c) {
-    if (c.name == c.entry->operator_name) return options.wants(*c.entry);
-    Entry renamed;
-    renamed.operator_name = c.name;
-    renamed.type = c.entry->type;
-    renamed.slot = *c.slot;
-    renamed.step = c.entry->step;
-    renamed.rank = c.entry->rank;
-    renamed.graph = c.entry->graph;
-    renamed.timestamp = c.entry->timestamp;
+    const std::string_view name = name_of(c);
+    if (name.empty() || name == c.name()) return options.wants(*c.entry);
+    Entry renamed = *c.entry;
+    renamed.operator_name = name;
     return options.wants(renamed);
   };
   const auto first = std::stable_partition(all.begin(), all.end(), is_wanted);
-  Candidates unwanted(first, all.end());
+  Candidates unwanted(std::make_move_iterator(first), std::make_move_iterator(all.end()));
   all.erase(first, all.end());
   return unwanted;
 }
@@ -372,36 +333,36 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
 
 }  // namespace
 
-std::string normalised(std::string_view name) {
-  std::string text(name);
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c == '/' || c == '.' || c == ':'; }, '_');
-  return text;
-}
-
 std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
                                   const PlanOptions& options) {
   Candidates targets = candidates_of(target), goldens = candidates_of(golden);
-  const Partners partners(options.golden_of, targets, goldens);
-  partners.rename(goldens);
+  const Partners partners(options.map, options.matcher, target, golden);
+  for (Candidate& c : targets) c.wanted = partners.golden_for(*c.entry, c.why);
   // Two files with one tensor each are a pair, whatever they are called.
   if (target.is_single_file && golden.is_single_file && targets.size() == 1 &&
-      goldens.size() == 1 && options.golden_of.empty()) {
-    const bool same_name = goldens[0].rule == "name" && *goldens[0].slot == *targets[0].slot;
-    goldens[0].name = targets[0].name;
-    goldens[0].slot = targets[0].slot;
-    if (!same_name) goldens[0].rule = "only-tensor";
+      goldens.size() == 1 && options.map.empty()) {
+    Wanted only{goldens[0].name(), goldens[0].slot(), "only-tensor", {}, false, false, {}};
+    if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
+    targets[0].wanted = std::move(only);
   }
+  // By the target's name, also where a golden tensor was fused away.
+  std::unordered_map<std::string, std::string_view> wanting;
+  for (const Candidate& c : targets)
+    if (c.wanted) wanting.try_emplace(key_of(c.wanted->op, c.wanted->slot, ""), c.name());
 
   std::vector<PlannedRow> rows;
-  Candidates unwanted_targets = split_off(targets, options);
-  Candidates unwanted_goldens = split_off(goldens, options);
+  Candidates unwanted_targets =
+      split_off(targets, options, [](const Candidate& c) { return c.name(); });
+  Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
+    const auto found = wanting.find(key_of(c.name(), c.slot(), ""));
+    return found != wanting.end() ? found->second : partners.target_of(*c.entry);
+  });
   Pairing(targets, goldens, partners, rows).run();
   const size_t wanted = rows.size();
   Pairing(unwanted_targets, unwanted_goldens, partners, rows).run();
   const size_t all = rows.size();
-  place_damaged(target, true, options.golden_of, rows);
-  place_damaged(golden, false, options.golden_of, rows);
+  place_damaged(target, true, options, rows);
+  place_damaged(golden, false, options, rows);
   for (size_t i = wanted; i < all; ++i) {
     rows[i].reason = "filtered";
     rows[i].message.clear();

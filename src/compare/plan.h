@@ -5,12 +5,14 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "compare/name_map.h"
 #include "dump/dump.h"
+#include "match/matcher.h"
 
 namespace plumb::compare {
 
@@ -22,23 +24,24 @@ struct PlannedRow {
   bool damaged_is_target = false;
   std::string_view rule;  // how the two were paired; empty if they were not
   std::string evidence;
-  std::string_view reason;  // a reason code if there is nothing to compare, else empty
-  std::string message;      // ... in words
-  int64_t index = 0;        // the operator's position in the order of execution
+  std::string_view reason;           // a reason code if there is nothing to compare, else empty
+  std::string message;               // ... in words
+  std::optional<TensorName> wanted;  // what target alone would be compared with
+  int64_t index = 0;                 // the operator's position in the order of execution
+  // Integers of the target stand for numbers by this scale; compared as those numbers.
+  std::optional<graph::Quantization> quantization;
+  bool is_quantized = false;  // integers of a quantized model, whose scale may not be known
 };
 
 struct PlanOptions {
   std::function<bool(const dump::Entry&)> wants;  // empty: everything
-  // Golden operators by the name of the target operator they are compared with.
-  std::unordered_map<std::string, std::string> golden_of;
+  NameMap map;                                    // what the user knows better
+  const match::Matcher* matcher = nullptr;        // what the graphs say
 };
 
 // Every entry of either set is in exactly one row. A damaged file stands in the rows of what it
 // should have been compared with, or in one of its own. Rows are in order of execution.
 std::vector<PlannedRow> make_plan(const dump::DumpSet& target, const dump::DumpSet& golden,
                                   const PlanOptions& options = {});
-
-// A name as dump tools write it: '/', '.' and ':' as '_'.
-std::string normalised(std::string_view name);
 
 }  // namespace plumb::compare

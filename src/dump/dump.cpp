@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -193,12 +194,33 @@ std::optional<Shape> whole_shape(const io::Listing& listing, const TensorInfo& i
 
 }  // namespace
 
+namespace {
+constexpr std::array<std::string_view, 5> kKinds{"input", "output", "parameter", "gradient",
+                                                 "other"};
+}  // namespace
+
 std::string to_string(const Slot& slot) {
-  constexpr std::array<std::string_view, 5> kKinds{"input", "output", "parameter", "gradient",
-                                                   "other"};
   const std::string_view kind = kKinds[static_cast<size_t>(slot.kind)];
   if (slot.index == kNamed) return fmt::format("{}:{}", kind, slot.path);
   return fmt::format("{}:{}{}{}", kind, slot.index, slot.path.empty() ? "" : ".", slot.path);
+}
+
+std::optional<Slot> slot_from_text(std::string_view text) {
+  const size_t colon = text.find(':');
+  const auto kind = std::find(kKinds.begin(), kKinds.end(), text.substr(0, colon));
+  if (colon == std::string_view::npos || colon + 1 == text.size() || kind == kKinds.end())
+    return std::nullopt;
+  Slot slot{static_cast<SlotKind>(kind - kKinds.begin()), kNamed, {}};
+  std::string_view rest = text.substr(colon + 1);
+  const char* const end = rest.data() + rest.size();
+  int64_t index = 0;
+  const auto [stop, failure] = std::from_chars(rest.data(), end, index);
+  if (failure == std::errc() && index >= 0 && (stop == end || (*stop == '.' && stop + 1 < end))) {
+    slot.index = index;
+    rest.remove_prefix(std::min(rest.size(), static_cast<size_t>(stop - rest.data()) + 1));
+  }
+  slot.path = rest;
+  return slot;
 }
 
 Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints& hints,

@@ -34,6 +34,7 @@ struct Slot {
   auto operator<=>(const Slot&) const = default;
 };
 std::string to_string(const Slot& slot);  // "output:0", "input:1.2", "parameter:weight"
+std::optional<Slot> slot_from_text(std::string_view text);
 
 // A tensor in a file; `tensor` is its name there (TensorInfo::name), empty for the only one.
 struct TensorRef {

@@ -21,7 +21,9 @@ std::string text_of(const Result<NameMap>& map) {
     return map.error().what + "; " + map.error().where;
   }
   std::vector<std::string> pairs;
-  for (const auto& [target, golden] : *map) pairs.push_back(target + "=" + golden);
+  for (const auto& [target, golden] : map->operators) pairs.push_back(target + "=" + golden);
+  for (const auto& [target, golden] : map->tensors)
+    pairs.push_back(target + "=" + tensor_text(golden.op, golden.slot));
   std::sort(pairs.begin(), pairs.end());
   std::string text;
   for (const std::string& pair : pairs) text += (text.empty() ? "" : " ") + pair;
@@ -54,14 +56,21 @@ TEST(NameMap, Csv) {
       {"names as tools write them", "net/conv:0,net.conv_0\n", "net/conv:0=net.conv_0"},
       {"empty third cell", "a,b,\n", "a=b"},
       {"swapped names", "a,b\nb,a\n", "a=b b=a"},
+      {"a tensor", "a,b,output:1,input:0\n", "a output:1=b input:0"},
+      {"a golden tensor may be read twice", "a,c,output:0,output:0\nb,c,input:0,output:0\n",
+       "a output:0=c output:0 b input:0=c output:0"},
+      {"a target tensor twice", "a,c,output:0,output:0\na,d,output:0,output:0\n",
+       "a target tensor is in two pairs of the map; line 2: a output:0"},
+      {"no slot", "a,b,output:0,exit:0\n", "a pair of the map is not complete; line 1"},
+      {"five cells", "a,b,output:0,output:0,x\n",
+       "a line of the map has more than four cells; line 1"},
       {"any bytes", "a\0b,\xff\n"sv, "a\0b=\xff"sv},
 
       {"one cell", "a,b\nc\n", "a pair of the map is not complete; line 2"},
       {"no golden", "a,\n", "a pair of the map is not complete; line 1"},
       {"no target", "\n,b\n", "a pair of the map is not complete; line 2"},
       {"empty quotes", "\"\",b\n", "a pair of the map is not complete; line 1"},
-      {"three cells", "a,b\r\n# c\r\nc,d,e\r\n",
-       "a line of the map has more than two cells; line 3"},
+      {"three cells", "a,b\r\n# c\r\nc,d,e\r\n", "a pair of the map is not complete; line 3"},
       {"open quote", "a,b\n\"c,d\ne,f\n", "a quoted cell of the map is not closed; line 2"},
       {"text behind a quote", "\"a\"b,c\n", "a quoted cell of the map is not closed; line 1"},
       {"text behind a quote, no comma", "\"a\"b\n",
@@ -83,11 +92,12 @@ TEST(NameMap, Toml) {
       {"inline", "pairs = {a = \"b\"}", "a=b"},
       {"byte order mark", "\xEF\xBB\xBF[pairs]\r\na = \"b\"\r\n", "a=b"},
 
-      {"nothing", "", "the map should hold one table, [pairs]; line 1"},
-      {"other table", "[map]\na = \"b\"\n", "the map should hold one table, [pairs]; line 1"},
+      {"nothing", "", "the map should hold the tables [pairs] and [tensors]; line 1"},
+      {"other table", "[map]\na = \"b\"\n",
+       "the map should hold the tables [pairs] and [tensors]; line 1"},
       {"more tables", "[pairs]\na = \"b\"\n[more]\n",
-       "the map should hold one table, [pairs]; line 1"},
-      {"no table", "pairs = 3", "the map should hold one table, [pairs]; line 1"},
+       "the map should hold the tables [pairs] and [tensors]; line 1"},
+      {"no table", "pairs = 3", "the map should hold the tables [pairs] and [tensors]; line 1"},
       {"number", "[pairs]\na = \"b\"\nc = 3\n",
        "a pair of the map is not complete; line 3, column 1"},
       {"dots without quotes", "[pairs]\nnet.a = \"b\"\n",
@@ -132,18 +142,18 @@ dump::DumpSet set_of(const std::vector<std::string>& names) {
 TEST(NameMap, OperatorsHaveToExist) {
   const dump::DumpSet target = set_of({"conv1", "conv2"}), golden = set_of({"relu1", "relu2"});
   EXPECT_TRUE(check_name_map({}, target, golden));
-  EXPECT_TRUE(check_name_map({{"conv1", "relu2"}}, target, golden));
-  const auto no_target = check_name_map({{"covn1", "relu1"}}, target, golden);
+  EXPECT_TRUE(check_name_map({{{"conv1", "relu2"}}, {}}, target, golden));
+  const auto no_target = check_name_map({{{"covn1", "relu1"}}, {}}, target, golden);
   ASSERT_FALSE(no_target);
   EXPECT_EQ(no_target.error().what, "the map names an operator that target does not have");
   EXPECT_EQ(no_target.error().where, "covn1");
   EXPECT_THAT(no_target.error().remedy, StartsWith("did you mean 'conv1'? "));
-  const auto no_golden = check_name_map({{"conv1", "softmax"}}, target, golden);
+  const auto no_golden = check_name_map({{{"conv1", "softmax"}}, {}}, target, golden);
   ASSERT_FALSE(no_golden);
   EXPECT_EQ(no_golden.error().what, "the map names an operator that golden does not have");
   EXPECT_EQ(no_golden.error().remedy, "`plumb inspect` lists the operators");
   // The sides are not mixed up.
-  EXPECT_FALSE(check_name_map({{"relu1", "conv1"}}, target, golden));
+  EXPECT_FALSE(check_name_map({{{"relu1", "conv1"}}, {}}, target, golden));
 }
 
 // A file that is no map may have a "name" of megabytes; looking for one like it takes no time.
@@ -151,7 +161,7 @@ TEST(NameMap, AbsurdNamesAreNotSearchedFor) {
   std::vector<std::string> names;
   for (int i = 0; i < 20000; ++i) names.push_back("operator" + std::to_string(i));
   const auto checked =
-      check_name_map({{std::string(10'000'000, 'x'), "a"}}, set_of(names), set_of({"a"}));
+      check_name_map({{{std::string(10'000'000, 'x'), "a"}}, {}}, set_of(names), set_of({"a"}));
   EXPECT_FALSE(checked);
 }
 

@@ -226,14 +226,14 @@ TEST(Plan, TheMapComesFirst) {
   const DumpSet target = set_of({entry("conv1"), entry("conv2"), entry("fused")});
   const DumpSet golden = set_of({entry("conv1"), entry("conv2"), entry("relu/1")});
   PlanOptions options;
-  options.golden_of = {{"fused", "relu/1"}, {"conv1", "conv2"}};
+  options.map.operators = {{"fused", "relu/1"}, {"conv1", "conv2"}};
   const auto rows = make_plan(target, golden, options);
   EXPECT_THAT(
       lines_of(rows),
       ElementsAre("- = conv1 output:0: no_target", "conv1 output:0 = conv2 output:0 (map)",
                   "conv2 output:0 = -: no_golden", "fused output:0 = relu/1 output:0 (map)"));
   EXPECT_EQ(rows[0].message, "by the map, the target operator of this name belongs to conv2");
-  options.golden_of = {{"conv2", "conv1"}, {"conv1", "conv2"}};
+  options.map.operators = {{"conv2", "conv1"}, {"conv1", "conv2"}};
   EXPECT_THAT(
       lines_of(make_plan(target, golden, options)),
       ElementsAre("conv1 output:0 = conv2 output:0 (map)", "- = relu/1 output:0: no_target",
@@ -324,7 +324,7 @@ TEST(Plan, DamagedFilesOfSeveralStepsAndSlots) {
 
 TEST(Plan, DamagedFilesFollowTheMap) {
   PlanOptions options;
-  options.golden_of = {{"fused", "relu/1"}};
+  options.map.operators = {{"fused", "relu/1"}};
   EXPECT_THAT(lines_of(make_plan(set_of({entry("fused")}),
                                  set_of({}, {"relu_1.0.1700000000000003.npy"}), options)),
               ElementsAre("fused output:0 = ~relu_1.0.1700000000000003.npy: damaged_file"));
@@ -400,7 +400,7 @@ struct Any {
     for (int i = below(4); i > 0; --i) {
       const char* const forms[] = {"Add.{}.1.2.1700000000000001", "{}.0.1700000000000001.npy",
                                    "{}.npy", "{}"};
-      damaged.push_back(fmt::format(fmt::runtime(forms[below(4)]), normalised(name())));
+      damaged.push_back(fmt::format(fmt::runtime(forms[below(4)]), match::normalised(name())));
     }
     DumpSet made = set_of(std::move(entries), damaged);
     made.skipped.push_back({"notes.txt", "text, not a tensor", {}});
@@ -418,8 +418,8 @@ struct Any {
       for (int i = below(4) - 1; i > 0; --i) {
         const auto& t = target.entries[static_cast<size_t>(below(int(target.entries.size())))];
         const auto& g = golden.entries[static_cast<size_t>(below(int(golden.entries.size())))];
-        if (!options.golden_of.contains(t.operator_name) && used.insert(g.operator_name).second)
-          options.golden_of[t.operator_name] = g.operator_name;
+        if (!options.map.operators.contains(t.operator_name) && used.insert(g.operator_name).second)
+          options.map.operators[t.operator_name] = g.operator_name;
       }
     return options;
   }
@@ -484,10 +484,10 @@ void expect_lawful(const DumpSet& target, const DumpSet& golden, const PlanOptio
     }
     if (row.rule == "normalised-name") {
       EXPECT_NE(t, g);
-      EXPECT_EQ(normalised(t), normalised(g));
+      EXPECT_EQ(match::normalised(t), match::normalised(g));
     }
     if (row.rule == "map") {
-      EXPECT_EQ(options.golden_of.at(t), g);
+      EXPECT_EQ(options.map.operators.at(t), g);
     }
     EXPECT_NE(row.rule, "");
   }
@@ -534,7 +534,7 @@ TEST(Plan, TwentyThousandTensorsTakeNoTime) {
   std::vector<std::string> damaged;
   for (int i = 0; i < 2000; ++i) damaged.push_back(fmt::format("lost{}.npy", i));
   const DumpSet target = set_of(entries, damaged);
-  for (Entry& e : entries) e.operator_name = normalised(e.operator_name);
+  for (Entry& e : entries) e.operator_name = match::normalised(e.operator_name);
   const DumpSet golden = set_of(entries);
   EXPECT_EQ(make_plan(target, golden).size(), 22000u);
 }

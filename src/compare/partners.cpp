@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/partners.h"
+
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace plumb::compare {
+namespace {
+
+using dump::DumpSet;
+using dump::Entry;
+using dump::Slot;
+using dump::SlotKind;
+
+std::vector<std::string_view> names_in(const DumpSet& set) {
+  std::vector<std::string_view> names;
+  std::unordered_set<std::string_view> seen;
+  for (const Entry& entry : set.entries)
+    if (seen.insert(entry.operator_name).second) names.push_back(entry.operator_name);
+  return names;
+}
+
+}  // namespace
+
+Partners::Partners(const NameMap& map, const match::Matcher* matcher, const DumpSet& target,
+                   const DumpSet& golden)
+    : map_(map), matcher_(matcher), targets_(names_in(target)), goldens_(names_in(golden)) {
+  for (std::string_view name : goldens_) golden_names_.add(name);
+  for (const auto& [to, from] : map.operators) {
+    golden_of_[to] = {from, "map"};
+    target_of_[from] = {to, "map"};
+  }
+  pair_names();
+}
+
+// The same name; else one that dump tools may have changed, unless that would merge distinct
+// operators.
+void Partners::pair_names() {
+  struct Alike {
+    std::set<std::string_view> target, golden;
+  };
+  std::map<std::string, Alike> unmatched;  // by normalised name
+  const std::unordered_set<std::string_view> targets(targets_.begin(), targets_.end());
+  const std::unordered_set<std::string_view> goldens(goldens_.begin(), goldens_.end());
+  const auto pair = [&](std::string_view target, std::string_view golden, std::string_view rule) {
+    golden_of_[target] = {golden, rule};
+    target_of_[golden] = {target, rule};
+  };
+  for (std::string_view name : goldens_) {
+    if (target_of_.contains(name)) continue;
+    if (const auto mapped = map_.operators.find(std::string(name)); mapped != map_.operators.end())
+      refused_golden_[name] = {
+          "no_target", "by the map, the target operator of this name belongs to " + mapped->second};
+    else if (targets.contains(name))
+      pair(name, name, "name");
+    else
+      unmatched[match::normalised(name)].golden.insert(name);
+  }
+  for (std::string_view name : targets_)
+    if (!goldens.contains(name) && !golden_of_.contains(name))
+      unmatched[match::normalised(name)].target.insert(name);
+  for (const auto& [shared, names] : unmatched) {
+    if (names.target.empty() || names.golden.empty()) continue;
+    if (names.target.size() == 1 && names.golden.size() == 1) {
+      pair(*names.target.begin(), *names.golden.begin(), "normalised-name");
+      continue;
+    }
+    const Refusal refusal{"ambiguous_pair",
+                          fmt::format("{} target and {} golden operators are all written '{}'",
+                                      names.target.size(), names.golden.size(), shared)};
+    for (std::string_view name : names.target) refused_target_[name] = refusal;
+    for (std::string_view name : names.golden) refused_golden_[name] = refusal;
+  }
+}
+
+std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
+  const auto tensor = map_.tensors.find(tensor_text(target.operator_name, target.slot));
+  if (tensor != map_.tensors.end())
+    return Wanted{tensor->second.op, tensor->second.slot, "map", {}, false, false, {}};
+  if (matcher_ != nullptr && !map_.operators.contains(target.operator_name))
+    return by_graph(target, why);
+  return by_name(target, why);
+}
+
+std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const {
+  const auto found = golden_of_.find(target.operator_name);
+  if (found != golden_of_.end())
+    return Wanted{found->second.op, target.slot, found->second.rule, {}, false, false, {}};
+  const auto refused = refused_target_.find(target.operator_name);
+  why = refused == refused_target_.end() ? Refusal{"no_golden", ""} : refused->second;
+  return std::nullopt;
+}
+
+std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) const {
+  const graph::Operator* op = matcher_->find(target.operator_name);
+  const bool is_output = target.slot.kind == SlotKind::kOutput;
+  if (op == nullptr || target.slot.index < 0 || !target.slot.path.empty() ||
+      (!is_output && target.slot.kind != SlotKind::kInput)) {
+    auto wanted = by_name(target, why);
+    if (wanted && op == nullptr) wanted->evidence = "the graph has no such operator";
+    return wanted;
+  }
+  match::Match match = is_output ? matcher_->output(*op, target.slot.index)
+                                 : matcher_->input(*op, target.slot.index);
+  if (!match.golden) {
+    why = {match.reason, std::move(match.message)};
+    return std::nullopt;
+  }
+  const match::Names::Found golden = golden_names_.find(match.golden->op);
+  const Slot slot{SlotKind::kOutput, match.golden->output, {}};
+  if (golden.name.empty()) {
+    if (golden.several)
+      why = {"ambiguous_pair",
+             fmt::format("several golden operators are written as {} is", match.golden->op)};
+    else if (match.is_source)
+      why = {"no_counterpart", fmt::format("{}, a constant or model input that golden did not dump",
+                                           match.golden->op)};
+    else
+      why = {"no_golden", fmt::format("golden has no {} ({})", match.golden->op, match.evidence)};
+    return std::nullopt;
+  }
+  return Wanted{golden.name,       slot,
+                match.rule,        std::move(match.evidence),
+                match.is_source,   match.is_quantized,
+                match.quantization};
+}
+
+std::string_view Partners::target_of(const Entry& golden) const {
+  if (matcher_ != nullptr)
+    if (const graph::Operator* op = matcher_->made_of(golden.operator_name)) return op->name;
+  const auto found = target_of_.find(golden.operator_name);
+  return found == target_of_.end() ? std::string_view() : found->second.op;
+}
+
+// With a graph every tensor of the target is led to a golden one, so what is left over was either
+// fused away or is not in the target at all.
+Refusal Partners::why_left(const Entry& golden) const {
+  if (matcher_ == nullptr) {
+    const auto refused = refused_golden_.find(golden.operator_name);
+    return refused == refused_golden_.end() ? Refusal{"no_target", ""} : refused->second;
+  }
+  const graph::Operator* own = matcher_->find_golden(golden.operator_name);
+  if (own != nullptr && golden.slot.kind == SlotKind::kInput && golden.slot.path.empty() &&
+      golden.slot.index >= 0 && golden.slot.index < std::ssize(own->inputs)) {
+    const graph::Edge& edge = own->inputs[static_cast<size_t>(golden.slot.index)];
+    return {"no_counterpart",
+            fmt::format("it is output {} of {}, which has a row", edge.output, edge.producer)};
+  }
+  if (own != nullptr && match::keeps_values(own->type))
+    return {"no_counterpart", fmt::format("{} only changes how values are stored", own->type)};
+  const graph::Operator* op = matcher_->made_of(golden.operator_name);
+  if (op == nullptr) return {"no_target", "the graph has nothing that was made from it"};
+  if (op->origins->size() > 1)
+    return {"inside_fusion", fmt::format("fused into {}, which does not give it out", op->name)};
+  return {"no_target", fmt::format("{} was made from it; target did not dump that", op->name)};
+}
+
+}  // namespace plumb::compare

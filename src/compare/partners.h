@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which golden tensor a target tensor is to be compared with: by the user's map, else by what the
+// graphs record, else by name. Knows names and slots only, no files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compare/name_map.h"
+#include "dump/dump.h"
+#include "match/matcher.h"
+
+namespace plumb::compare {
+
+// Why a tensor is in a row of its own.
+struct Refusal {
+  std::string_view reason;
+  std::string message;
+};
+
+struct Wanted {
+  std::string_view op;  // of golden, as its dump has it
+  dump::Slot slot;
+  std::string_view rule;
+  std::string evidence;
+  bool is_source = false;  // a constant or a model input: no loss if golden did not dump it
+  bool is_quantized = false;
+  std::optional<graph::Quantization> quantization;
+};
+
+// Borrows names from both sets, from the map and from the matcher's graphs.
+class Partners {
+ public:
+  Partners(const NameMap& map, const match::Matcher* matcher, const dump::DumpSet& target,
+           const dump::DumpSet& golden);
+
+  // nullopt with the reason in `why` if there is none.
+  std::optional<Wanted> golden_for(const dump::Entry& target, Refusal& why) const;
+
+  // The target operator that a golden operator belongs to; empty if none does.
+  std::string_view target_of(const dump::Entry& golden) const;
+  // Why no target tensor wants this one; an empty reason if there is nothing to say.
+  Refusal why_left(const dump::Entry& golden) const;
+
+ private:
+  void pair_names();
+  std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
+  std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
+
+  struct Partner {
+    std::string_view op;
+    std::string_view rule;
+  };
+  const NameMap& map_;
+  const match::Matcher* matcher_;
+  match::Names golden_names_;
+  std::vector<std::string_view> targets_, goldens_;          // each name once, in order
+  std::unordered_map<std::string_view, Partner> golden_of_;  // by target operator
+  std::unordered_map<std::string_view, Partner> target_of_;  // by golden operator
+  std::unordered_map<std::string_view, Refusal> refused_target_, refused_golden_;
+};
+
+}  // namespace plumb::compare

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which tensor of the golden model a tensor of the target model stands for, told by what the
+// converter recorded: original names, the origin of each output, edges. Never by likeness of names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "match/names.h"
+
+namespace plumb::match {
+
+struct Tensor {
+  std::string op;
+  int64_t output = 0;
+};
+
+struct Match {
+  std::optional<Tensor> golden;  // nullopt: there is none, for `reason`
+  std::string_view rule;         // "origin", "own-name", "renamed", "structure"
+  std::string evidence;          // a clause: "output 0 originates from relu1:0"
+  std::string_view reason;       // "no_counterpart", "inside_fusion", "ambiguous_pair"
+  std::string message;           // ... in words
+  bool is_source = false;        // a constant or a model input, which tools seldom dump
+  // Integers of the target that stand for numbers of golden. Inside the quantized part of a model
+  // where the scale is not recorded, they cannot be compared.
+  bool is_quantized = false;
+  std::optional<graph::Quantization> quantization;
+};
+
+// The graphs must outlive the matcher and stay as they are.
+class Matcher {
+ public:
+  // `golden`: the graph of the golden side if that was converted, too (fusion off); its operators
+  // are then the partners. `quant`: what the quantization tool made of the original model; names
+  // of quantized operators are led back to the original ones by it.
+  explicit Matcher(const graph::Graph& target, const graph::Graph* golden = nullptr,
+                   const graph::Graph* quant = nullptr);
+
+  // The operator a dump calls by this name; nullptr if the graph has none, or several.
+  const graph::Operator* find(std::string_view dump_name) const;
+
+  Match output(const graph::Operator& op, int64_t index) const;
+  Match input(const graph::Operator& op, int64_t index) const;
+
+  // The target operator that a golden operator, as a dump calls it, went into; nullptr if none did.
+  const graph::Operator* made_of(std::string_view dump_name) const;
+  // Of the golden graph, if there is one: the operator a dump calls by this name.
+  const graph::Operator* find_golden(std::string_view dump_name) const;
+
+  // How the outputs of an operator and of all that belongs to it come about, for `--explain`.
+  std::string explain(const graph::Operator& op) const;
+
+  const graph::Graph& target() const { return target_; }
+
+ private:
+  Match through(const graph::Operator& op, int64_t index) const;
+  std::optional<Tensor> origin_of(const graph::Operator& op, int64_t index, Match& match) const;
+  void lead_back(Tensor& tensor, Match& match) const;
+  void find_domains();
+
+  const graph::Graph& target_;
+  const graph::Graph* golden_;
+  std::unordered_map<std::string_view, const graph::Operator*> by_name_;
+  Names names_, origin_names_, golden_names_;
+  std::unordered_map<std::string_view, int> members_;  // target operators, by only origin
+  std::unordered_map<std::string_view, const graph::Operator*> made_of_;
+  // Golden operator and output, by original tensor "name:output".
+  std::unordered_map<std::string, std::vector<Tensor>> golden_outputs_;
+  std::unordered_map<std::string_view, const graph::Operator*> golden_by_name_, quant_;
+  // Operators whose outputs are integers of the quantized part, with their scale if it is known.
+  std::unordered_map<const graph::Operator*, std::optional<graph::Quantization>> quantized_;
+};
+
+// TransData, Cast: an operator that changes how values are stored, not what they are.
+bool keeps_values(std::string_view type);
+// Operators that never write a dump: Data, Const, NetOutput.
+bool is_never_dumped(const graph::Operator& op);
+bool is_quant(const graph::Operator& op);
+bool is_dequant(const graph::Operator& op);
+// Has a quantizing operator, or one whose outputs are led back by a scale.
+bool is_quantized(const graph::Graph& graph);
+// True if the converter recorded where any operator came from.
+bool is_converted(const graph::Graph& graph);
+// True if some operator was made from several.
+bool is_fused(const graph::Graph& graph);
+
+}  // namespace plumb::match
