@@ -13,12 +13,14 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/element_view.h"
+#include "cli/plan_view.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "compare/name_map.h"
+#include "compare/scenario.h"
 #include "compare/stream.h"
-#include "report/table.h"
+#include "graph/importers.h"
 #include "report/terminal.h"
 #include "report/writer.h"
 
@@ -30,7 +32,8 @@ using metrics::Metric;
 // What the user asked for, in words.
 struct Wishes {
   std::vector<std::string> paths, outputs, metrics, allowed;
-  std::string profile, rules, floor, map, json, colour = "auto";
+  std::string graph, golden_graph, quant, mode, map, save_map, explain;
+  std::string profile, rules, floor, json, colour = "auto";
   bool checksum = false, all = false, plan = false;
 };
 
@@ -108,27 +111,7 @@ int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::Planned
   return total;
 }
 
-void print_plan(const std::vector<compare::PlannedRow>& plan) {
-  report::Table table;
-  table.columns = {
-      {"target", false, 9, true}, {"golden", false, 9, true}, {"paired by"}, {"why not"}};
-  const auto name = [](const dump::Entry* entry) {
-    return entry == nullptr
-               ? std::string("-")
-               : report::printable(entry->operator_name + " " + to_string(entry->slot));
-  };
-  for (const compare::PlannedRow& row : plan) {
-    if (row.reason == "filtered") continue;
-    std::string why(row.reason);
-    if (!row.message.empty()) why += ": " + report::printable(row.message);
-    std::string rule(row.rule);
-    if (!row.evidence.empty()) rule += ", " + row.evidence;
-    table.rows.push_back({name(row.target), name(row.golden), rule, why});
-  }
-  fmt::print("{}", table.render(terminal_width()));
-}
-
-int exit_status(const result::Summary& summary, const std::vector<result::Row>& rows,
+int exit_status(const result::Summary& summary, const result::Run& run,
                 const std::vector<std::string>& allowed) {
   if (summary.pass + summary.fail + summary.inconclusive == 0) return kTrouble;
   const auto allows = [&](std::string_view word) {
@@ -139,11 +122,12 @@ int exit_status(const result::Summary& summary, const std::vector<result::Row>& 
       return reason == "no_golden" || reason == "no_target" || reason == "filtered";
     });
   };
-  for (const result::Row& row : rows) {
+  if (!run.outputs_not_compared.empty() && !allows("missing")) return kDifference;
+  for (const result::Row& row : run.rows) {
     const bool fine = row.verdict == result::Verdict::kPass ||
                       (row.verdict == result::Verdict::kInconclusive && allows("inconclusive")) ||
                       (row.verdict == result::Verdict::kNotCompared &&
-                       (row.is_filtered() || (allows("missing") && is_missing(row))));
+                       (row.is_excused() || (allows("missing") && is_missing(row))));
     if (!fine) return kDifference;
   }
   return kAgreement;
@@ -156,9 +140,19 @@ void declare(Options& options, Wishes& wishes, Selection& selection, ElementView
                     "and dump of the reference model: directories or files");
   selection.declare(options);
   options.group("pairing");
+  options.text("--graph", "FILE", wishes.graph,
+               "graph of the converted model; tells which original\noperators were fused: json of "
+               "atc, GE text, ONNX");
+  options.text("--golden-graph", "FILE", wishes.golden_graph,
+               "graph of the golden side, e.g. converted without fusion");
+  options.text("--quant", "FILE", wishes.quant, "json that the quantization tool (AMCT) wrote");
+  options.text("--mode", "NAME", wishes.mode, "kind of comparison, if it is not told rightly");
   options.text("--map", "FILE", wishes.map,
                "pairs that only you know: CSV of target,golden or TOML");
+  options.text("--save-map", "FILE", wishes.save_map, "write the pairs as such a CSV");
   options.flag("--plan", wishes.plan, "show the pairs, compare nothing");
+  options.text("--explain", "OPERATOR", wishes.explain,
+               "how its tensors were paired, compare nothing");
   options.group("judging");
   options.text("--profile", "NAME", wishes.profile,
                "limits that decide pass or fail: a name of\n`plumb profiles` or a .toml file "
@@ -197,133 +191,111 @@ int fail_with(const Error& error) {
   return kTrouble;
 }
 
-}  // namespace
-
-int run_compare(int argc, char** argv, RunContext& context) {
-  Options options(
-      "compare", "Compare two sets of dumped tensors, operator by operator.",
-      "examples\n"
-      "  plumb compare npu_dump/ onnx_npy/\n"
-      "  plumb compare after.npz before.npz --profile exact\n"
-      "  plumb compare npu_dump/ onnx_npy/ -o result.csv -o result.junit.xml\n"
-      "exit status: 0 all pairs within limits, 1 some pair is not or was not compared,\n"
-      "2 nothing could be compared, 130 interrupted");
-  Wishes wishes;
-  Selection selection;
-  ElementView view;
-  CommonOptions common;
-  declare(options, wishes, selection, view, common);
-  if (auto status = options.parse(argc, argv)) return *status;
+// What can be said of the wishes before anything is read.
+Result<void> check(const Wishes& wishes, const ElementView& view) {
   if (wishes.paths.size() != 2)
-    return fail_with({fmt::format("two paths are needed, {} given", wishes.paths.size()),
-                      "plumb compare", "name the target and the golden side"});
-  const auto start = std::chrono::steady_clock::now();
-  auto hints = selection.hints();
-  if (!hints) return fail_with(hints.error());
+    return Error{fmt::format("two paths are needed, {} given", wishes.paths.size()),
+                 "plumb compare", "name the target and the golden side"};
   if (!wishes.rules.empty() && !wishes.profile.empty())
-    return fail_with({"a rule file names its own profiles", "--profile with --rules",
-                      "write profile = \"" + wishes.profile + "\" into its last rule"});
-  auto rules =
-      compare::load_rules(wishes.profile.empty() ? "standard" : wishes.profile, wishes.rules);
-  if (!rules) return fail_with(rules.error());
-  if (!wishes.floor.empty() &&
-      std::any_of(rules->rules.begin(), rules->rules.end(),
-                  [](const compare::Rule& rule) { return rule.profile.any.same_bytes; }))
-    return fail_with({"a noise floor allows what this profile forbids",
-                      "--floor with --profile " + rules->name, "leave one of them out"});
-  auto wanted = named_metrics(split_lists(wishes.metrics));
-  if (!wanted) return fail_with(wanted.error());
-  wishes.allowed = split_lists(wishes.allowed);
+    return Error{"a rule file names its own profiles", "--profile with --rules",
+                 "write profile = \"" + wishes.profile + "\" into its last rule"};
   for (const std::string& word : wishes.allowed)
     if (word != "inconclusive" && word != "missing")
-      return fail_with(
-          {"unknown word '" + word + "'", "--allow " + word, "use inconclusive or missing"});
+      return Error{"unknown word '" + word + "'", "--allow " + word, "use inconclusive or missing"};
   for (const std::string& output : wishes.outputs)
-    if (auto writer = report::writer_for(output); !writer) return fail_with(writer.error());
-  if (auto checked = view.check(); !checked) return fail_with(checked.error());
+    if (auto writer = report::writer_for(output); !writer) return writer.error();
   if (wishes.checksum && (!wishes.profile.empty() || !wishes.rules.empty() ||
                           !wishes.floor.empty() || !wishes.metrics.empty() || view.is_wanted()))
-    return fail_with({"checksums know no limits, metrics or elements",
-                      "--checksum with --profile, --rules, --floor, --metrics, --top, --axis or "
-                      "--save-diff",
-                      "use --checksum alone, or --profile exact"});
-  std::optional<tbb::global_control> limit;
-  if (common.jobs > 0)
-    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
+    return Error{"checksums know no limits, metrics or elements",
+                 "--checksum with --profile, --rules, --floor, --metrics, --top, --axis or "
+                 "--save-diff",
+                 "use --checksum alone, or --profile exact"};
+  return view.check();
+}
 
-  const auto open = [&](const std::string& path) {
-    return dump::open_dump(path, *hints, selection.convention());
-  };
-  std::optional<Result<dump::DumpSet>> opened_target, opened_golden;
-  tbb::parallel_invoke([&] { opened_target = open(wishes.paths[0]); },
-                       [&] { opened_golden = open(wishes.paths[1]); });
-  auto& target = *opened_target;
-  auto& golden = *opened_golden;
-  if (!target) return fail_with(target.error());
-  if (!golden) return fail_with(golden.error());
+// Everything that is read before the tensors themselves.
+struct Inputs {
+  dump::DumpSet target, golden;
   std::optional<dump::DumpSet> floor;
+  compare::Graphs graphs;
+  std::vector<std::string> graph_files;
+  std::optional<match::Matcher> matcher;  // borrows from the graphs
+  const compare::Scenario* scenario = nullptr;
+};
+
+Result<void> open_graphs(const Wishes& wishes, Inputs& inputs) {
+  const std::pair<const std::string&, std::optional<graph::Graph>&> wanted[] = {
+      {wishes.graph, inputs.graphs.target},
+      {wishes.golden_graph, inputs.graphs.golden},
+      {wishes.quant, inputs.graphs.quant}};
+  for (const auto& [path, graph] : wanted) {
+    if (path.empty()) continue;
+    auto loaded = graph::load_graph(path);
+    if (!loaded) return loaded.error();
+    for (const std::string& warning : loaded->warnings) print_warning(path + ": " + warning);
+    graph = std::move(*loaded);
+    inputs.graph_files.push_back(path);
+  }
+  return {};
+}
+
+Result<void> open_inputs(const Wishes& wishes, const Selection& selection,
+                         const io::ReadHints& hints, Inputs& inputs) {
+  const auto open = [&](const std::string& path) {
+    return dump::open_dump(path, hints, selection.convention());
+  };
+  std::optional<Result<dump::DumpSet>> target, golden;
+  tbb::parallel_invoke([&] { target = open(wishes.paths[0]); },
+                       [&] { golden = open(wishes.paths[1]); });
+  if (!*target) return target->error();
+  if (!*golden) return golden->error();
+  inputs.target = std::move(**target);
+  inputs.golden = std::move(**golden);
   if (!wishes.floor.empty()) {
     auto opened = open(wishes.floor);
-    if (!opened) return fail_with(opened.error());
-    floor = std::move(*opened);
+    if (!opened) return opened.error();
+    inputs.floor = std::move(*opened);
   }
+  if (auto opened = open_graphs(wishes, inputs); !opened) return opened;
+  auto scenario = compare::find_scenario(inputs.target, inputs.golden, inputs.graphs, wishes.mode);
+  if (!scenario) return scenario.error();
+  inputs.scenario = *scenario;
+  inputs.matcher = compare::make_matcher(inputs.graphs);
+  return {};
+}
 
-  compare::PlanOptions plan_options;
-  plan_options.wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
+Result<std::vector<compare::PlannedRow>> make_plan(const Wishes& wishes, const Selection& selection,
+                                                   const Inputs& inputs) {
+  compare::PlanOptions options;
+  options.wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
+  options.matcher = inputs.matcher ? &*inputs.matcher : nullptr;
   if (!wishes.map.empty()) {
     auto map = compare::load_name_map(wishes.map);
-    if (!map) return fail_with(map.error());
-    if (auto checked = compare::check_name_map(*map, *target, *golden); !checked)
-      return fail_with(std::move(checked.error()).in(wishes.map));
-    plan_options.map = std::move(*map);
+    if (!map) return map.error();
+    if (auto checked = compare::check_name_map(*map, inputs.target, inputs.golden); !checked)
+      return std::move(checked.error()).in(wishes.map);
+    options.map = std::move(*map);
   }
-  const std::vector<compare::PlannedRow> plan = compare::make_plan(*target, *golden, plan_options);
-  if (wishes.plan) {
-    print_plan(plan);
-    return kAgreement;
-  }
+  return compare::make_plan(inputs.target, inputs.golden, options);
+}
 
-  const compare::Sides sides{*target, *golden, floor ? &*floor : nullptr, *hints, *hints};
-  result::Run run;
-  run.command = "compare";
-  run.scenario = target->is_single_file && golden->is_single_file ? "file-vs-file" : "dump-vs-dump";
-  run.profile = wishes.checksum ? "checksum" : rules->name;
-  if (floor) run.profile += ", noise floor " + wishes.floor;
-  run.target = input_side(wishes.paths[0], *target);
-  run.golden = input_side(wishes.paths[1], *golden);
-  if (!wishes.checksum) run.metrics = columns_for(*wanted, *rules);
-  compare::StreamOptions stream_options{*rules, run.metrics,
-                                        compare::Passes::for_metrics(run.metrics), wishes.checksum};
-  stream_options.passes.bulk_exactly =
-      rules->are_tighter_than_bounds() ||
-      std::any_of(wanted->begin(), wanted->end(),
-                  [](const Metric* metric) { return metric->needs == metrics::Needs::kBulk; });
-  {
-    const bool shown = ProgressBar::is_wanted(common);
-    ProgressBar bar(context, common, shown ? bytes_of(sides, plan) : 0);
-    compare::Streamed streamed = compare::stream(sides, plan, stream_options, context);
-    run.rows = std::move(streamed.rows);
-    run.bytes = streamed.bytes;
-  }
-  run.interrupted = context.cancelled;
-  run.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-
-  if (!wishes.checksum && !common.quiet) warn_of_unused_rules(*rules, run.rows);
+// Puts the result on the screen and into files; false if a file could not be written.
+bool present(const result::Run& run, const Wishes& wishes,
+             const std::vector<const Metric*>& wanted) {
   const report::Writer& json = *report::writer_for("result.json").value();
   const bool prints_json = wishes.json == "-";
   report::TerminalStyle style;
   style.width = terminal_width();
   style.colour = wishes.colour == "always" || (wishes.colour == "auto" && colour_is_wanted());
   style.all = wishes.all;
-  if (!wanted->empty()) {
+  if (!wanted.empty()) {
     style.metrics.clear();
-    for (const Metric* metric : *wanted) style.metrics.emplace_back(metric->name);
+    for (const Metric* metric : wanted) style.metrics.emplace_back(metric->name);
   }
-  if (prints_json) {
+  if (prints_json)
     json.write(run, [](std::string_view text) { fmt::print("{}", text); });
-  } else {
+  else
     fmt::print("{}", report::render(run, style));
-  }
   // What was found is on the screen before anything can go wrong with a file.
   std::vector<std::pair<const report::Writer*, std::string>> files;
   for (const std::string& output : wishes.outputs)
@@ -338,10 +310,97 @@ int run_compare(int argc, char** argv, RunContext& context) {
     if (!file) print_error(file.error());
     all_written &= file.ok();
   }
+  return all_written;
+}
+
+}  // namespace
+
+int run_compare(int argc, char** argv, RunContext& context) {
+  Options options(
+      "compare", "Compare two sets of dumped tensors, operator by operator.",
+      "examples\n"
+      "  plumb compare npu_dump/ onnx_npy/ --graph resnet50.json\n"
+      "  plumb compare after.npz before.npz --profile exact\n"
+      "  plumb compare npu_dump/ onnx_npy/ -o result.csv -o result.junit.xml\n"
+      "exit status: 0 all pairs within limits, 1 some pair is not or was not compared,\n"
+      "2 nothing could be compared, 130 interrupted");
+  Wishes wishes;
+  Selection selection;
+  ElementView view;
+  CommonOptions common;
+  declare(options, wishes, selection, view, common);
+  if (auto status = options.parse(argc, argv)) return *status;
+  wishes.allowed = split_lists(wishes.allowed);
+  const auto start = std::chrono::steady_clock::now();
+  if (auto checked = check(wishes, view); !checked) return fail_with(checked.error());
+  auto hints = selection.hints();
+  if (!hints) return fail_with(hints.error());
+  auto wanted = named_metrics(split_lists(wishes.metrics));
+  if (!wanted) return fail_with(wanted.error());
+  std::optional<tbb::global_control> limit;
+  if (common.jobs > 0)
+    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
+  // A mistake in a profile is told before much is read.
+  std::optional<Result<compare::Rules>> rules;
+  if (!wishes.profile.empty() || !wishes.rules.empty()) {
+    rules = compare::load_rules(wishes.profile, wishes.rules);
+    if (!*rules) return fail_with(rules->error());
+  }
+
+  Inputs inputs;
+  if (auto opened = open_inputs(wishes, selection, *hints, inputs); !opened)
+    return fail_with(opened.error());
+  if (!rules) rules = compare::load_rules(std::string(inputs.scenario->profile), "");
+  if (!*rules) return fail_with(rules->error());
+  if (inputs.floor && (*rules)->ask_for_same_bytes())
+    return fail_with({"a noise floor allows what this profile forbids",
+                      "--floor with --profile " + (*rules)->name, "leave one of them out"});
+  auto plan = make_plan(wishes, selection, inputs);
+  if (!plan) return fail_with(plan.error());
+  if (!wishes.save_map.empty())
+    if (auto saved = save_map(*plan, wishes.save_map); !saved) return fail_with(saved.error());
+  if (!wishes.explain.empty())
+    return explain(*plan, inputs.matcher ? &*inputs.matcher : nullptr, wishes.explain);
+  if (wishes.plan) {
+    print_plan(*plan);
+    return kAgreement;
+  }
+
+  const compare::Sides sides{inputs.target, inputs.golden, inputs.floor ? &*inputs.floor : nullptr,
+                             *hints, *hints};
+  result::Run run;
+  run.command = "compare";
+  run.scenario = inputs.scenario->name;
+  run.profile = wishes.checksum ? "checksum" : (*rules)->name;
+  if (inputs.floor) run.profile += ", noise floor " + wishes.floor;
+  run.target = input_side(wishes.paths[0], inputs.target);
+  run.golden = input_side(wishes.paths[1], inputs.golden);
+  run.graphs = inputs.graph_files;
+  if (!wishes.checksum) run.metrics = columns_for(*wanted, **rules);
+  compare::StreamOptions stream_options{**rules, run.metrics,
+                                        compare::Passes::for_metrics(run.metrics), wishes.checksum};
+  stream_options.passes.bulk_exactly =
+      (*rules)->are_tighter_than_bounds() ||
+      std::any_of(wanted->begin(), wanted->end(),
+                  [](const Metric* metric) { return metric->needs == metrics::Needs::kBulk; });
+  {
+    const bool shown = ProgressBar::is_wanted(common);
+    ProgressBar bar(context, common, shown ? bytes_of(sides, *plan) : 0);
+    compare::Streamed streamed = compare::stream(sides, *plan, stream_options, context);
+    run.rows = std::move(streamed.rows);
+    run.bytes = streamed.bytes;
+  }
+  if (inputs.matcher)
+    run.outputs_not_compared = compare::outputs_not_compared(*inputs.matcher, run.rows);
+  run.interrupted = context.cancelled;
+  run.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  if (!wishes.checksum && !common.quiet) warn_of_unused_rules(**rules, run.rows);
+  bool all_written = present(run, wishes, *wanted);
   if (view.is_wanted() && !context.cancelled)
-    all_written &= view.show(sides, plan, run.rows, context);
+    all_written &= view.show(sides, *plan, run.rows, context);
   if (!all_written) return kTrouble;
-  return exit_status(run.summary(), run.rows, wishes.allowed);
+  return exit_status(run.summary(), run, wishes.allowed);
 }
 
 }  // namespace plumb::cli

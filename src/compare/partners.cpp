@@ -29,11 +29,19 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
                    const DumpSet& golden)
     : map_(map), matcher_(matcher), targets_(names_in(target)), goldens_(names_in(golden)) {
   for (std::string_view name : goldens_) golden_names_.add(name);
+  if (matcher != nullptr)
+    for (const Entry& entry : golden.entries)
+      golden_tensors_.insert(tensor_text(entry.operator_name, entry.slot));
   for (const auto& [to, from] : map.operators) {
     golden_of_[to] = {from, "map"};
     target_of_[from] = {to, "map"};
   }
   pair_names();
+  if (matcher == nullptr) return;
+  for (std::string_view name : goldens_)
+    if (matcher->made_of(name) == nullptr && matcher->giver_of(name, 0) == nullptr &&
+        unclaimed_.empty())
+      unclaimed_ = name;
 }
 
 // The same name; else one that dump tools may have changed, unless that would merge distinct
@@ -109,8 +117,45 @@ std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) cons
     why = {match.reason, std::move(match.message)};
     return std::nullopt;
   }
-  const match::Names::Found golden = golden_names_.find(match.golden->op);
-  const Slot slot{SlotKind::kOutput, match.golden->output, {}};
+  match::Names::Found golden = golden_names_.find(match.golden->op);
+  Slot slot{SlotKind::kOutput, match.golden->output, {}};
+  const auto has = [&](std::string_view name, const Slot& of) {
+    return !name.empty() && golden_tensors_.contains(tensor_text(name, of));
+  };
+  if (!has(golden.name, slot)) {
+    // Some tools save the inputs of a model as input_<name>, which reads as an input slot.
+    const Slot input{SlotKind::kInput, slot.index, {}};
+    std::string_view name = match.golden->op;
+    if (name.starts_with("input_")) name.remove_prefix(6);
+    if (const auto source = golden_names_.find(name); has(source.name, input)) {
+      golden = source;
+      slot = input;
+    }
+    // A tensor that its maker did not dump may have been dumped by those who read it.
+    for (const match::Tensor& reader : matcher_->golden_readers(*match.golden)) {
+      const Slot read{SlotKind::kInput, reader.output, {}};
+      const auto found = golden_names_.find(reader.op);
+      if (has(golden.name, slot) || !has(found.name, read)) continue;
+      match.evidence += fmt::format(", which golden has as {}", tensor_text(found.name, read));
+      golden = found;
+      slot = read;
+    }
+  }
+  if (golden.name.empty() && match.before_quantization) {
+    golden = golden_names_.find(match.before_quantization->op);
+    slot = {SlotKind::kOutput, match.before_quantization->output, {}};
+    match.rule = "before-quantization";
+  } else if (golden.name.empty() && !match.dequantized_layer.empty()) {
+    golden = golden_names_.find(match.dequantized_layer);
+    slot = {SlotKind::kOutput, 0, {}};
+    match.rule = "dequantized-layer";
+    if (!unclaimed_.empty() && !golden.name.empty()) {
+      why = {"ambiguous_pair",
+             fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells",
+                         golden.name, unclaimed_)};
+      return std::nullopt;
+    }
+  }
   if (golden.name.empty()) {
     if (golden.several)
       why = {"ambiguous_pair",
@@ -147,10 +192,18 @@ Refusal Partners::why_left(const Entry& golden) const {
       golden.slot.index >= 0 && golden.slot.index < std::ssize(own->inputs)) {
     const graph::Edge& edge = own->inputs[static_cast<size_t>(golden.slot.index)];
     return {"no_counterpart",
-            fmt::format("it is output {} of {}, which has a row", edge.output, edge.producer)};
+            fmt::format("the same tensor as output {} of {}", edge.output, edge.producer)};
   }
   if (own != nullptr && match::keeps_values(own->type))
     return {"no_counterpart", fmt::format("{} only changes how values are stored", own->type)};
+  if (golden.slot.kind == SlotKind::kOutput && golden.slot.path.empty())
+    if (const graph::Operator* giver = matcher_->giver_of(golden.operator_name, golden.slot.index))
+      return match::is_never_dumped(*giver)
+                 ? Refusal{"no_counterpart", fmt::format("{}, a constant or model input that "
+                                                         "target did not dump",
+                                                         giver->name)}
+                 : Refusal{"no_target",
+                           fmt::format("{} gives it out; target did not dump that", giver->name)};
   const graph::Operator* op = matcher_->made_of(golden.operator_name);
   if (op == nullptr) return {"no_target", "the graph has nothing that was made from it"};
   if (op->origins->size() > 1)

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "compare/name_map.h"
@@ -58,6 +59,8 @@ class Partners {
   const NameMap& map_;
   const match::Matcher* matcher_;
   match::Names golden_names_;
+  std::string_view unclaimed_;  // a golden operator that nothing in the graph was made from
+  std::unordered_set<std::string> golden_tensors_;           // as tensor_text()
   std::vector<std::string_view> targets_, goldens_;          // each name once, in order
   std::unordered_map<std::string_view, Partner> golden_of_;  // by target operator
   std::unordered_map<std::string_view, Partner> target_of_;  // by golden operator

@@ -135,7 +135,8 @@ class Pairing {
       row.rule = wanted.rule;
       row.evidence = wanted.evidence;
       row.is_quantized = wanted.is_quantized;
-      row.quantization = wanted.quantization;
+      if (wanted.quantization)
+        row.target_order.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
       target[i]->is_placed = golden[i]->is_placed = true;
       if (target.size() > 1)
         row.evidence += fmt::format("{}execution {} of {}", row.evidence.empty() ? "" : ", ", i + 1,

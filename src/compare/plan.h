@@ -28,9 +28,8 @@ struct PlannedRow {
   std::string message;               // ... in words
   std::optional<TensorName> wanted;  // what target alone would be compared with
   int64_t index = 0;                 // the operator's position in the order of execution
-  // Integers of the target stand for numbers by this scale; compared as those numbers.
-  std::optional<graph::Quantization> quantization;
-  bool is_quantized = false;  // integers of a quantized model, whose scale may not be known
+  bool is_quantized = false;         // integers of a quantized model stand for golden's numbers ...
+  io::ReadOrder target_order;        // ... by a scale, if that is known
 };
 
 struct PlanOptions {

@@ -286,6 +286,11 @@ const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   return any;
 }
 
+bool Rules::ask_for_same_bytes() const {
+  return std::any_of(rules.begin(), rules.end(),
+                     [](const Rule& rule) { return rule.profile.any.same_bytes; });
+}
+
 bool Rules::are_tighter_than_bounds() const {
   const auto is_tight = [](const Limit& limit) {
     const double usual = limit.metric->name == "off_share" ? 0.2 : 0.1;

@@ -63,6 +63,7 @@ struct Rules {
   const Profile& for_tensor(const std::string& op, const std::string& slot) const {
     return rules[index_for(op, slot)].profile;
   }
+  bool ask_for_same_bytes() const;  // any of them
   // True if a limit on the bulk is closer than what the first pass settles by a bound.
   bool are_tighter_than_bounds() const;
   // All that any of the limits and warnings needs, in the order of metrics::metrics().

@@ -20,8 +20,9 @@ constexpr size_t kSmallBytes = 256 << 10;
 
 struct TensorReader::State {
   DType stored_dtype;
-  DType dtype;         // after unpacking nibbles and bits
-  DType handed_out;    // after widening, if that was asked for
+  DType dtype;       // after unpacking nibbles and bits
+  DType handed_out;  // after widening, if that was asked for
+  std::optional<Dequantize> dequantize;
   int64_t item_bytes;  // of `dtype`
   bool swap;
   Shape shape;
@@ -218,6 +219,10 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
   s.stored_dtype = info.dtype;
   s.dtype = info_of(info.dtype).unpacked;
   s.handed_out = order.portable ? info_of(s.dtype).portable : s.dtype;
+  if (order.dequantize && kind_of(s.dtype) == DKind::kInteger && fits_float(s.dtype)) {
+    s.dequantize = order.dequantize;
+    s.handed_out = DType::kFloat32;
+  }
   s.item_bytes = bits_of(s.dtype) / 8;
   s.swap = info.big_endian;
   s.mapping = mapping;
@@ -351,6 +356,10 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
     const size_t size = static_cast<size_t>(count) * sizeof(float);
     auto* out = reinterpret_cast<float*>(s.widened.reserve(size));
     decode_float(s.dtype, result.data(), count, out);
+    if (s.dequantize)
+      for (int64_t i = 0; i < count; ++i)
+        out[i] = static_cast<float>((static_cast<double>(out[i]) - s.dequantize->offset) /
+                                    s.dequantize->scale);
     result = {reinterpret_cast<const std::byte*>(out), size};
   }
   if (s.mapping != nullptr && !s.mapping->intact())

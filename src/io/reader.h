@@ -13,12 +13,20 @@
 
 namespace plumb::io {
 
+// Integers that stand for numbers: integer = round(number * scale + offset).
+struct Dequantize {
+  double scale = 1;
+  double offset = 0;
+};
+
 // In which order and shape a tensor is wanted.
 struct ReadOrder {
   bool stored = false;           // exactly as it lies in the file, device shape and all
   std::string axes;              // e.g. "NHWC"; empty = the logical shape's own order
   std::optional<Shape> logical;  // instead of the one the file records
   bool portable = false;         // as DTypeInfo::portable: bfloat16 and 8-bit floats widened
+  std::optional<Dequantize> dequantize =
+      {};  // integers of up to 16 bits as the float32 they stand for
 };
 
 class TensorReader {

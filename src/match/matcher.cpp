@@ -46,6 +46,13 @@ std::string names_of(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+// The layer that a dequantizing operator stands behind; empty if its name does not tell.
+std::string layer_of(std::string_view name) {
+  for (std::string_view ending : {"_dequant_layer", "/AscendDequant", ".dequant"})
+    if (name.ends_with(ending)) return std::string(name.substr(0, name.size() - ending.size()));
+  return {};
+}
+
 // The original tensor of an output, as far as the file says; `rule` and `evidence` tell how.
 std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is_alone,
                                       Match& match) {
@@ -130,7 +137,7 @@ bool is_fused(const Graph& graph) {
 }
 
 Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
-    : target_(target), golden_(golden), by_name_(target.by_name()) {
+    : target_(&target), golden_(golden), by_name_(target.by_name()) {
   for (const Operator& op : target.operators) {
     names_.add(op.name);
     if (op.origins && op.origins->size() == 1) ++members_[op.origins->front()];
@@ -149,6 +156,9 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
     golden_by_name_ = golden->by_name();
     for (const Operator& op : golden->operators) {
       golden_names_.add(op.name);
+      for (size_t k = 0; k < op.inputs.size(); ++k)
+        golden_readers_[text_of({op.inputs[k].producer, op.inputs[k].output})].push_back(
+            {op.name, static_cast<int64_t>(k)});
       // An operator of the golden graph went where the originals it was made from went.
       if (op.origins)
         for (const std::string& origin : *op.origins)
@@ -165,6 +175,12 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
   }
   for (const auto& [name, op] : made_of_) origin_names_.add(name);
   find_domains();
+  for (const Operator& op : target.operators) {
+    if (keeps_values(op.type)) continue;
+    for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op.outputs)); ++k)
+      if (const auto given = through(op, k).golden)
+        givers_.try_emplace(fmt::format("{}:{}", normalised(given->op), given->output), &op);
+  }
 }
 
 const Operator* Matcher::find(std::string_view dump_name) const {
@@ -177,9 +193,19 @@ const Operator* Matcher::find_golden(std::string_view dump_name) const {
   return found.name.empty() ? nullptr : golden_by_name_.at(found.name);
 }
 
+std::vector<Tensor> Matcher::golden_readers(const Tensor& tensor) const {
+  const auto found = golden_readers_.find(text_of(tensor));
+  return found == golden_readers_.end() ? std::vector<Tensor>() : found->second;
+}
+
 const Operator* Matcher::made_of(std::string_view dump_name) const {
   const Names::Found found = origin_names_.find(dump_name);
   return found.name.empty() ? nullptr : made_of_.at(found.name);
+}
+
+const Operator* Matcher::giver_of(std::string_view dump_name, int64_t output) const {
+  const auto found = givers_.find(fmt::format("{}:{}", normalised(dump_name), output));
+  return found == givers_.end() ? nullptr : found->second;
 }
 
 // Between a quantizing operator and a dequantizing one values are integers, unless the graph says
@@ -190,7 +216,7 @@ void Matcher::find_domains() {
   const auto may_be_integer = [](const Operator& op) {
     return op.outputs.empty() || !op.outputs.front().dtype || is_integer(op.outputs.front().dtype);
   };
-  for (const Operator& op : target_.operators) {
+  for (const Operator& op : target_->operators) {
     for (const Edge& edge : op.inputs)
       if (const auto producer = by_name_.find(edge.producer); producer != by_name_.end())
         consumers[producer->second].push_back(&op);
@@ -231,7 +257,7 @@ Match Matcher::through(const Operator& first, int64_t index) const {
   const Operator* op = &first;
   std::string path;
   for (size_t steps = 0; keeps_values(op->type); ++steps) {
-    if (op->inputs.empty() || steps > target_.operators.size()) {
+    if (op->inputs.empty() || steps > target_->operators.size()) {
       match.reason = "no_counterpart";
       match.message = fmt::format("nothing feeds {}", op->name);
       return match;
@@ -258,6 +284,15 @@ Match Matcher::through(const Operator& first, int64_t index) const {
   if (!origin) return match;
   lead_back(*origin, match);
   if (!path.empty()) match.evidence = path + ", " + match.evidence;
+  // Rounded to integers a tensor still stands for the same numbers; and what the quantization tool
+  // inserted behind a layer gives the layer's output.
+  if (is_quant(*op) && !op->inputs.empty()) {
+    if (const auto producer = by_name_.find(op->inputs.front().producer);
+        producer != by_name_.end() && !is_quant(*producer->second))
+      match.before_quantization = through(*producer->second, op->inputs.front().output).golden;
+  } else if (is_dequant(*op)) {
+    match.dequantized_layer = layer_of(origin->op);
+  }
   if (golden_ == nullptr) {
     match.golden = std::move(origin);
     return match;
@@ -308,31 +343,30 @@ Match Matcher::input(const Operator& op, int64_t index) const {
   return match;
 }
 
-std::string Matcher::explain(const Operator& op) const {
-  std::string text = fmt::format("{} ({})\n", op.name, op.type.empty() ? "no type" : op.type);
+std::vector<std::string> Matcher::explain(const Operator& op) const {
+  std::vector<std::string> lines{
+      fmt::format("{} ({})", op.name, op.type.empty() ? "no type" : op.type)};
   if (!op.origins)
-    text += "  made from: not recorded; taken as an operator of the original model\n";
+    lines.emplace_back("  made from: not recorded; taken as an operator of the original model");
   else if (op.is_inserted())
-    text += "  made from: nothing; inserted by the compiler\n";
+    lines.emplace_back("  made from: nothing; inserted by the compiler");
   else
-    text += fmt::format("  made from: {}\n", names_of(*op.origins));
-  if (!op.l1_group.empty()) text += fmt::format("  fused through L1: group {}\n", op.l1_group);
+    lines.push_back(fmt::format("  made from: {}", names_of(*op.origins)));
+  if (!op.l1_group.empty())
+    lines.push_back(fmt::format("  fused through L1: group {}", op.l1_group));
   if (op.quantization)
-    text += fmt::format("  quantizes: integer = round(number * {} + {})\n", op.quantization->scale,
-                        op.quantization->offset);
-  const auto line = [&](std::string_view slot, size_t index, const Match& match) {
-    text += fmt::format("  {}:{} ", slot, index);
-    if (match.golden)
-      text +=
-          fmt::format("= golden {} ({}: {})\n", text_of(*match.golden), match.rule, match.evidence);
-    else
-      text += fmt::format("- {}: {}\n", match.reason, match.message);
+    lines.push_back(fmt::format("  quantizes: integer = round(number * {} + {})",
+                                op.quantization->scale, op.quantization->offset));
+  const auto add = [&](std::string_view slot, size_t index, const Match& match) {
+    lines.push_back(match.golden ? fmt::format("  {}:{} = golden {} by {}: {}", slot, index,
+                                               text_of(*match.golden), match.rule, match.evidence)
+                                 : fmt::format("  {}:{} has no partner, {}: {}", slot, index,
+                                               match.reason, match.message));
   };
-  for (size_t k = 0; k < op.inputs.size(); ++k)
-    line("input", k, input(op, static_cast<int64_t>(k)));
+  for (size_t k = 0; k < op.inputs.size(); ++k) add("input", k, input(op, static_cast<int64_t>(k)));
   for (size_t k = 0; k < std::max<size_t>(1, op.outputs.size()); ++k)
-    line("output", k, output(op, static_cast<int64_t>(k)));
-  return text;
+    add("output", k, output(op, static_cast<int64_t>(k)));
+  return lines;
 }
 
 }  // namespace plumb::match

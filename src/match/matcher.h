@@ -31,6 +31,10 @@ struct Match {
   // where the scale is not recorded, they cannot be compared.
   bool is_quantized = false;
   std::optional<graph::Quantization> quantization;
+  // Where the golden model was not quantized, so that it has no such operator: the tensor that was
+  // quantized, or the layer whose output was dequantized.
+  std::optional<Tensor> before_quantization;
+  std::string dequantized_layer;
 };
 
 // The graphs must outlive the matcher and stay as they are.
@@ -50,13 +54,17 @@ class Matcher {
 
   // The target operator that a golden operator, as a dump calls it, went into; nullptr if none did.
   const graph::Operator* made_of(std::string_view dump_name) const;
+  // The target operator that gives out this golden tensor, or hands it on; nullptr if none does.
+  const graph::Operator* giver_of(std::string_view dump_name, int64_t output) const;
   // Of the golden graph, if there is one: the operator a dump calls by this name.
   const graph::Operator* find_golden(std::string_view dump_name) const;
+  // ... and the operators of it that read a tensor, with the input they read it by.
+  std::vector<Tensor> golden_readers(const Tensor& tensor) const;
 
-  // How the outputs of an operator and of all that belongs to it come about, for `--explain`.
-  std::string explain(const graph::Operator& op) const;
+  // Lines that say what an operator was made from and how its tensors are paired.
+  std::vector<std::string> explain(const graph::Operator& op) const;
 
-  const graph::Graph& target() const { return target_; }
+  const graph::Graph& target() const { return *target_; }
 
  private:
   Match through(const graph::Operator& op, int64_t index) const;
@@ -64,15 +72,18 @@ class Matcher {
   void lead_back(Tensor& tensor, Match& match) const;
   void find_domains();
 
-  const graph::Graph& target_;
+  const graph::Graph* target_;
   const graph::Graph* golden_;
   std::unordered_map<std::string_view, const graph::Operator*> by_name_;
   Names names_, origin_names_, golden_names_;
   std::unordered_map<std::string_view, int> members_;  // target operators, by only origin
   std::unordered_map<std::string_view, const graph::Operator*> made_of_;
+  // Target operator, by golden tensor "name:output" with the name as dump tools write it.
+  std::unordered_map<std::string, const graph::Operator*> givers_;
   // Golden operator and output, by original tensor "name:output".
   std::unordered_map<std::string, std::vector<Tensor>> golden_outputs_;
   std::unordered_map<std::string_view, const graph::Operator*> golden_by_name_, quant_;
+  std::unordered_map<std::string, std::vector<Tensor>> golden_readers_;  // by "name:output"
   // Operators whose outputs are integers of the quantized part, with their scale if it is known.
   std::unordered_map<const graph::Operator*, std::optional<graph::Quantization>> quantized_;
 };

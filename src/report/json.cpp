@@ -112,7 +112,8 @@ std::string run_json(const Run& run) {
   add("profile", json_text(run.profile));
   add("target", input_json(run.target));
   add("golden", input_json(run.golden));
-  add("graphs", "[]");
+  add("graphs", strings(run.graphs));
+  add("outputs_not_compared", strings(run.outputs_not_compared));
   add("metrics", "[" + joined(run.metrics, [](const Metric* metric) {
                    return json_text(metric->name);
                  }) + "]");
@@ -127,9 +128,10 @@ std::string summary_json(const result::Summary& s) {
       s.first_divergence ? json_text(s.first_divergence->any_side().operator_name) : "null";
   return fmt::format(
       R"({{"verdict": {}, "rows": {}, "pass": {}, "fail": {}, "inconclusive": {}, "not_compared": {}, )"
-      R"("filtered": {}, "suspicious": {}, "coverage": {}, "first_divergence": {}}})",
+      R"("filtered": {}, "without_counterpart": {}, "suspicious": {}, "coverage": {}, )"
+      R"("first_divergence": {}}})",
       json_text(name_of(s.verdict)), s.rows, s.pass, s.fail, s.inconclusive, s.not_compared,
-      s.filtered, s.suspicious, s.coverage, first);
+      s.filtered, s.without_counterpart, s.suspicious, s.coverage, first);
 }
 
 }  // namespace

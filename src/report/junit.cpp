@@ -83,7 +83,7 @@ std::string test_case(const Run& run, const Row& row) {
   text += ">\n";
   if (row.verdict == Verdict::kPass)
     text += fmt::format("      <system-out>suspicious\n{}</system-out>\n", details(run, row));
-  else if (row.is_filtered())
+  else if (row.is_excused())
     text += fmt::format("      <skipped message=\"{}\"/>\n", message);
   else if (row.verdict == Verdict::kNotCompared)
     text += fmt::format("      <error type=\"{}\" message=\"{}\">{}</error>\n", type, message,
@@ -100,12 +100,12 @@ std::string test_case(const Run& run, const Row& row) {
 void write_junit(const Run& run, const Put& put) {
   const Summary s = run.summary();
   const int64_t failures = s.fail + s.inconclusive;
-  const int64_t missing = s.not_compared - s.filtered;
+  const int64_t missing = s.not_compared - s.excused();
   // No row tells that nothing was compared, or that the run ended early.
   const bool extra = s.verdict != Verdict::kPass && failures + missing == 0;
   const std::string counts = fmt::format(
       R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.3f}")", s.rows + extra,
-      failures, missing + extra, s.filtered, std::isfinite(run.elapsed_s) ? run.elapsed_s : 0);
+      failures, missing + extra, s.excused(), std::isfinite(run.elapsed_s) ? run.elapsed_s : 0);
   put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
   put(fmt::format("<testsuites name=\"plumb\" {}>\n  <testsuite name=\"plumb {}\" {}>\n", counts,
                   xml(run.command), counts));

@@ -36,7 +36,7 @@ Severity severity_of(const Row& row) {
     case Verdict::kInconclusive: return kUndecided;
     case Verdict::kNotCompared: break;
   }
-  if (row.is_filtered()) return kFine;
+  if (row.is_excused()) return kFine;
   return has_reason(row, "damaged_file") ? kDamaged : kAlone;
 }
 
@@ -83,7 +83,7 @@ std::vector<LeftOut> left_out_by_reason(const Run& run) {
 
 std::string headline(const Run& run, const Summary& s) {
   const int64_t compared = s.rows - s.not_compared;
-  const int64_t missing = s.not_compared - s.filtered;
+  const int64_t missing = s.not_compared - s.excused();
   std::string text;
   switch (s.verdict) {
     case Verdict::kPass:
@@ -104,6 +104,11 @@ std::string headline(const Run& run, const Summary& s) {
       if (missing > 0)
         text += fmt::format(", {} {} {} not compared", s.inconclusive > 0 ? "and" : "but", missing,
                             missing == 1 ? "was" : "were");
+      if (!run.outputs_not_compared.empty())
+        text += fmt::format("; of the model's outputs, {} not compared",
+                            run.outputs_not_compared.size() == 1
+                                ? printable(run.outputs_not_compared.front()) + " was"
+                                : fmt::format("{} were", run.outputs_not_compared.size()));
       break;
     case Verdict::kNotCompared:
       text = s.rows == 0            ? "there was nothing to compare"
@@ -122,7 +127,7 @@ std::string totals_text(const Summary& s) {
 }
 
 std::string coverage_text(const Summary& s) {
-  const int64_t compared = s.rows - s.not_compared, wanted = s.rows - s.filtered;
+  const int64_t compared = s.rows - s.not_compared, wanted = s.rows - s.excused();
   const double percent = std::floor(s.coverage * 1000) / 10;
   return fmt::format("{} %, {} of {}", percent, compared,
                      counted(static_cast<size_t>(wanted), "tensor"));

@@ -133,7 +133,7 @@ std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cell
     switch (colour_of(row)) {
       case Colour::kRed: return 4;
       case Colour::kYellow: return 3;
-      case Colour::kGrey: return row.is_filtered() ? 0 : 2;
+      case Colour::kGrey: return row.is_excused() ? 0 : 2;
       case Colour::kGreen: break;
     }
     return 1;
@@ -222,6 +222,12 @@ std::string sides_text(const Run& run) {
                      printable(run.profile));
 }
 
+std::string graphs_text(const Run& run) {
+  std::string text;
+  for (const std::string& graph : run.graphs) text += (text.empty() ? "" : ", ") + printable(graph);
+  return text;
+}
+
 // The pair that comes nearest to failing, for those who wonder how much room is left.
 const Row* closest(const Run& run) {
   const Row* least = nullptr;
@@ -304,7 +310,7 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
     block.line(key, text);
     key = "";
   };
-  if (s.verdict == Verdict::kNotCompared && s.rows > s.filtered) {
+  if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
     advise("see what each side holds");
     add_inspection(run.target, nullptr, block);
     add_inspection(run.golden, nullptr, block);
@@ -318,7 +324,7 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
   if (has("no_golden") || has("no_target")) {
     // An operator that the other side has as well, with fewer slots, says so.
     const bool only_slots = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
-      return !row.pairing_rule.empty() || row.is_filtered() ||
+      return !row.pairing_rule.empty() || row.is_excused() ||
              row.message.starts_with("the operator is there");
     });
     advise(only_slots
@@ -365,6 +371,7 @@ std::string render(const Run& run, const TerminalStyle& style) {
                printable(place_text(first)) + (why.empty() ? "" : ": " + printable(why)));
   }
   block.line("sides", sides_text(run));
+  if (!run.graphs.empty()) block.line("graphs", graphs_text(run));
   add_totals(run, s, style, block);
   if (const Row* row = s.verdict == Verdict::kPass ? closest(run) : nullptr)
     block.line("closest",

@@ -19,6 +19,14 @@ bool Row::is_filtered() const {
   return std::find(reasons.begin(), reasons.end(), "filtered") != reasons.end();
 }
 
+bool Row::has_no_counterpart() const {
+  return verdict == Verdict::kNotCompared &&
+         std::any_of(reasons.begin(), reasons.end(), [](const std::string& reason) {
+           return reason == "no_counterpart" || reason == "inside_fusion" ||
+                  reason == "quantized_interior";
+         });
+}
+
 Colour colour_of(const Row& row) {
   switch (row.verdict) {
     case Verdict::kPass: return row.suspicious ? Colour::kYellow : Colour::kGreen;
@@ -46,17 +54,18 @@ Summary Run::summary() const {
       case Verdict::kNotCompared:
         ++s.not_compared;
         if (row.is_filtered()) ++s.filtered;
+        if (row.has_no_counterpart()) ++s.without_counterpart;
         break;
     }
   }
   const int64_t compared = s.rows - s.not_compared;
-  const int64_t wanted = s.rows - s.filtered;
+  const int64_t wanted = s.rows - s.excused();
   if (wanted > 0) s.coverage = static_cast<double>(compared) / static_cast<double>(wanted);
   if (s.fail > 0)
     s.verdict = Verdict::kFail;
   else if (compared == 0)
     s.verdict = Verdict::kNotCompared;
-  else if (s.inconclusive > 0 || compared < wanted || interrupted)
+  else if (s.inconclusive > 0 || compared < wanted || interrupted || !outputs_not_compared.empty())
     s.verdict = Verdict::kInconclusive;
   return s;
 }

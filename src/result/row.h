@@ -49,6 +49,10 @@ struct Row {
   std::string hint;                  // "would pass with rel_euclid <= 0.041", empty if none
 
   bool is_filtered() const;  // left out because the user said so
+  // Not compared because the other model has no such tensor by design: fused away, inserted by the
+  // compiler, integers inside the quantized part, a constant. No loss, no failure.
+  bool has_no_counterpart() const;
+  bool is_excused() const { return is_filtered() || has_no_counterpart(); }
   const Side& any_side() const { return target ? *target : *golden; }
 };
 
@@ -66,9 +70,12 @@ struct InputSide {
 struct Summary {
   Verdict verdict = Verdict::kPass;  // kNotCompared if no pair was compared
   int64_t rows = 0, pass = 0, fail = 0, inconclusive = 0, not_compared = 0;
-  int64_t filtered = 0;    // of not_compared: the user's choice
-  int64_t suspicious = 0;  // of pass
-  double coverage = 0;  // compared rows (pass, fail, inconclusive) among those not filtered; 0..1
+  int64_t filtered = 0;             // of not_compared: the user's choice
+  int64_t without_counterpart = 0;  // of not_compared: see Row::has_no_counterpart
+  int64_t suspicious = 0;           // of pass
+  // Compared rows (pass, fail, inconclusive) among those neither filtered nor without counterpart.
+  double coverage = 0;
+  int64_t excused() const { return filtered + without_counterpart; }
   const Row* first_divergence = nullptr;  // the earliest row that failed, in order of execution
 };
 
@@ -77,6 +84,9 @@ struct Run {
   std::string scenario;  // "dump-vs-dump", "file-vs-file"
   std::string profile;
   InputSide target, golden;
+  std::vector<std::string> graphs;  // files that told how operators correspond
+  // Outputs of the model, by target operator, of which nothing was compared.
+  std::vector<std::string> outputs_not_compared;
   double elapsed_s = 0;
   int64_t bytes = 0;         // read from both sides
   bool interrupted = false;  // rows that were not reached are not_compared, reason "interrupted"

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `plumb compare` would compare, shown instead of done: --plan, --explain, --save-map.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare/plan.h"
+
+namespace plumb::cli {
+
+void print_plan(const std::vector<compare::PlannedRow>& plan);
+
+// How the tensors of one operator, of either side, were paired. Returns the exit status.
+int explain(const std::vector<compare::PlannedRow>& plan, const match::Matcher* matcher,
+            const std::string& name);
+
+// The pairs as a map of tensors that --map reads.
+Result<void> save_map(const std::vector<compare::PlannedRow>& plan, const std::string& path);
+
+}  // namespace plumb::cli

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/scenario.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/nearest.h"
+
+namespace plumb::compare {
+namespace {
+
+using dump::DumpSet;
+using dump::Entry;
+
+constexpr Scenario kScenarios[] = {
+    {"offline-vs-original", "converted model against the original", "standard"},
+    {"quantized-original-vs-original", "quantized original against the original", "quantized"},
+    {"quantized-offline-vs-quantized-original",
+     "converted quantized model against the quantized original", "standard"},
+    {"quantized-offline-vs-original", "converted quantized model against the original",
+     "quantized"},
+    {"npu-vs-npu", "two runs on the device, before and after a change of version", "standard"},
+    {"processor-switch", "two runs on different processors, fusion off on both", "standard"},
+    {"fusion-on-vs-off", "converted with fusion against converted without", "standard"},
+    {"dump-vs-dump", "operators of the same name", "standard"},
+    {"file-vs-file", "two files", "standard"},
+};
+
+constexpr const char* kFusionOff =
+    "convert with --fusion_switch_file=fusion_switch.cfg, which holds "
+    R"({"Switch":{"GraphFusion":{"ALL":"off"},"UBFusion":{"ALL":"off"}}}, and dump again)";
+
+const Scenario* by_name(std::string_view name) {
+  const auto found = std::find_if(std::begin(kScenarios), std::end(kScenarios),
+                                  [&](const Scenario& s) { return s.name == name; });
+  return found == std::end(kScenarios) ? nullptr : found;
+}
+
+bool is_device(const DumpSet& set) { return set.convention.starts_with("ascend"); }
+
+// By type or by the whole ending of a name, never by a word somewhere in it.
+bool is_quantized(const DumpSet& set, const graph::Graph* graph) {
+  if (graph != nullptr && match::is_quantized(*graph)) return true;
+  return std::any_of(set.entries.begin(), set.entries.end(), [](const Entry& entry) {
+    graph::Operator op;
+    op.name = entry.operator_name;
+    op.type = entry.type;
+    return match::is_quant(op) || match::is_dequant(op);
+  });
+}
+
+const graph::Graph* get(const std::optional<graph::Graph>& graph) {
+  return graph ? &*graph : nullptr;
+}
+
+// What each side is.
+struct Facts {
+  bool target_is_device, golden_is_device;
+  bool target_is_quantized, golden_is_quantized;
+  const graph::Graph *graph, *golden_graph, *quant;
+};
+
+std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& golden) {
+  if (target.is_single_file && golden.is_single_file && f.graph == nullptr) return "file-vs-file";
+  if (f.golden_graph != nullptr && match::is_converted(*f.golden_graph)) return "fusion-on-vs-off";
+  if (f.target_is_device && f.golden_is_device) return "npu-vs-npu";
+  if (f.target_is_device)
+    return !f.target_is_quantized  ? "offline-vs-original"
+           : f.golden_is_quantized ? "quantized-offline-vs-quantized-original"
+                                   : "quantized-offline-vs-original";
+  if (f.quant != nullptr && f.graph == nullptr) return "quantized-original-vs-original";
+  return "dump-vs-dump";
+}
+
+std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
+  const bool on_device = f.target_is_device && f.golden_is_device;
+  if (on_device && f.target_is_quantized != f.golden_is_quantized)
+    return Error{"a quantized model is compared with one that is not",
+                 f.target_is_quantized ? "target is quantized, golden is not"
+                                       : "golden is quantized, target is not",
+                 "compare two quantized or two plain models on the device; a quantized one against "
+                 "its original needs the original's npy dump as golden, with --graph and --quant"};
+  if (on_device && (f.graph != nullptr) != (f.golden_graph != nullptr))
+    return Error{
+        "only one of two converted models has its graph",
+        f.graph != nullptr ? "--graph without --golden-graph" : "--golden-graph without --graph",
+        "give both (fusion on against off), or neither (another version or processor)"};
+  if (f.target_is_device && !f.golden_is_device && !f.target_is_quantized && f.golden_is_quantized)
+    return Error{"the golden side is quantized, the converted model is not",
+                 "golden holds quantizing operators",
+                 "dump the original model that was not quantized as golden, or convert the "
+                 "quantized one"};
+  if (!f.target_is_device && f.golden_is_device && f.graph == nullptr && f.quant != nullptr)
+    return Error{"target and golden seem to be swapped", "golden is a dump of the device",
+                 "name the dump of the device first, the original second"};
+  if (scenario == "processor-switch" &&
+      ((f.graph != nullptr && match::is_fused(*f.graph)) ||
+       (f.golden_graph != nullptr && match::is_fused(*f.golden_graph))))
+    return Error{"operators are fused differently on another processor",
+                 "--mode processor-switch with the graph of a fused model", kFusionOff};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::span<const Scenario> scenarios() { return kScenarios; }
+
+Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& golden,
+                                      const Graphs& graphs, std::string_view mode) {
+  if (!mode.empty() && by_name(mode) == nullptr) {
+    std::vector<std::string> names;
+    std::string list;
+    for (const Scenario& scenario : kScenarios) {
+      names.emplace_back(scenario.name);
+      list += (list.empty() ? "" : ", ") + names.back();
+    }
+    return Error{"unknown mode '" + std::string(mode) + "'", "--mode " + std::string(mode),
+                 did_you_mean(std::string(mode), names) + "modes are " + list};
+  }
+  const graph::Graph* const own = graphs.target ? &*graphs.target : get(graphs.quant);
+  Facts facts{is_device(target) || (graphs.target && match::is_converted(*graphs.target)),
+              is_device(golden),
+              is_quantized(target, own),
+              is_quantized(golden, get(graphs.golden)),
+              get(graphs.target),
+              get(graphs.golden),
+              get(graphs.quant)};
+  const std::string_view name = mode.empty() ? told_by(facts, target, golden) : mode;
+  // Whoever asks for plain names gets them.
+  if (mode != "dump-vs-dump")
+    if (auto error = refusal(name, facts)) return *error;
+  return by_name(name);
+}
+
+std::optional<match::Matcher> make_matcher(const Graphs& graphs) {
+  const graph::Graph* const quant = get(graphs.quant);
+  const graph::Graph* const golden = get(graphs.golden);
+  // Without the graph of the converted model, that of the quantized one is the next best.
+  if (!graphs.target && quant == nullptr) return std::nullopt;
+  return std::optional<match::Matcher>(std::in_place, graphs.target ? *graphs.target : *quant,
+                                       golden, graphs.target ? quant : nullptr);
+}
+
+std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,
+                                              const std::vector<result::Row>& rows) {
+  std::vector<std::string> missing;
+  std::unordered_set<std::string_view> compared;
+  for (const result::Row& row : rows)
+    if (row.verdict != result::Verdict::kNotCompared && row.target)
+      if (const graph::Operator* op = matcher.find(row.target->operator_name))
+        compared.insert(op->name);
+  for (const graph::Edge& edge : matcher.target().outputs) {
+    // What only changes how values are stored need not be dumped itself.
+    const graph::Operator* op = matcher.find(edge.producer);
+    while (op != nullptr && !compared.contains(op->name) && match::keeps_values(op->type) &&
+           !op->inputs.empty())
+      op = matcher.find(op->inputs.front().producer);
+    if (op == nullptr || (!compared.contains(op->name) && !match::is_never_dumped(*op)))
+      missing.push_back(edge.producer);
+  }
+  return missing;
+}
+
+}  // namespace plumb::compare

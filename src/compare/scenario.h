@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What kind of comparison two dumps and their graphs make, told from their content, and which
+// combinations make no sense.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dump/dump.h"
+#include "match/matcher.h"
+#include "result/row.h"
+
+namespace plumb::compare {
+
+// The model descriptions the user gave.
+struct Graphs {
+  std::optional<graph::Graph> target, golden;
+  std::optional<graph::Graph> quant;  // of the quantization tool
+};
+
+struct Scenario {
+  std::string_view name;     // as in options and results
+  std::string_view summary;  // one line for the report
+  std::string_view profile;  // that judges unless the user names one
+};
+
+std::span<const Scenario> scenarios();
+
+// `mode` names a scenario, or is empty to tell it from the content. The error says what to prepare
+// instead.
+Result<const Scenario*> find_scenario(const dump::DumpSet& target, const dump::DumpSet& golden,
+                                      const Graphs& graphs, std::string_view mode);
+
+// What leads tensors of the target to golden ones; nullopt without a graph. Borrows from `graphs`.
+std::optional<match::Matcher> make_matcher(const Graphs& graphs);
+
+// Outputs of the model, by target operator, of which no row was compared.
+std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,
+                                              const std::vector<result::Row>& rows);
+
+}  // namespace plumb::compare
