@@ -192,6 +192,30 @@ TEST(OverflowScan, RecordedStatistics) {
   EXPECT_TRUE(scan.tensors[5].is_blind);
 }
 
+// Ranks share a clock: the earlier one is the first, whatever its number; steps come one by one.
+TEST(OverflowScan, OrderOfStepsAndRanks) {
+  dump::DumpSet set;
+  const auto add = [&](int64_t rank, int64_t step, int64_t time) {  // in the order of a set
+    dump::Entry& entry = set.entries.emplace_back();
+    entry.operator_name = fmt::format("rank{} step{}", rank, step);
+    entry.rank = rank;
+    entry.step = step;
+    entry.timestamp = time;
+    entry.statistics = dump::RecordedStatistics{};
+    entry.statistics->max = kInf;
+  };
+  add(0, 0, 20);
+  add(0, 1, 5);
+  add(1, 0, 10);
+  add(1, 1, 5);
+  std::vector<const dump::Entry*> entries;
+  for (const dump::Entry& entry : set.entries) entries.push_back(&entry);
+  EXPECT_THAT(
+      lines_of(scan_overflow(set, entries, {}, RunContext{})),
+      ElementsAre("rank1 step0 unknown: output:0 0+1+0", "rank0 step0 unknown: output:0 0+1+0",
+                  "rank0 step1 unknown: output:0 0+1+0", "rank1 step1 unknown: output:0 0+1+0"));
+}
+
 TEST(OverflowScan, DamagedTensorsAndNamesWithoutOrder) {
   const Tensors dir;
   dir.npy("b.npy", {1, 2});
