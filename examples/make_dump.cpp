@@ -3,9 +3,11 @@
 // Makes dumps to try Plumbline on: a small network (convolution, ReLU, average pooling, fully
 // connected, softmax) computed once in float32, saved as a framework would (`golden/*.npy`), and
 // once with every tensor rounded to float16, saved as a device would (`npu/`, device layouts
-// included). `npu_broken/` is the same device run after a conversion that went wrong.
+// included). `npu_broken/` is the same device run after a conversion that went wrong. With
+// --overflow only the dump of a device on which conv1's results were too large for float16, and
+// the record it left of that.
 //
-//   make_example_dump DIR
+//   make_example_dump [--overflow] DIR
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -87,6 +89,11 @@ void fold_twice(Network& network) {
   network.bias.values[kFilter] *= kScale;
 }
 
+// What a converter does that forgets to divide the weights by the scale they were stored with.
+void forget_scale(Network& network) {
+  for (float& x : network.kernel.values) x *= 60000;
+}
+
 io::WriteItem item(std::string name, const Tensor& tensor, DType dtype) {
   std::vector<std::byte> bytes;
   for (float x : tensor.values) {
@@ -146,8 +153,10 @@ bool save_golden(const fs::path& root, const Network& n) {
          save_npy(directory / "prob.0.1767268800000005.npy", n.probabilities);
 }
 
+constexpr std::string_view kRun = "20260101120000/0/tiny/1/0";  // time, device, model, its id, step
+
 bool save_device(const fs::path& root, const Network& n) {
-  const fs::path directory = root / "20260101120000/0/tiny/1/0";
+  const fs::path directory = root / kRun;
   fs::create_directories(directory);
   return save_dump(directory / "Conv2D.conv1.1.7.1767268800000001", "conv1",
                    {{"input.0", &n.image, "NC1HWC0"},
@@ -166,18 +175,40 @@ bool save_device(const fs::path& root, const Network& n) {
                    {{"input.0", &n.scores, "ND"}, {"output.0", &n.probabilities, "ND"}});
 }
 
+// What the device noted of conv1: 32-bit words, then 64-bit ones.
+bool save_overflow_record(const fs::path& root) {
+  const uint32_t head[] = {0x5A5A5A5A, 0, 1, 0, 0, 88};  // magic, version, valid, AIC, -, bytes
+  const uint64_t data[] = {1,      7,      1, 0, 65535,
+                           65535,                        // model, stream, task, -, none, none
+                           0x1000, 0x2000, 4, 0, 0x20};  // addresses, core, block, status
+  std::vector<std::byte> bytes(sizeof head + sizeof data);
+  std::memcpy(bytes.data(), head, sizeof head);
+  std::memcpy(bytes.data() + sizeof head, data, sizeof data);
+  const Shape shape{std::ssize(bytes)};
+  const io::AscendItem record{{"output.0", DType::kUint8, shape,
+                               [shape, bytes]() -> Result<io::TensorReader> {
+                                 return io::TensorReader::from_memory(DType::kUint8, shape, bytes);
+                               }},
+                              *layout_from_name("ND")};
+  auto sink = FileSink::create(root / kRun / "Opdebug.Node_OpDebug.9.7.1767268800000001");
+  if (!sink) return finished(sink.error());
+  return finished(io::write_ascend_dump(*sink, "Node_OpDebug", {&record, 1})) &&
+         finished(sink->commit());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
-  const bool wants_help = first == "--help" || first == "-h";
-  if (argc != 2 || wants_help || first.starts_with('-')) {
+  const bool wants_help = first == "--help" || first == "-h", overflow = first == "--overflow";
+  if (argc != (overflow ? 3 : 2) || wants_help || (first.starts_with('-') && !overflow)) {
     std::fprintf(
         wants_help ? stdout : stderr,
-        "usage: make_example_dump DIR\n\n"
+        "usage: make_example_dump [--overflow] DIR\n\n"
         "Makes dumps to try plumb on: DIR/golden, the tensors of a small network as float32\n"
         "npy files; DIR/npu, the same ones rounded to float16 as a device dump; and\n"
-        "DIR/npu_broken, that device after a conversion that spoilt one filter of conv1.\n\n"
+        "DIR/npu_broken, that device after a conversion that spoilt one filter of conv1.\n"
+        "With --overflow DIR is a device dump in which conv1 overflows.\n\n"
         "  make_example_dump example && plumb compare example/npu_broken example/golden\n");
     return wants_help ? 0 : 2;
   }
@@ -187,6 +218,14 @@ int main(int argc, char** argv) {
   reference.kernel = random({20, 3, 3, 3}, 0.4, engine);
   reference.bias = random({20}, 0.1, engine);
   reference.matrix = random({20, 10}, 2, engine);
+  if (overflow) {
+    Network overflowing = reference;
+    forget_scale(overflowing);
+    overflowing.run(to_half);
+    if (!save_device(argv[2], overflowing) || !save_overflow_record(argv[2])) return 2;
+    std::printf("%s: a float16 device dump in which conv1 overflows\n", argv[2]);
+    return 0;
+  }
   Network device = reference, broken = reference;
   fold_twice(broken);
   reference.run(exact);

@@ -29,7 +29,8 @@ std::string_view cost_of(Needs needs) {
     case Needs::kBulk:
     case Needs::kKl:
     case Needs::kUlp:
-    case Needs::kCrc32: break;
+    case Needs::kCrc32:
+    case Needs::kLimits: break;
   }
   return "2nd pass";
 }

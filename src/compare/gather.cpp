@@ -10,6 +10,7 @@
 
 #include "io/crc32.h"
 #include "metrics/decoded_pairs.h"
+#include "metrics/limits.h"
 #include "metrics/max_ulp.h"
 
 namespace plumb::compare {
@@ -126,6 +127,15 @@ Result<PairSums> first_pass(dump::EntryReader& target, dump::EntryReader& golden
   return all;
 }
 
+// The values of a side that are at the limit of its type.
+struct LimitCount {
+  metrics::Limits limits;
+  int64_t count = 0;
+  void add(const double* values, int64_t n) {
+    count += metrics::at_limit_block(values, n, limits.low, limits.high);
+  }
+};
+
 // What only a second reading can tell, all of it in one.
 struct Details {
   std::optional<metrics::CentredSums> centred;
@@ -133,15 +143,18 @@ struct Details {
   std::optional<metrics::KlSums> kl;
   std::optional<int64_t> max_ulp;
   std::optional<io::Checksum> target_crc32, golden_crc32;
+  std::optional<LimitCount> target_limit, golden_limit;
 
-  bool any() const { return centred || bulk || kl || max_ulp || target_crc32 || golden_crc32; }
+  bool any() const { return any_in_blocks() || max_ulp || target_crc32 || golden_crc32; }
 
   void add(const PairPiece& piece) {
-    if (centred || bulk || kl)
+    if (any_in_blocks())
       metrics::for_each_block(piece, [this](const double* t, const double* g, int64_t n) {
         if (centred) centred->add(t, g, n);
         if (bulk) bulk->add(t, g, n);
         if (kl) kl->add(t, g, n);
+        if (target_limit) target_limit->add(t, n);
+        if (golden_limit) golden_limit->add(g, n);
       });
     if (max_ulp) max_ulp = std::max(*max_ulp, metrics::max_ulp(piece));
     if (target_crc32) target_crc32->add(bytes_of(piece.target, piece.target_dtype, piece.count));
@@ -154,9 +167,12 @@ struct Details {
     if (max_ulp) max_ulp = std::max(*max_ulp, *later.max_ulp);
     if (target_crc32) target_crc32->append(*later.target_crc32);
     if (golden_crc32) golden_crc32->append(*later.golden_crc32);
+    if (target_limit) target_limit->count += later.target_limit->count;
+    if (golden_limit) golden_limit->count += later.golden_limit->count;
   }
 
  private:
+  bool any_in_blocks() const { return centred || bulk || kl || target_limit || golden_limit; }
   static Bytes bytes_of(const std::byte* data, DType dtype, int64_t count) {
     return {data, static_cast<size_t>(count * (bits_of(dtype) / 8))};
   }
@@ -188,6 +204,7 @@ Passes Passes::for_metrics(std::span<const metrics::Metric* const> wanted) {
     passes.kl |= metric->needs == metrics::Needs::kKl;
     passes.ulp |= metric->needs == metrics::Needs::kUlp;
     passes.crc32 |= metric->needs == metrics::Needs::kCrc32;
+    passes.limits |= metric->needs == metrics::Needs::kLimits;
     passes.bulk |= metric->needs == metrics::Needs::kBulk;
   }
   return passes;
@@ -230,6 +247,15 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   if (passes.kl) details.kl.emplace(*sums);
   if (passes.ulp) details.max_ulp = 0;
   if (passes.crc32) details.target_crc32 = details.golden_crc32 = io::Checksum();
+  if (passes.limits) {
+    // Of the types as stored: int4 ends before the int8 it is read as.
+    const auto t_limits = metrics::limits_of(target.info().dtype);
+    const auto g_limits = metrics::limits_of(golden.info().dtype);
+    facts.target_at_limit = metrics::target_at_limit_by_sums(*sums, t_limits);
+    facts.golden_at_limit = metrics::golden_at_limit_by_sums(*sums, g_limits);
+    if (!facts.target_at_limit) details.target_limit = LimitCount{*t_limits};
+    if (!facts.golden_at_limit) details.golden_limit = LimitCount{*g_limits};
+  }
   if (details.any() && !context.cancelled) {
     if (auto done = second_pass(target, golden, context, details); !done) return done.error();
   }
@@ -242,6 +268,8 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
     facts.target_crc32 = details.target_crc32->value();
     facts.golden_crc32 = details.golden_crc32->value();
   }
+  if (details.target_limit) facts.target_at_limit = details.target_limit->count;
+  if (details.golden_limit) facts.golden_at_limit = details.golden_limit->count;
   return std::optional(std::move(facts));
 }
 

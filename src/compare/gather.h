@@ -15,7 +15,7 @@ namespace plumb::compare {
 
 // Which passes the wanted metrics need.
 struct Passes {
-  bool relative = false, kl = false, ulp = false, crc32 = false;
+  bool relative = false, kl = false, ulp = false, crc32 = false, limits = false;
   bool bulk = false;          // the bulk rule is judged: look closer unless the sums settle it
   bool bulk_exactly = false;  // its number is wanted
 

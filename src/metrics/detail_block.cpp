@@ -67,6 +67,9 @@ inline int64_t float_place(double value) {  // what lies beyond float32 is one s
   const int64_t place = bits < 0 ? -int64_t{bits & 0x7FFFFFFF} : bits;
   return place + (value > kLargestFloat) - (value < -kLargestFloat);
 }
+inline int64_t at_limit(double value, double low, double high) {
+  return value <= low || value >= high;
+}
 inline int64_t float_steps(double t, double g) {
   return both_finite(t, g) ? std::abs(float_place(t) - float_place(g)) : 0;
 }
@@ -276,6 +279,17 @@ int64_t FloatSteps(const double* target, const double* golden, int64_t count) {
   return largest;
 }
 
+int64_t AtLimit(const double* values, int64_t count, double low, double high) {
+  int64_t found = 0, i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Vec value = load(values + i);
+    found += static_cast<int64_t>(
+        hn::CountTrue(Doubles(), hn::Or(hn::Le(value, set(low)), hn::Ge(value, set(high)))));
+  }
+  for (; i < count; ++i) found += at_limit(values[i], low, high);
+  return found;
+}
+
 }  // namespace plumb::metrics::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -287,6 +301,7 @@ HWY_EXPORT(Kl);
 HWY_EXPORT(Bulk);
 HWY_EXPORT(Centred);
 HWY_EXPORT(FloatSteps);
+HWY_EXPORT(AtLimit);
 
 }  // namespace
 
@@ -335,6 +350,12 @@ int64_t float_steps_block(const double* target, const double* golden, int64_t co
   return most;
 }
 
+int64_t at_limit_block(const double* values, int64_t count, double low, double high) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i) found += at_limit(values[i], low, high);
+  return found;
+}
+
 }  // namespace reference
 
 KlBlock kl_block(const double* target, const double* golden, int64_t count, double scale,
@@ -356,6 +377,10 @@ CentredBlock centred_block(const double* target, const double* golden, int64_t c
 int64_t float_steps_block(const double* target, const double* golden, int64_t count) {
   return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FloatSteps)(target, golden, count)
                         : reference::float_steps_block(target, golden, count);
+}
+int64_t at_limit_block(const double* values, int64_t count, double low, double high) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(AtLimit)(values, count, low, high)
+                        : reference::at_limit_block(values, count, low, high);
 }
 
 }  // namespace plumb::metrics

@@ -53,6 +53,9 @@ CentredBlock centred_block(const double* target, const double* golden, int64_t c
 // (one step beyond the largest if it lies beyond).
 int64_t float_steps_block(const double* target, const double* golden, int64_t count);
 
+// How many values are not above `low` or not below `high`; NaN is neither.
+int64_t at_limit_block(const double* values, int64_t count, double low, double high);
+
 // The definitions, one pair at a time.
 namespace reference {
 KlBlock kl_block(const double* target, const double* golden, int64_t count, double scale,
@@ -62,6 +65,7 @@ int64_t bulk_block(const double* target, const double* golden, int64_t count,
 CentredBlock centred_block(const double* target, const double* golden, int64_t count, double scale,
                            double t_mean, double g_mean);
 int64_t float_steps_block(const double* target, const double* golden, int64_t count);
+int64_t at_limit_block(const double* values, int64_t count, double low, double high);
 }  // namespace reference
 
 // ln(p / q) of two positive normal numbers, good to a few units in the last place.

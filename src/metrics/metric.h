@@ -48,11 +48,12 @@ struct PairFacts {
   std::optional<KlSums> kl;
   std::optional<int64_t> max_ulp;
   std::optional<uint32_t> target_crc32, golden_crc32;
+  std::optional<int64_t> target_at_limit, golden_at_limit;
 };
 
 // What beyond the plain sums has to be gathered. `kRelative` is part of the first pass, but costs a
 // division for each pair; the others read both tensors once more.
-enum class Needs : uint8_t { kSums, kRelative, kBulk, kKl, kUlp, kCrc32 };
+enum class Needs : uint8_t { kSums, kRelative, kBulk, kKl, kUlp, kCrc32, kLimits };
 
 // Which direction is good, so that a table can be sorted worst first.
 enum class Better : uint8_t { kHigher, kLower, kNearOne, kNeither };

@@ -18,6 +18,7 @@ Finish target_min, target_max, target_mean, target_std, target_l2;  // side_stat
 Finish target_nan, target_inf, target_zeros, target_crc32;
 Finish golden_min, golden_max, golden_mean, golden_std, golden_l2;
 Finish golden_nan, golden_inf, golden_zeros, golden_crc32;
+Finish target_at_limit, golden_at_limit;  // limits.cpp
 
 std::span<const Metric> metrics() {
   using enum Needs;
@@ -52,6 +53,7 @@ std::span<const Metric> metrics() {
       Metric{"target_l2", "length of target", kSums, kNeither, kNumber, target_l2},
       Metric{"target_nan", "NaN in target", kSums, kNeither, kCount, target_nan},
       Metric{"target_inf", "infinities in target", kSums, kNeither, kCount, target_inf},
+      Metric{"target_at_limit", "values of target at the limit of its type, infinities included", kLimits, kNeither, kCount, target_at_limit},
       Metric{"target_zeros", "zeros in target", kSums, kNeither, kCount, target_zeros},
       Metric{"target_crc32", "checksum of target's bytes", kCrc32, kNeither, kHex, target_crc32},
       Metric{"golden_min", "smallest value of golden", kSums, kNeither, kNumber, golden_min},
@@ -61,6 +63,7 @@ std::span<const Metric> metrics() {
       Metric{"golden_l2", "length of golden", kSums, kNeither, kNumber, golden_l2},
       Metric{"golden_nan", "NaN in golden", kSums, kNeither, kCount, golden_nan},
       Metric{"golden_inf", "infinities in golden", kSums, kNeither, kCount, golden_inf},
+      Metric{"golden_at_limit", "values of golden at the limit of its type, infinities included", kLimits, kNeither, kCount, golden_at_limit},
       Metric{"golden_zeros", "zeros in golden", kSums, kNeither, kCount, golden_zeros},
       Metric{"golden_crc32", "checksum of golden's bytes", kCrc32, kNeither, kHex, golden_crc32},
   };

@@ -22,8 +22,13 @@ using metrics::PairFacts;
 using testing::HasSubstr;
 
 constexpr int64_t kChunk = kPairPiece * kPiecesPerChunk;
-constexpr Passes kAll{
-    .relative = true, .kl = true, .ulp = true, .crc32 = true, .bulk = true, .bulk_exactly = true};
+constexpr Passes kAll{.relative = true,
+                      .kl = true,
+                      .ulp = true,
+                      .crc32 = true,
+                      .limits = true,
+                      .bulk = true,
+                      .bulk_exactly = true};
 
 PairFacts facts_of(EntryReader& target, EntryReader& golden, const Passes& passes = kAll) {
   auto facts = or_throw(gather(target, golden, passes, RunContext{}));
@@ -60,6 +65,8 @@ std::string bits_of(const PairFacts& facts) {
   if (facts.max_ulp) text += fmt::format("\nulp {}", *facts.max_ulp);
   if (facts.target_crc32) text += fmt::format("\ncrc {:08x}", *facts.target_crc32);
   if (facts.golden_crc32) text += fmt::format(" {:08x}", *facts.golden_crc32);
+  if (facts.target_at_limit) text += fmt::format("\nlimit {}", *facts.target_at_limit);
+  if (facts.golden_at_limit) text += fmt::format(" {}", *facts.golden_at_limit);
   return text;
 }
 
@@ -115,7 +122,8 @@ TEST(Gather, ChunkBordersLoseNothing) {
         plain_facts({pair.dtype, reinterpret_cast<const std::byte*>(pair.target.data()), pair.dtype,
                      reinterpret_cast<const std::byte*>(pair.golden.data()), count});
     const auto first_lines = [](const PairFacts& facts) {
-      return bits_of({facts.target_dtype, facts.golden_dtype, facts.sums, {}, {}, {}, {}, {}, {}});
+      return bits_of(
+          {facts.target_dtype, facts.golden_dtype, facts.sums, {}, {}, {}, {}, {}, {}, {}, {}});
     };
     EXPECT_EQ(first_lines(found), first_lines(plain));
     EXPECT_EQ(found.max_ulp, plain.max_ulp);
@@ -295,6 +303,42 @@ TEST(Gather, OnlyWhatIsWanted) {
   EXPECT_FALSE(facts_of(near, g, {.bulk = true}).bulk);
   EXPECT_TRUE(facts_of(near, g, {.bulk = true, .bulk_exactly = true}).bulk);
   EXPECT_TRUE(facts_of(t, g, {.bulk = true}).bulk);
+}
+
+// Elements at the limit on both sides of every border, and some that only a second reading finds.
+TEST(Gather, CountsValuesAtTheLimit) {
+  const Tensors dir;
+  const int64_t count = 2 * kChunk + 1;
+  std::vector<uint16_t> target(static_cast<size_t>(count), 0x3C00), golden = target;
+  for (int64_t at : {int64_t{0}, kPairPiece - 1, kPairPiece, kChunk - 1, kChunk, count - 1})
+    target[static_cast<size_t>(at)] = 0xFBFF;  // -65504
+  target[7] = 0x7C00;                          // infinite
+  target[8] = 0x7E00;                          // NaN
+  golden[9] = 0x7E00, golden[11] = 0x7BFF;     // NaN, 65504
+  target[9] = 0x7BFF;                          // seen by no extreme: golden is NaN there
+  const auto t = dir.npy("t.npy", DType::kFloat16, {count}, target);
+  const auto g = dir.npy("g.npy", DType::kFloat16, {count}, golden);
+  const PairFacts facts = facts_of(t, g, {.limits = true});
+  EXPECT_EQ(facts.target_at_limit, 8);
+  EXPECT_EQ(facts.golden_at_limit, 1);
+  EXPECT_FALSE(facts_of(t, g, {}).target_at_limit);
+}
+
+// int4 is read as int8, but ends at -8 and 7. Low nibble first.
+TEST(Gather, LimitsAreThoseOfTheStoredType) {
+  const Tensors dir;
+  const auto open = [&](const std::string& name, std::string_view bytes) {
+    const auto path = dir.write(name, bytes);
+    io::ReadHints hints;
+    hints.dtype = DType::kInt4;
+    const dump::DumpSet set = or_throw(dump::open_dump(path, hints));
+    return or_throw(EntryReader::open(set, set.entries.at(0), hints));
+  };
+  EntryReader target = open("t.bin", "\x78\x16\x87"), golden = open("g.bin", "\x11\x11\x11");
+  const PairFacts facts = facts_of(target, golden, {.limits = true});
+  EXPECT_EQ(facts.sums.count, 6);
+  EXPECT_EQ(facts.target_at_limit, 4);
+  EXPECT_EQ(facts.golden_at_limit, 0);
 }
 
 TEST(Gather, EmptyTensors) {

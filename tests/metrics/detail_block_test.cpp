@@ -96,6 +96,9 @@ TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
         }
       }
       EXPECT_EQ(float_steps_block(t, g, n), reference::float_steps_block(t, g, n));
+      for (const double limit : {0.5, 65504.0, 1e308})
+        EXPECT_EQ(at_limit_block(t, n, -limit, limit),
+                  reference::at_limit_block(t, n, -limit, limit));
     }
   }
   hwy::SetSupportedTargetsForTest(0);

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "metrics/decoded_pairs.h"
+#include "metrics/limits.h"
 #include "metrics/max_ulp.h"
 #include "metrics/metric.h"
 #include "tensor/encode.h"
@@ -130,6 +131,12 @@ inline PairFacts facts_of(const Tensor& target, const Tensor& golden) {
   facts.bulk.emplace(facts.sums, target.dtype, golden.dtype).add(piece);
   facts.kl.emplace(facts.sums).add(piece);
   facts.max_ulp = max_ulp(piece);
+  const auto at_limit = [](const Tensor& side) {
+    const auto limits = limits_of(side.dtype);
+    return limits ? count_at_limit(side.dtype, side.bytes.data(), side.count(), *limits) : 0;
+  };
+  facts.target_at_limit = at_limit(target);
+  facts.golden_at_limit = at_limit(golden);
   return facts;
 }
 

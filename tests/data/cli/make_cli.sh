@@ -9,5 +9,9 @@ dump=tests/data/cli/example/npu/20260101120000/0/tiny/1/0
 cp "$dump/Relu.relu1.2.7.1767268800000002" tests/data/cli/damaged/
 head -c 9000 "$dump/AvgPool.pool1.3.7.1767268800000003" > tests/data/cli/damaged/AvgPool.pool1.3.7.1767268800000003
 cp tests/data/pt/nested_dict.pt tests/data/npz/crc_stored.npz tests/data/npz/objects.npz tests/data/cli/
+mkdir -p tests/data/cli/overflow_records
+cp tests/data/dump/offline/overflow/* tests/data/cli/overflow_records/
+# overflow/ was made with numpy, not with Plumbline: a network of 25 operators in float16 whose
+# scale5 multiplies beyond 65504 (10 times to inf, once to -inf) and whose others pass that on.
 mkdir -p tests/data/cli/statistics
 cp tests/data/dump/msprobe/stats_summary/dump.json tests/data/cli/statistics/

@@ -86,6 +86,22 @@ def place(dtype, x):
     return sign * i
 
 
+def limits(dtype):
+    """The smallest and the largest finite value, where a value there tells something."""
+    if dtype in ORDERED:
+        return -ORDERED[dtype][-2], ORDERED[dtype][-2]
+    if dtype in ("float32", "float64"):
+        return Fraction(float(np.finfo(dtype).min)), Fraction(float(np.finfo(dtype).max))
+    if dtype in ("int8", "uint8", "int16", "uint16"):
+        return np.iinfo(dtype).min, np.iinfo(dtype).max
+    return -INF, None
+
+
+def at_limit(dtype, values):
+    low, high = limits(dtype)
+    return 0 if high is None else sum(1 for v in values if v == v and (v <= low or v >= high))
+
+
 RELATIVE = {"float8_e5m2": -2, "float8_e4m3fn": -3, "bfloat16": -7, "float16": -10, "float32": -23, "float64": -52}
 SMALLEST = {"float8_e5m2": -14, "float8_e4m3fn": -6, "bfloat16": -126, "float16": -14, "float32": -126, "float64": -1022}
 
@@ -186,6 +202,7 @@ def metrics_of(t_type, t_all, g_type, g_all):
     for side, values, finite in (("target", t_all, t), ("golden", g_all, g)):
         out[side + "_nan"] = sum(1 for v in values if v != v)
         out[side + "_inf"] = sum(1 for v in values if v in (INF, -INF))
+        out[side + "_at_limit"] = at_limit(t_type if side == "target" else g_type, values)
         out[side + "_zeros"] = sum(1 for v in finite if v == 0)
     empty = undefined("tensor is empty") if n_all == 0 else None
     below = lambda limit: agree + sum(1 for x, y in pairs if x != y and abs(x - y) < Fraction(limit) * abs(y))
@@ -237,7 +254,7 @@ def metrics_of(t_type, t_all, g_type, g_all):
 # ---- cases -----------------------------------------------------------------------------------------
 
 FORMATS = {"float64": "<f8", "float32": "<f4", "float16": "<f2", "int8": "<i1", "uint8": "<u1", "int16": "<i2",
-           "int32": "<i4", "uint32": "<u4", "int64": "<i8", "uint64": "<u8", "bool": "?"}
+           "uint16": "<u2", "int32": "<i4", "uint32": "<u4", "int64": "<i8", "uint64": "<u8", "bool": "?"}
 
 
 def stored(dtype, values):
@@ -269,6 +286,8 @@ rng = np.random.default_rng(20240501)
 plain = rng.standard_normal(40)
 noise = plain + 0.01 * rng.standard_normal(40)
 F64, F32, F16 = "float64", "float32", "float16"
+FLT_MAX, DBL_MAX = float(np.finfo(F32).max), float(np.finfo(F64).max)
+BF_MAX = float(ORDERED["bfloat16"][-2])
 
 CASES = [  # name, target type, target, golden type, golden
     ("empty", F32, [], F32, []),
@@ -321,6 +340,13 @@ CASES = [  # name, target type, target, golden type, golden
     ("seven elements keep the outlier", F32, [1e4] + [0] * 6, F32, [1e4] + list(plain[1:7])),
     ("bulk of golden zero", F32, [5, 5] + [1] * 8, F32, [5, 5] + [0] * 8),
     ("integers differ by one", "int32", [5, 6, 7, 8] * 3, "int32", [5, 6, 7, 9] * 3),
+    ("float16 at its limit", F16, [65504, -65504, 65472, INF, -INF, NAN, 1], F32, [65504, -65504, 65472, 65520, -1e9, 3, 1]),
+    ("float32 at its limit", F32, [FLT_MAX, -FLT_MAX, 3.4e38, INF, NAN], F32, [FLT_MAX, 1, 2, INF, -INF]),
+    ("float64 at its limit", F64, [DBL_MAX, -DBL_MAX, 1e308, -INF], F64, [1e308, -DBL_MAX, 1e308, -INF]),
+    ("bfloat16 at its limit", "bfloat16", [BF_MAX, -BF_MAX, BF_MAX / 2, INF], F32, [BF_MAX, -BF_MAX, BF_MAX / 2, INF]),
+    ("float8 e4m3fn at its limit", "float8_e4m3fn", [0x7E, 0xFE, 0x7D, 0x00], "float8_e5m2", [0x7B, 0xFB, 0x7A, 0x80]),
+    ("16-bit integers at their limits", "int16", [-32768, 32767, 32766, 0], "uint16", [0, 65535, 65534, 1]),
+    ("32-bit integers tell nothing", "int32", [-2**31, 2**31 - 1, 0], "uint32", [0, 2**32 - 1, 1]),
 ]
 
 U64 = 2**64 - 1
