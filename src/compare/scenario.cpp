@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/nearest.h"
+#include "match/structure.h"
 
 namespace plumb::compare {
 namespace {
@@ -132,7 +133,9 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
   return by_name(name);
 }
 
-std::optional<match::Matcher> make_matcher(const Graphs& graphs) {
+std::optional<match::Matcher> make_matcher(Graphs& graphs) {
+  if (graphs.target && graphs.golden && !match::is_converted(*graphs.target))
+    graphs.target = match::with_origins(std::move(*graphs.target), *graphs.golden);
   const graph::Graph* const quant = get(graphs.quant);
   const graph::Graph* const golden = get(graphs.golden);
   // Without the graph of the converted model, that of the quantized one is the next best.

@@ -35,8 +35,9 @@ std::span<const Scenario> scenarios();
 Result<const Scenario*> find_scenario(const dump::DumpSet& target, const dump::DumpSet& golden,
                                       const Graphs& graphs, std::string_view mode);
 
-// What leads tensors of the target to golden ones; nullopt without a graph. Borrows from `graphs`.
-std::optional<match::Matcher> make_matcher(const Graphs& graphs);
+// What leads tensors of the target to golden ones; nullopt without a graph. Borrows from `graphs`,
+// and fills in what the target was made from if only the golden graph can tell.
+std::optional<match::Matcher> make_matcher(Graphs& graphs);
 
 // Outputs of the model, by target operator, of which no row was compared.
 std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,

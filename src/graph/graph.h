@@ -31,6 +31,7 @@ struct Output {
   std::optional<Shape> shape;
   std::string origin;  // operator of the original model
   std::optional<int64_t> origin_output;
+  std::string evidence;       // how the origin is known, if the file did not record it
   std::string origin_layout;  // "NCHW"
   std::optional<Shape> origin_shape;
   bool has_attributes = false;  // the file had an attribute list for it, even an empty one
@@ -55,6 +56,7 @@ struct Operator {
   bool is_multi_op = false;  // member of a many-to-many fusion
   std::string l1_group;      // operators fused through the L1 buffer share one
   std::optional<Quantization> quantization;
+  std::string doubt;  // why its origins could not be told, where the file does not record them
 
   bool is_inserted() const;  // by the compiler: TransData, Cast, Const, ...
 };

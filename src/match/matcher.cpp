@@ -56,14 +56,20 @@ std::string layer_of(std::string_view name) {
 // The original tensor of an output, as far as the file says; `rule` and `evidence` tell how.
 std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is_alone,
                                       Match& match) {
+  if (!op.doubt.empty()) {
+    match.reason = "ambiguous_pair";
+    match.message = op.doubt;
+    return std::nullopt;
+  }
   const bool is_listed = index < std::ssize(op.outputs);
   if (is_listed) {
     const Output& output = op.outputs[static_cast<size_t>(index)];
     if (!output.origin.empty()) {
       Tensor tensor{output.origin, output.origin_output.value_or(index)};
-      match.rule = "origin";
-      match.evidence =
-          fmt::format("output {} of {} originates from {}", index, op.name, text_of(tensor));
+      match.rule = output.evidence.empty() ? "origin" : "structure";
+      match.evidence = !output.evidence.empty() ? output.evidence
+                                                : fmt::format("output {} of {} originates from {}",
+                                                              index, op.name, text_of(tensor));
       return tensor;
     }
   }
