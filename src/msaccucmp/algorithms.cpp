@@ -13,7 +13,6 @@
 #include "base/checked.h"
 #include "base/nearest.h"
 #include "metrics/centred_sums.h"
-#include "metrics/kl_sums.h"
 #include "metrics/pair_sums.h"
 
 namespace plumb::msaccucmp {
@@ -91,16 +90,98 @@ Cell finish_mean_relative(const Sums& s) {
 }
 
 constexpr std::array kAlgorithms{
-    Algorithm{"CosineSimilarity", finish_cosine, false},
-    Algorithm{"MaxAbsoluteError", finish_max_absolute, false},
-    Algorithm{"AccumulatedRelativeError", finish_accumulated_relative, false},
-    Algorithm{"RelativeEuclideanDistance", finish_relative_euclidean, false},
-    Algorithm{"KullbackLeiblerDivergence", finish_divergence, true},
-    Algorithm{"StandardDeviation", finish_deviation, true},
-    Algorithm{"MeanAbsoluteError", finish_mean_absolute, false},
-    Algorithm{"RootMeanSquareError", finish_root_mean_square, false},
-    Algorithm{"MaxRelativeError", finish_max_relative, false},
-    Algorithm{"MeanRelativeError", finish_mean_relative, false},
+    Algorithm{"CosineSimilarity", finish_cosine, {}},
+    Algorithm{"MaxAbsoluteError", finish_max_absolute, {}},
+    Algorithm{"AccumulatedRelativeError", finish_accumulated_relative, {}},
+    Algorithm{"RelativeEuclideanDistance", finish_relative_euclidean, {}},
+    Algorithm{"KullbackLeiblerDivergence", finish_divergence, {.divergence = true}},
+    Algorithm{"StandardDeviation", finish_deviation, {.deviation = true}},
+    Algorithm{"MeanAbsoluteError", finish_mean_absolute, {}},
+    Algorithm{"RootMeanSquareError", finish_root_mean_square, {}},
+    Algorithm{"MaxRelativeError", finish_max_relative, {}},
+    Algorithm{"MeanRelativeError", finish_mean_relative, {}},
+};
+
+// Shares of one side: values mapped to 0..1 by their extremes and raised to a smallest share.
+struct Shares {
+  Shares(double least, double most) : min(least), scale(most > least ? 1 / (most - least) : 1) {
+    if (most == least) min = 0;  // values without a range stay as they are
+  }
+  double of(double value) const {
+    const double share = (value - min) * scale;
+    return share < kSmallestShare ? kSmallestShare : share;
+  }
+  double min, scale;
+};
+
+// Sums for the divergence of finite pairs. Loops run over blocks of fixed length, so that the
+// compiler vectorises them. Nearly all shares differ by little; their logarithm is a short series
+// that leaves out less than rounding does.
+class Divergence {
+ public:
+  explicit Divergence(const Sums& s) : target_(s.t_min, s.t_max), golden_(s.g_min, s.g_max) {}
+
+  void add(const float* target, const float* golden, int64_t count) {
+    int64_t i = 0;
+    for (; i + kBlock <= count; i += kBlock) add_block(target + i, golden + i);
+    for (; i < count; ++i) {
+      const double p = target_.of(static_cast<double>(target[i]));
+      const double q = golden_.of(static_cast<double>(golden[i]));
+      add_pair(p, q, p * std::log(p / q));
+    }
+  }
+
+  // With P and Q the sums of the shares p and q: sum of p/P ln((p/P) / (q/Q)).
+  double value() const { return logs_ / t_sum_ - std::log(t_sum_ / g_sum_); }
+
+ private:
+  static constexpr int64_t kBlock = 64, kLanes = 4;
+  static constexpr double kNear = 0x1p-7;
+
+  void add_pair(double p, double q, double log) {
+    t_sum_ += p;
+    g_sum_ += q;
+    logs_ += log;
+  }
+
+  void add_block(const float* target, const float* golden) {
+    double p[kBlock], q[kBlock], x[kBlock], log[kBlock];
+    for (int64_t i = 0; i < kBlock; ++i) p[i] = target_.of(static_cast<double>(target[i]));
+    for (int64_t i = 0; i < kBlock; ++i) q[i] = golden_.of(static_cast<double>(golden[i]));
+    for (int64_t i = 0; i < kBlock; ++i) x[i] = (p[i] - q[i]) / q[i];
+    for (int64_t i = 0; i < kBlock; ++i)
+      log[i] =
+          x[i] *
+          (1 -
+           x[i] * (1. / 2 -
+                   x[i] * (1. / 3 -
+                           x[i] * (1. / 4 -
+                                   x[i] * (1. / 5 -
+                                           x[i] * (1. / 6 - x[i] * (1. / 7 - x[i] * (1. / 8))))))));
+    double widest[kLanes] = {};
+    for (int64_t i = 0; i < kBlock; i += kLanes)
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        const double size = std::fabs(x[i + lane]);
+        widest[lane] = size > widest[lane] ? size : widest[lane];
+      }
+    if (*std::max_element(widest, widest + kLanes) > kNear)
+      for (int64_t i = 0; i < kBlock; ++i)
+        if (std::fabs(x[i]) > kNear) log[i] = std::log(p[i] / q[i]);
+    double sums[3][kLanes] = {};
+    for (int64_t i = 0; i < kBlock; i += kLanes)
+      for (int64_t lane = 0; lane < kLanes; ++lane) {
+        sums[0][lane] += p[i + lane];
+        sums[1][lane] += q[i + lane];
+        sums[2][lane] += p[i + lane] * log[i + lane];
+      }
+    const auto folded = [](const double* lanes) {
+      return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    };
+    add_pair(folded(sums[0]), folded(sums[1]), folded(sums[2]));
+  }
+
+  Shares target_, golden_;
+  double t_sum_ = 0, g_sum_ = 0, logs_ = 0;
 };
 
 // True if the relative error of some golden value counts as 0 although the value is not zero.
@@ -138,7 +219,7 @@ std::span<const Algorithm> algorithms() { return kAlgorithms; }
 Selection file_algorithms() {
   Selection selection;
   for (const Algorithm& each : kAlgorithms)
-    if (!each.second_pass) selection.push_back(&each);
+    if (!each.needs.divergence && !each.needs.deviation) selection.push_back(&each);
   return selection;
 }
 
@@ -177,7 +258,7 @@ Outcome<Selection> select_algorithms(std::string_view text, std::vector<std::str
   return selection;
 }
 
-Result<Sums> sum_pairs_plainly(const Pairs& pairs, bool second_pass) {
+Result<Sums> sum_pairs_plainly(const Pairs& pairs, const Wanted& wanted) {
   Sums s;
   auto first = pairs([&](const float* target, const float* golden, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
@@ -205,7 +286,7 @@ Result<Sums> sum_pairs_plainly(const Pairs& pairs, bool second_pass) {
     }
   });
   if (!first) return first.error();
-  if (!second_pass || s.count == 0) return s;
+  if ((!wanted.deviation && !wanted.divergence) || s.count == 0) return s;
 
   const double t_mean = s.t_sum / static_cast<double>(s.count);
   const double g_mean = s.g_sum / static_cast<double>(s.count);
@@ -234,7 +315,7 @@ Result<Sums> sum_pairs_plainly(const Pairs& pairs, bool second_pass) {
 
 // Ordinary pairs take the vectorised sums; where a value is not finite, or golden is so small that
 // the tool calls it zero, the definition counts.
-Result<Sums> sum_pairs(const Pairs& pairs, bool second_pass) {
+Result<Sums> sum_pairs(const Pairs& pairs, const Wanted& wanted) {
   metrics::PairSums sums;
   bool is_ordinary = true;
   auto first = pairs([&](const float* target, const float* golden, int64_t count) {
@@ -244,7 +325,7 @@ Result<Sums> sum_pairs(const Pairs& pairs, bool second_pass) {
     is_ordinary = sums.finite == sums.count && !has_tiny(golden, count);
   });
   if (!first) return first.error();
-  if (!is_ordinary || sums.count == 0) return sum_pairs_plainly(pairs, second_pass);
+  if (!is_ordinary || sums.count == 0) return sum_pairs_plainly(pairs, wanted);
 
   Sums s;
   s.count = sums.count;
@@ -262,28 +343,36 @@ Result<Sums> sum_pairs(const Pairs& pairs, bool second_pass) {
   s.t_max = sums.t_max;
   s.g_min = sums.g_min;
   s.g_max = sums.g_max;
-  if (!second_pass) return s;
+  const auto squares = [&](double sum_of_squares, double sum) {
+    return std::max(0.0, sum_of_squares - sum * sum / static_cast<double>(s.count));
+  };
+  s.t_squares = squares(s.tt, s.t_sum);
+  s.g_squares = squares(s.gg, s.g_sum);
+  const bool is_centred = wanted.deviation && metrics::needs_centring(sums);
+  if (!wanted.divergence && !is_centred) return s;
 
-  metrics::KlSums divergence(sums);
+  Divergence divergence(s);
   metrics::CentredSums centred(sums);
-  auto second = pairs([&](const float* target, const float* golden, int64_t count) {
-    const metrics::PairPiece piece = piece_of(target, golden, count);
-    divergence.add(piece);
-    centred.add(piece);
+  auto second = pairs([&](const float* target, const float* golden, int64_t n) {
+    if (wanted.divergence) divergence.add(target, golden, n);
+    if (is_centred) centred.add(piece_of(target, golden, n));
   });
   if (!second) return second.error();
-  s.divergence = divergence.divergence();
-  const auto count = static_cast<double>(s.count);
-  s.t_squares = std::max(0.0, centred.tt - centred.t_sum * centred.t_sum / count);
-  s.g_squares = std::max(0.0, centred.gg - centred.g_sum * centred.g_sum / count);
+  if (wanted.divergence) s.divergence = divergence.value();
+  if (is_centred) {
+    s.t_squares = squares(centred.tt, centred.t_sum);
+    s.g_squares = squares(centred.gg, centred.g_sum);
+  }
   return s;
 }
 
 Result<Scores> score(const Selection& selection, const PairTraits& traits, const Pairs& pairs) {
-  const bool second_pass =
-      !traits.both_bool && std::any_of(selection.begin(), selection.end(),
-                                       [](const Algorithm* each) { return each->second_pass; });
-  auto sums = sum_pairs(pairs, second_pass);
+  Wanted wanted;
+  for (const Algorithm* algorithm : selection) {
+    wanted.deviation |= algorithm->needs.deviation && !traits.both_bool;
+    wanted.divergence |= algorithm->needs.divergence && !traits.both_bool;
+  }
+  auto sums = sum_pairs(pairs, wanted);
   if (!sums) return sums.error();
   Scores scores;
   for (const Algorithm* algorithm : selection) {

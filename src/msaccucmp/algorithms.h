@@ -27,8 +27,8 @@ struct Sums {
   double abs_sum = 0, abs_max = 0;
   double rel_sum = 0, rel_max = 0;  // of |t / g - 1| where |g| is above the double epsilon
   double t_min = 0, t_max = 0, g_min = 0, g_max = 0;
-  double t_squares = 0, g_squares = 0;  // of deviations from the means: second pass
-  double divergence = 0;                // Kullback-Leibler: second pass
+  double t_squares = 0, g_squares = 0;  // of deviations from the means
+  double divergence = 0;                // Kullback-Leibler
 };
 
 // A cell of the result; without a value it says "NaN" and the reason why. The tool writes 'nan' for
@@ -38,10 +38,16 @@ struct Cell {
   std::string reason;
 };
 
+// What takes a second pass.
+struct Wanted {
+  bool deviation = false;  // t_squares, g_squares
+  bool divergence = false;
+};
+
 struct Algorithm {
   std::string_view name;
   Cell (*finish)(const Sums& sums);
-  bool second_pass;
+  Wanted needs;
 };
 std::span<const Algorithm> algorithms();  // in the order of their numbers
 using Selection = std::vector<const Algorithm*>;
@@ -55,9 +61,9 @@ Selection file_algorithms();
 using UsePairs = std::function<void(const float* target, const float* golden, int64_t count)>;
 using Pairs = std::function<Result<void>(const UsePairs& use)>;
 
-Result<Sums> sum_pairs(const Pairs& pairs, bool second_pass);
+Result<Sums> sum_pairs(const Pairs& pairs, const Wanted& wanted);
 // By definition, one pair at a time: what sum_pairs does with pairs that hold special values.
-Result<Sums> sum_pairs_plainly(const Pairs& pairs, bool second_pass);
+Result<Sums> sum_pairs_plainly(const Pairs& pairs, const Wanted& wanted);
 
 // What the cells depend on beside the elements.
 struct PairTraits {

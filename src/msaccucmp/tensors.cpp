@@ -36,6 +36,9 @@ void cast(const std::byte* from, int64_t count, float* out) {
 
 void cast_to_float(DType dtype, const std::byte* from, int64_t count, float* out) {
   switch (dtype) {
+    case DType::kFloat32:
+      if (count > 0) std::memcpy(out, from, static_cast<size_t>(count) * sizeof(float));
+      return;
     case DType::kInt32: return cast<int32_t>(from, count, out);
     case DType::kUint32: return cast<uint32_t>(from, count, out);
     case DType::kInt64: return cast<int64_t>(from, count, out);
