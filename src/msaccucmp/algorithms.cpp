@@ -385,9 +385,12 @@ Result<Scores> score(const Selection& selection, const PairTraits& traits, const
     else
       cell = algorithm->finish(*sums);
     for (const auto& [word, file] :
-         {std::pair("{target}", &traits.target_file), std::pair("{golden}", &traits.golden_file)})
-      if (const size_t at = cell.reason.find(word); at != std::string::npos)
-        cell.reason.replace(at, std::string_view(word).size(), *file);
+         {std::pair("{target}", &traits.target_file), std::pair("{golden}", &traits.golden_file)}) {
+      const size_t at = cell.reason.find(word);
+      if (at == std::string::npos) continue;
+      cell.reason.replace(at, std::string_view(word).size(), *file);
+      break;  // what follows is the file's name
+    }
     scores.cells.push_back(std::move(cell.text));
     if (!cell.reason.empty()) scores.reasons.push_back(std::move(cell.reason));
   }

@@ -95,7 +95,7 @@ class FileConverter {
   std::optional<Fault> write_tensor(const TensorInfo& info, bool is_input, const dump::Slot& slot) {
     auto tensor = load_tensor(file_, info);
     if (!tensor) return std::move(tensor.fault());
-    const Shape stored = tensor->shape;
+    const Shape stored = tensor->shape.empty() ? Shape{1} : tensor->shape;  // a scalar, too
     std::string layout = name_of(tensor->layout);
     View view = whole_view(std::move(*tensor), stored);
     if (!options_.format.empty()) {

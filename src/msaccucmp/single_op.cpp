@@ -328,7 +328,7 @@ ElementErrors element_errors(const DecodedArray& target, const DecodedArray& gol
       const int64_t whole = integer_at(golden.dtype, golden.elements.data(), i);
       errors.absolute[i] =
           integer_error(common, integer_at(target.dtype, target.elements.data(), i), whole);
-      errors.relative[i] = errors.absolute[i] / integer_error(common, whole, 0);
+      errors.relative[i] = errors.absolute[i] / integer_error(golden.dtype, whole, 0);
     } else {
       errors.absolute[i] =
           std::fabs(rounded_to(common, rounded_to(common, t) - rounded_to(common, g)));

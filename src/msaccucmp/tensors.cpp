@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 14;
 
-
 // Elements lie in the file one after the other as they are wanted.
 bool is_plain_view(const TensorInfo& info) {
   return info.packing == Packing::kPlain && !info.big_endian && info.strides.empty() &&
