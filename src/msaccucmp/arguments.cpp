@@ -122,7 +122,7 @@ int64_t Arguments::integer(std::string_view short_name, int64_t otherwise) const
 }
 
 std::string help_of(std::span<const OptionSpec> specs) {
-  constexpr size_t kColumn = 34;
+  constexpr size_t kColumn = 38;
   std::string text;
   for (const OptionSpec& spec : specs) {
     std::string line =

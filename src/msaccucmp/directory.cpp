@@ -172,8 +172,8 @@ Outcome<DumpDirectory> open_directory(const fs::path& path) {
     return {Code::kDumpType,
             Error{"the directory holds no dump files",
                   fmt::format("{}: {} files, none is named like a dump", path.string(), unknown),
-                  "device dumps are named Type.name.task.stream.timestamp, golden data "
-                  "name.output.timestamp.npy"}};
+                  "name the directory with the files themselves; device dumps are "
+                  "Type.name.task.stream.timestamp, golden data name.output.timestamp.npy"}};
   if (unknown > 0)
     directory.warnings.push_back(
         fmt::format("{}: {} left out: not named like a dump", path.string(),
