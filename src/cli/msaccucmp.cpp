@@ -76,7 +76,7 @@ int write_result(const ResultTable& table, const std::string& name, const Networ
 }
 
 int compare_directories(const NetworkRun& run, const std::string& prefix, RunContext& context) {
-  auto network = open_network(run.target, run.golden, run.rules);
+  auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
   if (!network) return report(network.fault());
   warn(network->target.warnings);
   warn(network->golden.warnings);
@@ -120,7 +120,7 @@ constexpr std::array kCompareOptions{
     OptionSpec{"", "--ignore_single_op_result", "", "no file of all elements"},
     OptionSpec{"-n", "--topn", "N", "largest errors, 1..10000 (default: 20)", false, true},
     OptionSpec{"-ml", "--max_line", "N", "lines in a file (default: 1000000)", false, true},
-    OptionSpec{"-ffts", "", "", "compare FFTS+ slices file by file"},
+    OptionSpec{"-ffts", "", "", "do not join FFTS+ slices; the newest counts"},
 };
 
 // A run whose result depends on Python code is refused rather than done without it.
@@ -243,7 +243,7 @@ int compare_one_operator(const Arguments& arguments, const NetworkRun& run) {
   if (wanted.max_lines < 10000 || wanted.max_lines > 1000000)
     return refuse("-ml is out of range", fmt::format("-ml {}", wanted.max_lines),
                   "10000 to 1000000 are possible");
-  auto network = open_network(run.target, run.golden, run.rules);
+  auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
   if (!network) return report(network.fault());
   auto files = compare_single_op(*network, wanted, run.output);
   if (!files) return report(files.fault());
@@ -253,7 +253,7 @@ int compare_one_operator(const Arguments& arguments, const NetworkRun& run) {
 }
 
 int write_mapping(const NetworkRun& run) {
-  auto network = open_network(run.target, run.golden, run.rules);
+  auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
   if (!network) return report(network.fault());
   std::vector<std::string> warnings;
   auto csv = mapping_csv(*network, run.options.choice, warnings);
@@ -310,6 +310,7 @@ int run_compare_command(const Arguments& arguments, RunContext& context) {
   run.options.choice = {arguments.text("-r"), arguments.text("-s")};
   run.options.overflow = arguments.has("-overflow_detection");
   run.advisor = arguments.has("-advisor");
+  run.join_slices = !arguments.has("-ffts");
   std::vector<std::string> warnings;
   const std::string algorithms = arguments.text("-alg", "all");
   auto selection = select_algorithms(algorithms, warnings);

@@ -16,6 +16,7 @@ struct NetworkRun {
   std::string output = ".";
   msaccucmp::NetworkOptions options;
   bool advisor = false;
+  bool join_slices = true;  // of FFTS+
 };
 
 // Writes the result (or, given rules in a directory, a result for each model) and says where.

@@ -43,8 +43,9 @@ struct Compared {
 
 class OperatorComparison {
  public:
-  OperatorComparison(const Operator& op, const NetworkOptions& options, Compared& out)
-      : op_(op), options_(options), out_(out) {}
+  OperatorComparison(const Network& network, const Operator& op, const NetworkOptions& options,
+                     Compared& out)
+      : network_(network), op_(op), options_(options), out_(out) {}
 
   void run() {
     if (op_.target == nullptr)
@@ -53,9 +54,9 @@ class OperatorComparison {
     if (op_.golden == nullptr)
       return add_missing(Code::kNoDumpFile, "ONLY_LEFT",
                          fmt::format("[{}] only in the target's dump", op_.name));
-    auto target = load_dump(*op_.target);
+    auto target = load_dump(network_.target, *op_.target);
     if (!target) return add_fault(target.fault(), "LEFT_UNREADABLE");
-    auto golden = load_dump(*op_.golden);
+    auto golden = load_dump(network_.golden, *op_.golden);
     if (!golden) return add_fault(golden.fault(), "GOLDEN_UNREADABLE");
     const std::string inputs = difference(target->inputs, golden->inputs, true);
     const std::string outputs = difference(target->outputs, golden->outputs, false);
@@ -128,6 +129,7 @@ class OperatorComparison {
     }
   }
 
+  const Network& network_;
   const Operator& op_;
   const NetworkOptions& options_;
   Compared& out_;
@@ -145,7 +147,7 @@ ResultTable compare_by_name(const Network& network, const NetworkOptions& option
   const auto operators = operators_of(network);
   std::vector<Compared> results(operators.size());
   dump::for_each_index(operators.size(), [&](size_t i) {
-    if (!context.cancelled) OperatorComparison(operators[i], all, results[i]).run();
+    if (!context.cancelled) OperatorComparison(network, operators[i], all, results[i]).run();
   });
   for (size_t i = 0; i < results.size(); ++i)
     for (ResultRow& row : results[i].rows) {

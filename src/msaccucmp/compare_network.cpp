@@ -36,6 +36,7 @@ std::string word_of(Code code) {
 struct OriginOf {
   const OriginTensor* origin;
   int64_t index;
+  std::string producer;
 };
 
 // Follows the edge to the producer of an input, and on over operators that change no value.
@@ -68,7 +69,8 @@ Outcome<OriginOf> find_origin(const RuleFile& rules, const RuleOperator& op, boo
   const bool is_listed = k >= 0 && static_cast<size_t>(k) < at->outputs.size();
   const OriginTensor& origin = at->outputs[is_listed ? static_cast<size_t>(k) : 0];
   if (origin.name.empty()) return no_golden();
-  return OriginOf{&origin, origin.index.value_or(k)};
+  return OriginOf{&origin, origin.index.value_or(k),
+                  tensor_id(at->name, false, static_cast<size_t>(k))};
 }
 
 // What is odd about numbers that look fine.
@@ -190,7 +192,7 @@ class GroupComparison {
   std::optional<Fault> compare_operator(const RuleOperator& op) {
     const DumpFile* source = network_.target.find(op.name, 0);
     if (source == nullptr) return no_dump(op);
-    auto dump = load_dump(*source);
+    auto dump = load_dump(network_.target, *source);
     if (!dump) return std::move(dump.fault());
     matched = true;
     if (!op.is_dequantizer())
@@ -208,6 +210,7 @@ class GroupComparison {
     row.target_address = address_cell(tensor.address);
     if (options_.overflow) row.overflow = overflow_cell(tensor);
     auto golden = find_counterpart(network_, op, is_input, k);
+    if (is_input && dump.is_joined && golden) row.scores_of = golden->producer;
     Outcome<Aligned> pair = golden ? align_with(tensor, *golden) : Outcome<Aligned>(golden.fault());
     if (!pair) {
       const Fault& fault = pair.fault();
@@ -255,10 +258,11 @@ std::string tensor_id(std::string_view operator_name, bool is_input, size_t inde
 }
 
 Outcome<Network> open_network(const std::filesystem::path& target,
-                              const std::filesystem::path& golden, const RulePaths& paths) {
-  auto left = open_directory(target);
+                              const std::filesystem::path& golden, const RulePaths& paths,
+                              bool join_slices) {
+  auto left = open_directory(target, join_slices);
   if (!left) return left.fault();
-  auto right = open_directory(golden);
+  auto right = open_directory(golden, join_slices);
   if (!right) return right.fault();
   if (auto fault = check_scenario(*left, *right, paths)) return *fault;
   Network network{std::move(*left), std::move(*right), std::nullopt};
@@ -296,7 +300,8 @@ Outcome<Counterpart> find_counterpart(const Network& network, const RuleOperator
                                                  op.name, origin->origin->name, origin->index,
                                                  tensor_id(op.name, is_input, index)),
                                      "", ""}};
-  auto dump = load_dump(*found.file);
+  found.producer = origin->producer;
+  auto dump = load_dump(network.golden, *found.file);
   if (!dump) return std::move(dump.fault());
   const int64_t output = network.golden_is_device() ? origin->index : 0;
   if (output < 0 || static_cast<size_t>(output) >= dump->outputs.size())
@@ -320,6 +325,24 @@ void score_row(const View& target, const View& golden, const NetworkOptions& opt
   row.is_compared = true;
   row.codes = doubts(row, traits);
 }
+
+namespace {
+
+// Inputs of an operator in slices are not whole; the tensor itself is, where it was produced.
+void copy_scores_of_producers(std::vector<ResultRow>& rows) {
+  std::map<std::string_view, const ResultRow*> by_tensor;
+  for (const ResultRow& row : rows) by_tensor.emplace(row.tensor, &row);
+  for (ResultRow& row : rows) {
+    const auto producer = by_tensor.find(row.scores_of);
+    if (row.scores_of.empty() || producer == by_tensor.end() || producer->second == &row) continue;
+    row.scores = producer->second->scores;
+    row.reasons = producer->second->reasons;
+    row.is_compared = producer->second->is_compared;
+    row.codes = producer->second->codes;
+  }
+}
+
+}  // namespace
 
 Outcome<ResultTable> compare_network(const Network& network, const NetworkOptions& options,
                                      RunContext& context) {
@@ -357,6 +380,7 @@ Outcome<ResultTable> compare_network(const Network& network, const NetworkOption
     matched |= comparison.matched;
   }
   if (!matched) table.code = Code::kNoDumpFile;
+  copy_scores_of_producers(table.rows);
   std::stable_sort(table.rows.begin(), table.rows.end(),
                    [](const ResultRow& a, const ResultRow& b) { return a.index < b.index; });
   return table;

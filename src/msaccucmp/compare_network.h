@@ -26,13 +26,15 @@ struct Network {
   bool golden_is_device() const { return golden.kind == DumpKind::kOffline; }
 };
 Outcome<Network> open_network(const std::filesystem::path& target,
-                              const std::filesystem::path& golden, const RulePaths& paths);
+                              const std::filesystem::path& golden, const RulePaths& paths,
+                              bool join_slices = true);
 
 // The right tensor of one tensor of an operator.
 struct Counterpart {
   const DumpFile* file = nullptr;
   Tensor tensor;
   Description description;
+  std::string producer;  // tensor of the target that is the same: "conv1:output:0"
 };
 Outcome<Counterpart> find_counterpart(const Network& network, const RuleOperator& op, bool is_input,
                                       size_t index);

@@ -26,6 +26,7 @@ struct ParsedName {
   FileType type;
   std::string key;
   int64_t timestamp = 0;
+  bool is_slice = false;
 };
 
 std::vector<std::string_view> fields_of(std::string_view name) {
@@ -60,7 +61,7 @@ std::optional<ParsedName> parse_golden(std::string_view stem, FileType type) {
   if (!dump::is_digits(timestamp) || !dump::is_digits(stem.substr(middle + 1, last - middle - 1)) ||
       !is_word(stem.substr(0, middle), type == FileType::kNumpy))
     return std::nullopt;
-  return ParsedName{type, std::string(stem.substr(0, last)), timestamp_of(timestamp)};
+  return ParsedName{type, std::string(stem.substr(0, last)), timestamp_of(timestamp), false};
 }
 
 // Type.name.task[.stream].timestamp[.a.b.c][.d]
@@ -69,9 +70,10 @@ std::optional<ParsedName> parse_offline(std::string_view name) {
   if (fields.size() < 4 || fields.size() > 9 || !is_word(fields[0]) || !is_word(fields[1]))
     return std::nullopt;
   if (!std::all_of(fields.begin() + 2, fields.end(), dump::is_digits)) return std::nullopt;
-  ParsedName parsed{FileType::kOffline, std::string(fields[1]), 0};
+  ParsedName parsed{FileType::kOffline, std::string(fields[1]), 0, false};
   for (size_t i = fields.size() - 1; i >= 3 && parsed.timestamp == 0; --i)
     parsed.timestamp = timestamp_of(fields[i]);
+  parsed.is_slice = fields.size() > 5 && fields[fields.size() - 4] == "4";
   if (auto slice = dump::parse_manual_slice(parsed.key)) parsed.key = slice->op;
   return parsed;
 }
@@ -123,7 +125,7 @@ const DumpFile* DumpDirectory::find(std::string_view operator_name, int64_t outp
   return found == files.end() ? nullptr : &found->second.back();
 }
 
-Outcome<DumpDirectory> open_directory(const fs::path& path) {
+Outcome<DumpDirectory> open_directory(const fs::path& path, bool join_slices) {
   std::error_code failure;
   if (!fs::is_directory(path, failure))
     return {Code::kInvalidPath, Error{"no such directory", path.string(),
@@ -145,6 +147,7 @@ Outcome<DumpDirectory> open_directory(const fs::path& path) {
   const dump::RealNames real_names(tree);
   std::optional<FileType> type;
   size_t unknown = 0;
+  bool has_slices = false;
   for (const dump::TreeFile& file : tree.files) {
     if (file.name() == dump::kMappingName || file.name() == "convert_failed_file_list.txt")
       continue;
@@ -166,7 +169,8 @@ Outcome<DumpDirectory> open_directory(const fs::path& path) {
     directory.has_npy |= file.name().ends_with(".npy");
     directory.is_quantized |= has_quant_mark(parsed->key);
     directory.files[parsed->key].push_back(
-        {tree.absolute(file), std::string(*name), parsed->timestamp});
+        {tree.absolute(file), std::string(*name), parsed->timestamp, parsed->is_slice});
+    has_slices |= parsed->is_slice;
   }
   if (!type)
     return {Code::kDumpType,
@@ -182,6 +186,9 @@ Outcome<DumpDirectory> open_directory(const fs::path& path) {
     std::stable_sort(same.begin(), same.end(), [](const DumpFile& a, const DumpFile& b) {
       return a.timestamp < b.timestamp;
     });
+  if (has_slices && join_slices)
+    if (auto set = dump::open_dump(path))
+      directory.slices = std::make_shared<const dump::DumpSet>(std::move(*set));
   switch (*type) {
     case FileType::kOffline: directory.kind = DumpKind::kOffline; break;
     case FileType::kNumpy:
@@ -242,6 +249,62 @@ std::optional<Fault> check_scenario(const DumpDirectory& target, const DumpDirec
   const bool needs_quant = golden.kind == DumpKind::kStandard && target.is_quantized;
   return check(kRequired, needs_quant ? kRequired : kForbidden, kForbidden,
                Code::kInvalidParameter);
+}
+
+namespace {
+
+// One tensor of an operator whose slices lie in several files.
+Outcome<Tensor> load_joined(const dump::DumpSet& set, const dump::Entry& entry) {
+  io::ReadOrder order;
+  order.stored = true;
+  auto joined = dump::EntryReader::open(set, entry, {}, order);
+  if (!joined) return Fault{Code::kInvalidDumpData, std::move(joined.error())};
+  io::TensorReader& reader = joined->reader();
+  const DKind kind = kind_of(reader.dtype());
+  if (kind == DKind::kOpaque || kind == DKind::kComplex)
+    return {Code::kDataType,
+            Error{fmt::format("elements of type {} cannot be compared", name_of(reader.dtype())),
+                  joined->path(), "leave this operator out"}};
+  auto elements = reader.read(0, reader.count());
+  if (!elements) return Fault{Code::kInvalidDumpData, std::move(elements.error())};
+  Tensor tensor;
+  tensor.owned = std::make_shared<std::vector<std::byte>>(elements->begin(), elements->end());
+  tensor.elements = *tensor.owned;
+  tensor.dtype = reader.dtype();
+  tensor.stored_dtype = joined->info().dtype;
+  tensor.layout = joined->info().layout;
+  tensor.shape = reader.shape();
+  tensor.original = joined->info().logical_shape.value_or(Shape{});
+  tensor.count = reader.count();
+  return tensor;
+}
+
+}  // namespace
+
+Outcome<OperatorDump> load_dump(const DumpDirectory& directory, const DumpFile& source) {
+  if (!source.is_slice || directory.slices == nullptr) return load_dump(source);
+  // The execution that the newest slice is of.
+  const std::string file = source.path.filename().string();
+  const auto is_of = [&](const dump::Entry& entry) {
+    return std::any_of(entry.parts.begin(), entry.parts.end(),
+                       [&](const dump::TensorRef& part) { return part.file == file; });
+  };
+  const auto& entries = directory.slices->entries;
+  const auto newest = std::find_if(entries.begin(), entries.end(), is_of);
+  if (newest == entries.end()) return load_dump(source);
+  OperatorDump dump;
+  dump.source = &source;
+  dump.is_joined = true;
+  for (const dump::Entry& entry : entries) {
+    if (entry.operator_name != newest->operator_name || entry.timestamp != newest->timestamp ||
+        (entry.slot.kind != dump::SlotKind::kInput && entry.slot.kind != dump::SlotKind::kOutput))
+      continue;
+    auto tensor = load_joined(*directory.slices, entry);
+    if (!tensor) return std::move(tensor.fault());
+    (entry.slot.kind == dump::SlotKind::kInput ? dump.inputs : dump.outputs)
+        .push_back(std::move(*tensor));
+  }
+  return dump;
 }
 
 Outcome<OperatorDump> load_dump(const DumpFile& source) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "dump/dump.h"
 #include "msaccucmp/tensors.h"
 
 namespace plumb::msaccucmp {
@@ -26,6 +27,7 @@ struct DumpFile {
   std::filesystem::path path;
   std::string name;  // the writer's; differs from the path's for hashed names
   int64_t timestamp = 0;
+  bool is_slice = false;  // of an operator that FFTS+ cut into several
 };
 
 struct DumpDirectory {
@@ -35,12 +37,15 @@ struct DumpDirectory {
   bool has_npy = false;
   std::map<std::string, std::vector<DumpFile>, std::less<>> files;  // by key, oldest first
   std::vector<std::string> warnings;
+  std::shared_ptr<const dump::DumpSet>
+      slices;  // how slices belong together; null if there are none
 
   // The newest file of an operator (of one output of it, for golden data); null if there is none.
   const DumpFile* find(std::string_view operator_name, int64_t output) const;
 };
 
-Outcome<DumpDirectory> open_directory(const std::filesystem::path& path);
+// With `join_slices` an operator in slices is one again.
+Outcome<DumpDirectory> open_directory(const std::filesystem::path& path, bool join_slices = true);
 
 struct RulePaths {
   std::string rules;    // -f
@@ -54,10 +59,12 @@ std::optional<Fault> check_scenario(const DumpDirectory& target, const DumpDirec
 // The file of an operator with its tensors, all of them readable.
 struct OperatorDump {
   const DumpFile* source = nullptr;
-  SharedFile file;
+  SharedFile file;  // null if the tensors come from several
   std::vector<Tensor> inputs, outputs;
+  bool is_joined = false;  // of slices: outputs are whole, inputs are those of one slice
 };
-Outcome<OperatorDump> load_dump(const DumpFile& source);
+Outcome<OperatorDump> load_dump(const DumpDirectory& directory, const DumpFile& source);
+Outcome<OperatorDump> load_dump(const DumpFile& source);  // just this file
 
 // "Type" of "Type.name.task.stream.timestamp".
 std::string type_in_name(std::string_view file_name);

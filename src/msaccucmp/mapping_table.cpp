@@ -27,7 +27,8 @@ std::string group_lines(const Network& network, const RuleGroup& group, bool has
       lines += csv_line(cells);
     };
     const DumpFile* source = network.target.find(op.name, 0);
-    auto dump = source != nullptr ? load_dump(*source) : Outcome<OperatorDump>(Fault{});
+    auto dump =
+        source != nullptr ? load_dump(network.target, *source) : Outcome<OperatorDump>(Fault{});
     if (!dump) {
       add("NaN", source, nullptr);
       continue;

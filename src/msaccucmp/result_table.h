@@ -28,6 +28,7 @@ struct ResultRow {
   std::vector<std::string> reasons;  // msaccucmp's column
   bool is_compared = false;
   std::vector<std::string> codes;  // ours: NO_GOLDEN, SIZE_TRUNCATED, ...
+  std::string scores_of;           // another row's tensor, whose scores count for this one
 };
 
 struct ResultTable {

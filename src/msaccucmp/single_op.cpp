@@ -218,7 +218,7 @@ Outcome<Pair> open_by_rules(const Network& network, const SingleOp& wanted) {
                   fmt::format("-op {}", wanted.name), "choose an operator at its border"}};
   const DumpFile* source = network.target.find(op->name, 0);
   if (source == nullptr) return no_dump(op->name, network.target.path);
-  auto dump = load_dump(*source);
+  auto dump = load_dump(network.target, *source);
   if (!dump) return std::move(dump.fault());
   const Tensor* tensor = choose(*dump, wanted);
   if (tensor == nullptr)
@@ -249,7 +249,7 @@ Outcome<Pair> open_by_name(const Network& network, const SingleOp& wanted) {
     const DumpDirectory& directory = side == 0 ? network.target : network.golden;
     const DumpFile* source = directory.find(wanted.name, 0);
     if (source == nullptr) return no_dump(wanted.name, directory.path);
-    auto dump = load_dump(*source);
+    auto dump = load_dump(directory, *source);
     if (!dump) return std::move(dump.fault());
     dumps[side] = std::move(*dump);
     tensors[side] = choose(dumps[side], wanted);
