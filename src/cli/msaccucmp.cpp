@@ -418,7 +418,7 @@ int run_convert_command(const Arguments& arguments, RunContext& context) {
   std::string failed;
   for (const auto& [path, fault] : result.failed) {
     print_error(fault.error);
-    failed += path + "\n";
+    if (!failed.ends_with(path + "\n")) failed += path + "\n";
   }
   fmt::print("{} files written to {}\n", result.written.size(), output.string());
   if (result.failed.empty()) return 0;

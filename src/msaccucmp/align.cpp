@@ -233,12 +233,18 @@ Outcome<Aligned> align_equal(const Tensor& target, const Tensor& golden) {
 }
 
 Outcome<View> converted_view(const Tensor& tensor, const Layout& to, const Shape& original) {
+  const Shape& shape = original.empty() ? tensor.original : original;
   if (name_of(tensor.layout) == name_of(to)) return whole_view(tensor, tensor.shape);
-  auto view = rearranged(tensor, to, original.empty() ? tensor.original : original);
+  auto view = rearranged(tensor, to, shape);
   if (!view && view.fault().error.what.empty())
     view.fault().error = {"this conversion is not known",
                           fmt::format("{} to {}", name_of(tensor.layout), name_of(to)),
                           "`plumb convert --layout` converts between all layouts"};
+  // The original shape does not name its axes; where it fits, the padding goes.
+  const std::string order = name_of(to) == "ND" ? "" : name_of(to);
+  if (view && !shape.empty() && is_plain(to) && !is_plain(tensor.layout))
+    if (auto map = plain_map(tensor.layout, tensor.shape, shape, order))
+      return mapped_view(tensor, std::move(*map));
   return view;
 }
 

@@ -31,9 +31,8 @@ Outcome<Aligned> align(const Tensor& target, const Tensor& golden, Description d
 // Two npy files: shapes must be equal.
 Outcome<Aligned> align_equal(const Tensor& target, const Tensor& golden);
 
-// In another layout, padding kept; `original` is the shape before the layout, for those that need
-// it. A tensor that has the layout already, or one that is just another word for it, stays as it
-// is.
+// In another layout, without padding if `original`, the shape before the layout (or the recorded
+// one), fits. A tensor that has the layout already stays as it is.
 Outcome<View> converted_view(const Tensor& tensor, const Layout& to, const Shape& original);
 
 // A device tensor on its own, without its padding if it is known how.

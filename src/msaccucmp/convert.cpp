@@ -40,9 +40,9 @@ class FileConverter {
         output_(output),
         name_(file_->path.filename().string()) {}
 
-  std::vector<std::string> written;
+  Converted result;
 
-  std::optional<Fault> run() {
+  void run() {
     bool found = false;
     for (const TensorInfo& info : file_->listing.tensors) {
       const dump::Slot slot = dump::slot_from_tensor_name(info.name);
@@ -56,21 +56,25 @@ class FileConverter {
       auto failure = io::is_overflow_dump(name_, file_->listing) ? write_overflow(info)
                      : is_tensor ? write_tensor(info, is_input, slot)
                                  : write_memory(info);
-      if (failure) return failure;
+      if (failure)
+        fail(std::move(*failure));
+      else
+        result.written.push_back(last_);
     }
     if (!found && options_.is_input)
-      return Fault{Code::kOutOfBounds,
-                   Error{"the dump has no such tensor",
-                         fmt::format("{}: {} {}", file_->path.string(),
-                                     *options_.is_input ? "input" : "output", options_.index),
-                         "`plumb inspect` shows what is there"}};
-    return std::nullopt;
+      fail({Code::kOutOfBounds,
+            Error{"the dump has no such tensor",
+                  fmt::format("{}: {} {}", file_->path.string(),
+                              *options_.is_input ? "input" : "output", options_.index),
+                  "`plumb inspect` shows what is there"}});
   }
 
  private:
+  void fail(Fault fault) { result.failed.emplace_back(file_->path.string(), std::move(fault)); }
+
   fs::path place(const std::string& name, std::string_view suffix) {
-    written.push_back(short_name(output_, "mapping.csv", name, suffix));
-    return output_ / written.back();
+    last_ = short_name(output_, "mapping.csv", name, suffix);
+    return output_ / last_;
   }
 
   std::optional<Fault> write_overflow(const TensorInfo& info) {
@@ -125,34 +129,32 @@ class FileConverter {
   const ConvertOptions& options_;
   const fs::path& output_;
   std::string name_;
+  std::string last_;  // file that is being written
 };
 
 }  // namespace
 
-Outcome<std::vector<std::string>> convert_file(const fs::path& file, const ConvertOptions& options,
-                                               const fs::path& output) {
+Converted convert_file(const fs::path& file, const ConvertOptions& options,
+                       const fs::path& output) {
   auto opened = open_file(file);
-  if (!opened) return std::move(opened.fault());
+  if (!opened) return {{}, {{file.string(), std::move(opened.fault())}}};
   FileConverter converter(*opened, options, output);
-  if (auto failure = converter.run()) return std::move(*failure);
-  return std::move(converter.written);
+  converter.run();
+  return std::move(converter.result);
 }
 
 Converted convert_files(const std::vector<fs::path>& files, const ConvertOptions& options,
                         const fs::path& output, RunContext& context) {
-  std::vector<std::optional<Outcome<std::vector<std::string>>>> outcomes(files.size());
+  std::vector<Converted> results(files.size());
   dump::for_each_index(files.size(), [&](size_t i) {
-    if (!context.cancelled) outcomes[i] = convert_file(files[i], options, output);
+    if (!context.cancelled) results[i] = convert_file(files[i], options, output);
   });
-  Converted result;
-  for (size_t i = 0; i < files.size(); ++i) {
-    if (!outcomes[i]) continue;
-    if (*outcomes[i])
-      std::move((**outcomes[i]).begin(), (**outcomes[i]).end(), std::back_inserter(result.written));
-    else
-      result.failed.emplace_back(files[i].string(), std::move(outcomes[i]->fault()));
+  Converted all;
+  for (Converted& each : results) {
+    std::move(each.written.begin(), each.written.end(), std::back_inserter(all.written));
+    std::move(each.failed.begin(), each.failed.end(), std::back_inserter(all.failed));
   }
-  return result;
+  return all;
 }
 
 }  // namespace plumb::msaccucmp

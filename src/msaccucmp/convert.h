@@ -23,6 +23,7 @@ struct ConvertOptions {
   int64_t index = 0;
 };
 
+// What became of the tensors: one that fails costs itself only.
 struct Converted {
   std::vector<std::string> written;                   // names in the output directory
   std::vector<std::pair<std::string, Fault>> failed;  // by path
@@ -30,10 +31,7 @@ struct Converted {
 Converted convert_files(const std::vector<std::filesystem::path>& files,
                         const ConvertOptions& options, const std::filesystem::path& output,
                         RunContext& context);
-
-// The tensors of one file.
-Outcome<std::vector<std::string>> convert_file(const std::filesystem::path& file,
-                                               const ConvertOptions& options,
-                                               const std::filesystem::path& output);
+Converted convert_file(const std::filesystem::path& file, const ConvertOptions& options,
+                       const std::filesystem::path& output);
 
 }  // namespace plumb::msaccucmp

@@ -318,7 +318,7 @@ Outcome<OperatorDump> load_dump(const DumpFile& source) {
     const bool is_golden = info.name.empty();  // an npy file holds one output
     if (!is_golden && slot.kind != dump::SlotKind::kInput && slot.kind != dump::SlotKind::kOutput)
       continue;
-    auto tensor = load_tensor(dump.file, info);
+    auto tensor = load_comparable(dump.file, info);
     if (!tensor) return tensor.fault();
     (!is_golden && slot.kind == dump::SlotKind::kInput ? dump.inputs : dump.outputs)
         .push_back(std::move(*tensor));

@@ -40,6 +40,7 @@ std::optional<Fault> write_text(const fs::path& path, std::string_view text) {
 
 DecodedArray decoded(const View& view) {
   DecodedArray array{view.tensor.dtype, view.shape, read_elements(view)};
+  if (view.count == 0) array.dtype = DType::kFloat64;  // numpy's type of nothing
   const DType dtype = view.tensor.dtype;
   const auto count = static_cast<size_t>(view.count);
   if (dtype == DType::kBFloat16) {

@@ -105,7 +105,8 @@ class Analysis {
                                             "copy the file from the device again"}};
     auto record = io::decode_overflow((*file)->mapping.bytes(), (*file)->listing.tensors.front());
     if (!record) return {Code::kOverflowType, std::move(record.error()).in(path.string())};
-    if (auto json = convert_file(path, {}, output_); !json) return std::move(json.fault());
+    if (auto json = convert_file(path, {}, output_); !json.failed.empty())
+      return std::move(json.failed.front().second);
 
     std::string statuses;
     Task task;
@@ -128,7 +129,8 @@ class Analysis {
     DumpFile source{tree_.absolute(*dump->file), dump->name, dump->parsed.timestamp};
     auto tensors = load_dump(source);
     if (!tensors) return std::move(tensors.fault());
-    if (auto npy = convert_file(source.path, {}, output_); !npy) return std::move(npy.fault());
+    if (auto npy = convert_file(source.path, {}, output_); !npy.failed.empty())
+      return std::move(npy.failed.front().second);
     for (const bool is_input : {true, false}) {
       const auto& side = is_input ? tensors->inputs : tensors->outputs;
       for (size_t k = 0; k < side.size(); ++k)

@@ -162,8 +162,8 @@ class Comparison {
       row.reasons.push_back(
           fmt::format("the types of {} and {} are not compared", set.path, golden->path));
     } else {
-      auto left = load_tensor(target_.file, *set.info);
-      auto right = load_tensor(golden_.file, *golden->info);
+      auto left = load_comparable(target_.file, *set.info);
+      auto right = load_comparable(golden_.file, *golden->info);
       if (!left || !right) {
         row.reasons.push_back((left ? right : left).fault().error.what);
       } else if (left->count != right->count) {

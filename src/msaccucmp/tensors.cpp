@@ -19,6 +19,10 @@ bool is_plain_view(const TensorInfo& info) {
          !info.crc32 && info_of(info.dtype).unpacked == info.dtype;
 }
 
+std::string place_of(const io::TensorFile& file, const TensorInfo& info) {
+  return file.path.string() + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
+}
+
 uint64_t address_of(const io::TensorFile& file, const TensorInfo& info) {
   uint64_t address = 0;
   for (const auto& [key, value] : file.listing.properties)
@@ -66,16 +70,20 @@ Outcome<SharedFile> open_file(const std::filesystem::path& path) {
   return SharedFile(std::make_shared<const io::TensorFile>(std::move(*file)));
 }
 
-Outcome<Tensor> load_tensor(const SharedFile& file, const TensorInfo& info) {
-  const auto place = [&] {
-    return file->path.string() + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
-  };
-  if (info.error) return {Code::kInvalidDumpData, Error(*info.error).in(place())};
-  const DKind kind = kind_of(info.dtype);
-  if (kind == DKind::kOpaque || kind == DKind::kComplex)
+Outcome<Tensor> load_comparable(const SharedFile& file, const TensorInfo& info) {
+  if (!info.error && kind_of(info.dtype) == DKind::kComplex)
     return {Code::kDataType,
-            Error{fmt::format("elements of type {} cannot be compared", dtype_text(info)), place(),
-                  "leave this operator out"}};
+            Error{fmt::format("elements of type {} are not compared", dtype_text(info)),
+                  place_of(*file, info), "leave this operator out"}};
+  return load_tensor(file, info);
+}
+
+Outcome<Tensor> load_tensor(const SharedFile& file, const TensorInfo& info) {
+  if (info.error) return {Code::kInvalidDumpData, Error(*info.error).in(file->path.string())};
+  if (info.dtype == DType::kOpaque)
+    return {Code::kDataType,
+            Error{fmt::format("elements of type {} cannot be decoded", dtype_text(info)),
+                  place_of(*file, info), "leave this operator out"}};
   Tensor tensor;
   tensor.file = file;
   tensor.stored_dtype = info.dtype;
@@ -102,7 +110,8 @@ Outcome<Tensor> load_tensor(const SharedFile& file, const TensorInfo& info) {
   auto reader = file->open(info, order);
   if (!reader) return {Code::kInvalidDumpData, std::move(reader.error())};
   auto elements = reader->read(0, reader->count());
-  if (!elements) return {Code::kInvalidDumpData, std::move(elements.error()).in(place())};
+  if (!elements)
+    return {Code::kInvalidDumpData, std::move(elements.error()).in(place_of(*file, info))};
   tensor.dtype = reader->dtype();
   tensor.count = reader->count();
   tensor.owned = std::make_shared<std::vector<std::byte>>(elements->begin(), elements->end());
@@ -119,7 +128,7 @@ Outcome<Tensor> load_only_tensor(const std::filesystem::path& path) {
         Code::kInvalidDumpData,
         Error{"one tensor was expected",
               fmt::format("{}: {} are there", path.string(), tensors.size()), "name an .npy file"}};
-  return load_tensor(*file, tensors.front());
+  return load_comparable(*file, tensors.front());
 }
 
 std::string decoded_type_name(const Tensor& tensor) {

@@ -37,7 +37,9 @@ Outcome<SharedFile> open_file(const std::filesystem::path& path);
 
 // A device tensor comes as stored, others (npy, h5) in row-major order.
 Outcome<Tensor> load_tensor(const SharedFile& file, const TensorInfo& info);
-// The only tensor of a file, e.g. an npy.
+// The same of real numbers, which alone are compared.
+Outcome<Tensor> load_comparable(const SharedFile& file, const TensorInfo& info);
+// The only tensor of a file, e.g. an npy; comparable.
 Outcome<Tensor> load_only_tensor(const std::filesystem::path& path);
 
 // Of the type after decoding as numpy knows it: bfloat16 becomes float32, 8-bit floats float64, and
