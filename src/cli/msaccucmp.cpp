@@ -48,6 +48,13 @@ void warn(const std::vector<std::string>& warnings) {
 
 void say_written(const fs::path& path) { fmt::print("written: {}\n", path.string()); }
 
+// Half a result would look like a whole one.
+int interrupted() {
+  print_error(
+      {"interrupted", "the comparison is not complete, nothing is written", "run it again"});
+  return kInterrupted;
+}
+
 std::optional<int> write_advice(std::string_view csv, const std::vector<std::string>& input_nodes,
                                 const fs::path& output) {
   auto advice = advise(csv, input_nodes);
@@ -60,7 +67,8 @@ std::optional<int> write_advice(std::string_view csv, const std::vector<std::str
 }
 
 int write_result(const ResultTable& table, const std::string& name, const NetworkRun& run,
-                 const std::vector<std::string>& input_nodes) {
+                 const std::vector<std::string>& input_nodes, const RunContext& context) {
+  if (context.cancelled) return interrupted();
   warn(table.warnings);
   const std::string csv = to_csv(table);
   const fs::path path = fs::path(run.output) / name;
@@ -87,10 +95,10 @@ int compare_directories(const NetworkRun& run, const std::string& prefix, RunCon
   }
   const std::string name = fmt::format("{}result_{}.csv", prefix, time_stamp());
   if (!network->rules)
-    return write_result(compare_by_name(*network, options, context), name, run, {});
+    return write_result(compare_by_name(*network, options, context), name, run, {}, context);
   auto table = compare_network(*network, options, context);
   if (!table) return report(table.fault());
-  return write_result(*table, name, run, network->rules->input_nodes());
+  return write_result(*table, name, run, network->rules->input_nodes(), context);
 }
 
 // ---- compare ----
@@ -165,6 +173,7 @@ int compare_h5_files(const Arguments& arguments, const NetworkRun& run, RunConte
     return refuse("-v 1 is not used with .h5 files", "compare", "leave it out");
   auto result = compare_h5(run.target, run.golden, run.options, context);
   if (!result) return report(result.fault());
+  if (context.cancelled) return interrupted();
   const std::string stem = "result_" + time_stamp();
   const fs::path output = run.output;
   const std::string csv = result->csv(false);
@@ -561,6 +570,7 @@ int run_network(const NetworkRun& run, RunContext& context) {
     NetworkRun one = run;
     one.target = job.target.string();
     one.rules.rules = job.rules.string();
+    if (context.cancelled) break;
     const int last = compare_directories(one, job.prefix + "_", context);
     if (status == 0) status = last;
   }

@@ -91,6 +91,8 @@ RuleFile::RuleFile(const graph::Graph& graph) {
 }
 
 Outcome<RuleFile> RuleFile::load(const std::filesystem::path& path) {
+  if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored))
+    return {Code::kInvalidPath, Error{"no such rule file", path.string(), "check the path"}};
   auto graph = graph::load_graph(path);
   if (!graph) return {Code::kRuleJson, std::move(graph.error())};
   return RuleFile(*graph);
