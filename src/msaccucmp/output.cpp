@@ -30,9 +30,13 @@ std::optional<Fault> make_output_directory(const fs::path& path) {
 }
 
 std::optional<Fault> write_text(const fs::path& path, std::string_view text) {
+  return write_text(path, std::vector{text});
+}
+
+std::optional<Fault> write_text(const fs::path& path, const std::vector<std::string_view>& parts) {
   auto sink = FileSink::create(path);
   if (!sink) return Fault{Code::kWriteFile, std::move(sink.error())};
-  sink->write(text);
+  for (std::string_view part : parts) sink->write(part);
   if (auto done = sink->commit(/*sync=*/false); !done)
     return Fault{Code::kWriteFile, std::move(done.error())};
   return std::nullopt;

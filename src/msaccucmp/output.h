@@ -16,6 +16,8 @@ namespace plumb::msaccucmp {
 std::optional<Fault> make_output_directory(const std::filesystem::path& path);
 
 std::optional<Fault> write_text(const std::filesystem::path& path, std::string_view text);
+std::optional<Fault> write_text(const std::filesystem::path& path,
+                                const std::vector<std::string_view>& parts);
 
 // The elements in types that numpy has: bfloat16 becomes float32, 8-bit floats float64.
 struct DecodedArray {

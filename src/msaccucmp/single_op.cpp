@@ -99,13 +99,13 @@ class Writer {
     if (shape_.size() < kUsualRank) shape_.resize(kUsualRank, 1);
   }
 
-  void append(int64_t index, bool is_top, std::string& out) const {
+  void append(int64_t index, bool is_top, fmt::memory_buffer& out) const {
     const auto i = static_cast<size_t>(index);
-    fmt::format_to(std::back_inserter(out), "{},", index);
+    fmt::format_to(fmt::appender(out), "{},", index);
     append_coordinates(index, out);
     if (is_bool_) {
       const auto word = [](double value) { return value != 0 ? "True" : "False"; };
-      fmt::format_to(std::back_inserter(out), ",{}\t,{}\t,-\t,-{}\n", word(errors_.target[i]),
+      fmt::format_to(fmt::appender(out), ",{}\t,{}\t,-\t,-{}\n", word(errors_.target[i]),
                      word(errors_.golden[i]), is_top ? "\t" : "");
       return;
     }
@@ -118,28 +118,32 @@ class Writer {
     if (std::isfinite(errors_.relative[i]))
       append_value(errors_.relative[i], is_top, out);
     else
-      out += is_top ? ",-\t" : ",-";
-    out += '\n';
+      add(is_top ? ",-\t" : ",-", out);
+    add("\n", out);
   }
 
  private:
-  static void append_value(double value, bool is_top, std::string& out) {
-    if (std::isfinite(value))
-      fmt::format_to(std::back_inserter(out), ",{:.6f}\t", value);
-    else if (is_top)
-      out += std::isinf(value) && value < 0 ? ",--\t" : ",-\t";
-    else
-      out += std::isnan(value) ? ",nan\t" : value < 0 ? ",-inf\t" : ",inf\t";
+  static void add(std::string_view text, fmt::memory_buffer& out) {
+    out.append(text.data(), text.data() + text.size());
   }
 
-  void append_coordinates(int64_t index, std::string& out) const {
+  static void append_value(double value, bool is_top, fmt::memory_buffer& out) {
+    if (std::isfinite(value))
+      fmt::format_to(fmt::appender(out), ",{:.6f}\t", value);
+    else if (is_top)
+      add(std::isinf(value) && value < 0 ? ",--\t" : ",-\t", out);
+    else
+      add(std::isnan(value) ? ",nan\t" : value < 0 ? ",-inf\t" : ",inf\t", out);
+  }
+
+  void append_coordinates(int64_t index, fmt::memory_buffer& out) const {
     std::array<int64_t, 64> coordinates;  // as many as a tensor may have
     const size_t rank = std::min(shape_.size(), coordinates.size());
     for (size_t axis = rank; axis-- > 0;) {
       coordinates[axis] = shape_[axis] > 0 ? index % shape_[axis] : 0;
       index = shape_[axis] > 0 ? index / shape_[axis] : index;
     }
-    fmt::format_to(std::back_inserter(out), "{}",
+    fmt::format_to(fmt::appender(out), "{}",
                    fmt::join(coordinates.begin(), coordinates.begin() + rank, " "));
   }
 
@@ -376,23 +380,25 @@ Outcome<SingleOpFiles> compare_single_op(const Network& network, const SingleOp&
        first += wanted.max_lines) {
     constexpr int64_t kBlock = 1 << 15;
     const int64_t last = std::min(count, first + wanted.max_lines);
-    std::vector<std::string> blocks(static_cast<size_t>((last - first + kBlock - 1) / kBlock));
+    std::vector<fmt::memory_buffer> blocks(
+        static_cast<size_t>((last - first + kBlock - 1) / kBlock));
     dump::for_each_index(blocks.size(), [&](size_t b) {
       const int64_t begin = first + static_cast<int64_t>(b) * kBlock;
       for (int64_t i = begin; i < std::min(last, begin + kBlock); ++i)
         writer.append(i, false, blocks[b]);
     });
-    std::string text = header;
-    for (const std::string& block : blocks) text += block;
+    std::vector<std::string_view> parts{header};
+    for (const fmt::memory_buffer& block : blocks) parts.emplace_back(block.data(), block.size());
     save(fmt::format("_{}.csv", first),
-         [&](const fs::path& path) { return write_text(path, text); });
+         [&](const fs::path& path) { return write_text(path, parts); });
   }
   for (const bool absolute : {true, false}) {
-    std::string text = header;
+    fmt::memory_buffer rows;
     for (int64_t i : worst(absolute ? errors.absolute : errors.relative, wanted.top, is_bool))
-      writer.append(i, true, text);
+      writer.append(i, true, rows);
+    const std::vector<std::string_view> parts{header, {rows.data(), rows.size()}};
     save(absolute ? "_absolute_error_topn.csv" : "_relative_error_topn.csv",
-         [&](const fs::path& path) { return write_text(path, text); });
+         [&](const fs::path& path) { return write_text(path, parts); });
   }
   if (failure) return std::move(*failure);
   return files;
