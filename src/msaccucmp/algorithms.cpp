@@ -269,6 +269,10 @@ Result<Sums> sum_pairs_plainly(const Pairs& pairs, const Wanted& wanted) {
         s.t_min = s.t_max = t;
         s.g_min = s.g_max = g;
       }
+      s.t_nan += std::isnan(t);
+      s.t_inf += std::isinf(t);
+      s.g_nan += std::isnan(g);
+      s.g_inf += std::isinf(g);
       s.t_sum += t;
       s.g_sum += g;
       s.tt += t * t;
@@ -366,6 +370,39 @@ Result<Sums> sum_pairs(const Pairs& pairs, const Wanted& wanted) {
   return s;
 }
 
+namespace {
+
+std::vector<std::string> doubts(const Sums& s, const PairTraits& traits) {
+  const bool overflows = std::isfinite(s.tt) && std::isfinite(s.gg) &&
+                         (std::isinf(in_float_range(s.tt)) || std::isinf(in_float_range(s.gg)));
+  const bool t_zero = s.count > 0 && s.tt == 0, g_zero = s.count > 0 && s.gg == 0;
+  struct Doubt {
+    bool holds;
+    const char* code;
+  };
+  std::vector<std::string> codes;
+  for (const Doubt& doubt : {
+           Doubt{traits.is_scalar, "SCALAR"},
+           Doubt{traits.both_bool, "BOOL_UNSUPPORTED"},
+           Doubt{s.count == 0, "EMPTY"},
+           Doubt{t_zero && g_zero, "BOTH_ALL_ZERO"},
+           Doubt{t_zero && !g_zero, "LEFT_ALL_ZERO"},
+           Doubt{g_zero && !t_zero, "RIGHT_ALL_ZERO"},
+           Doubt{s.t_nan > 0, "LEFT_NAN"},
+           Doubt{s.g_nan > 0, "RIGHT_NAN"},
+           Doubt{s.t_inf > 0, "LEFT_INF"},
+           Doubt{s.g_inf > 0, "RIGHT_INF"},
+           Doubt{overflows, "FLOAT32_OVERFLOW"},
+           Doubt{!t_zero && !g_zero && s.count > 0 && std::sqrt(s.tt) <= kEpsilon &&
+                     std::sqrt(s.gg) < kEpsilon,
+                 "BELOW_EPSILON"},
+       })
+    if (doubt.holds) codes.emplace_back(doubt.code);
+  return codes;
+}
+
+}  // namespace
+
 Result<Scores> score(const Selection& selection, const PairTraits& traits, const Pairs& pairs) {
   Wanted wanted;
   for (const Algorithm* algorithm : selection) {
@@ -375,6 +412,7 @@ Result<Scores> score(const Selection& selection, const PairTraits& traits, const
   auto sums = sum_pairs(pairs, wanted);
   if (!sums) return sums.error();
   Scores scores;
+  scores.codes = doubts(*sums, traits);
   for (const Algorithm* algorithm : selection) {
     const bool is_cosine = algorithm == &kAlgorithms.front();
     Cell cell;
@@ -398,7 +436,7 @@ Result<Scores> score(const Selection& selection, const PairTraits& traits, const
 }
 
 Scores no_scores(const Selection& selection) {
-  return {std::vector<std::string>(selection.size(), "NaN"), {}};
+  return {std::vector<std::string>(selection.size(), "NaN"), {}, {}};
 }
 
 bool counts_as_scalar(std::span<const int64_t> shape) {

@@ -29,6 +29,7 @@ struct Sums {
   double t_min = 0, t_max = 0, g_min = 0, g_max = 0;
   double t_squares = 0, g_squares = 0;  // of deviations from the means
   double divergence = 0;                // Kullback-Leibler
+  int64_t t_nan = 0, t_inf = 0, g_nan = 0, g_inf = 0;
 };
 
 // A cell of the result; without a value it says "NaN" and the reason why. The tool writes 'nan' for
@@ -75,6 +76,7 @@ struct PairTraits {
 struct Scores {
   std::vector<std::string> cells;  // one for each algorithm
   std::vector<std::string> reasons;
+  std::vector<std::string> codes;  // why not to trust the cells: LEFT_NAN, RIGHT_ALL_ZERO, ...
 };
 Result<Scores> score(const Selection& selection, const PairTraits& traits, const Pairs& pairs);
 Scores no_scores(const Selection& selection);  // all "NaN"

@@ -73,20 +73,6 @@ Outcome<OriginOf> find_origin(const RuleFile& rules, const RuleOperator& op, boo
                   tensor_id(at->name, false, static_cast<size_t>(k))};
 }
 
-// What is odd about numbers that look fine.
-std::vector<std::string> doubts(const ResultRow& row, const PairTraits& traits) {
-  std::vector<std::string> codes;
-  if (traits.is_scalar) codes.emplace_back("SCALAR");
-  if (traits.both_bool) codes.emplace_back("BOOL_UNSUPPORTED");
-  for (const std::string& reason : row.reasons) {
-    if (reason.starts_with("all elements are zero"))
-      codes.emplace_back(reason.find(traits.target_file) != std::string::npos ? "LEFT_ALL_ZERO"
-                                                                              : "RIGHT_ALL_ZERO");
-    if (reason.starts_with("an empty tensor") && codes.empty()) codes.emplace_back("EMPTY");
-  }
-  return codes;
-}
-
 // The operators of one group, and what they need.
 class GroupComparison {
  public:
@@ -323,7 +309,7 @@ void score_row(const View& target, const View& golden, const NetworkOptions& opt
   row.scores = std::move(scores->cells);
   row.reasons = std::move(scores->reasons);
   row.is_compared = true;
-  row.codes = doubts(row, traits);
+  row.codes = std::move(scores->codes);
 }
 
 namespace {

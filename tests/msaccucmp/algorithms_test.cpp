@@ -119,6 +119,24 @@ TEST(Score, ReasonsNameTheFile) {
   EXPECT_THAT(scores->reasons.front(), testing::HasSubstr("a/{golden}"));
 }
 
+TEST(Score, CodesSayWhyNotToTrustIt) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto codes = [](const Pairs& source, PairTraits traits = {}) {
+    std::vector<std::string> warnings;
+    return score(*select_algorithms("0", warnings), traits, source)->codes;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(codes(pairs({1, 2}, {1, 2})), ElementsAre());
+  EXPECT_THAT(codes(pairs({0, 0}, {0, 0})), ElementsAre("BOTH_ALL_ZERO"));
+  EXPECT_THAT(codes(pairs({1, 0}, {0, 0})), ElementsAre("RIGHT_ALL_ZERO"));
+  EXPECT_THAT(codes(pairs({nan, 0}, {0, 0})), ElementsAre("RIGHT_ALL_ZERO", "LEFT_NAN"));
+  EXPECT_THAT(codes(pairs({1, 1}, {INFINITY, 1})), ElementsAre("RIGHT_INF"));
+  EXPECT_THAT(codes(pairs({1e20f}, {1})), ElementsAre("FLOAT32_OVERFLOW"));
+  EXPECT_THAT(codes(pairs({1e-20f}, {-1e-20f})), ElementsAre("BELOW_EPSILON"));
+  EXPECT_THAT(codes(pairs({}, {})), ElementsAre("EMPTY"));
+  EXPECT_THAT(codes(pairs({5}, {3}), {true, false, {}, {}}), ElementsAre("SCALAR"));
+}
+
 TEST(SelectAlgorithms, NumbersAndNames) {
   const auto names = [](std::string_view text) {
     std::vector<std::string> warnings, found;
