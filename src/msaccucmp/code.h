@@ -18,7 +18,6 @@ enum class Code : int {
   kUsage = 2,  // argparse says so, too
   kInvalidPath = 3,
   kInvalidParameter = 6,
-  kOpenFile = 7,
   kInvalidDumpData = 11,
   kOutOfBounds = 12,
   kRuleJson = 13,
@@ -62,12 +61,5 @@ class [[nodiscard]] Outcome {
  private:
   std::variant<T, Fault> state_;
 };
-
-// The value of a Result, or its error under `code`.
-template <class T>
-Outcome<T> with_code(Result<T> result, Code code) {
-  if (!result) return Fault{code, std::move(result.error())};
-  return std::move(*result);
-}
 
 }  // namespace plumb::msaccucmp

@@ -91,7 +91,7 @@ class GroupComparison {
     const RuleOperator& first = member(0);
     if (group_.members.size() == 1)
       compare_one();
-    else if (!first.l1_group.empty() && first.group_key == first.l1_group)
+    else if (!first.l1_group.empty())
       compare_l1();
     else
       compare_many();
@@ -120,18 +120,23 @@ class GroupComparison {
     if (auto fault = compare_operator(op)) add_missing(op, {*fault});
   }
 
-  // A group whose operators all have nothing to compare still has a row, with all the reasons.
+  // An operator that was not dumped has no row if another one of its group has; a group without any
+  // has one, with all the reasons. What cannot be read always has one.
   void compare_many() {
-    std::vector<Fault> faults;
+    std::vector<Fault> missing;
     const RuleOperator* last = nullptr;
     for (size_t i = 0; i < group_.members.size(); ++i) {
       const RuleOperator& op = member(i);
       if (op.is_filtered || op.is_inner_node()) continue;
       last = &op;
-      if (auto fault = compare_operator(op)) faults.push_back(std::move(*fault));
+      auto fault = compare_operator(op);
+      if (fault && fault->code == Code::kNoDumpFile)
+        missing.push_back(std::move(*fault));
+      else if (fault)
+        add_missing(op, {std::move(*fault)});
     }
-    if (rows.empty() && last != nullptr && !faults.empty()) add_missing(*last, faults);
-    for (const Fault& fault : faults) note(fault.code);
+    if (rows.empty() && !missing.empty()) return add_missing(*last, missing);
+    if (!missing.empty()) note(Code::kNoDumpFile);
   }
 
   // Operators fused through the L1 buffer: the first and the last that ran.
