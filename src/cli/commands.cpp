@@ -14,6 +14,8 @@ int run_overflow(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
 int run_profiles(int argc, char** argv, RunContext& context);
+int run_msaccucmp(int argc, char** argv, RunContext& context);
+int run_msprobe(int argc, char** argv, RunContext& context);
 
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
@@ -24,6 +26,8 @@ std::span<const Command> commands() {
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},
+      Command{"msaccucmp", "the commands of msaccucmp.py, for scripts that call it", run_msaccucmp},
+      Command{"msprobe", "`msprobe compare -m offline_data`, likewise", run_msprobe},
   };
   return kCommands;
 }

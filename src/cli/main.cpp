@@ -3,6 +3,7 @@
 // `plumb COMMAND ...`: finds the command in the table and runs it.
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -36,6 +37,16 @@ void print_usage(std::FILE* to) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A link of this name stands for the command.
+  constexpr std::string_view kAlias = "msaccucmp";
+  std::string alias(kAlias);
+  std::vector<char*> words(argv, argv + argc);
+  if (argc > 0 && std::filesystem::path(argv[0]).stem() == kAlias) {
+    words.insert(words.begin() + 1, alias.data());
+    argc = static_cast<int>(words.size());
+    words.push_back(nullptr);
+    argv = words.data();
+  }
   if (argc < 2) {
     print_usage(stderr);
     return cli::kTrouble;

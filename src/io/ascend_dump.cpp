@@ -459,6 +459,10 @@ std::vector<std::pair<std::string, std::string>> properties_of(const Header& hea
       add(name_of_record(kOutput, i) + ".original_op", describe(*op));
   for (size_t kind : {kInput, kOutput})
     for (size_t i = 0; i < header.records[kind].size(); ++i)
+      if (const uint64_t address = header.records[kind][i].address; address != 0)
+        add(name_of_record(kind, i) + ".address", std::to_string(address));
+  for (size_t kind : {kInput, kOutput})
+    for (size_t i = 0; i < header.records[kind].size(); ++i)
       if (const auto& whole = header.records[kind][i].whole_shape)
         add(name_of_record(kind, i) + ".whole_shape", join(*whole, "x"));
   for (const Attribute& attribute : header.attributes)
