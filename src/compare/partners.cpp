@@ -98,7 +98,7 @@ std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const
   if (found != golden_of_.end())
     return Wanted{found->second.op, target.slot, found->second.rule, {}, false, false, {}};
   const auto refused = refused_target_.find(target.operator_name);
-  why = refused == refused_target_.end() ? Refusal{"no_golden", ""} : refused->second;
+  why = refused == refused_target_.end() ? Refusal{"no_golden", "", {}} : refused->second;
   return std::nullopt;
 }
 
@@ -164,7 +164,8 @@ std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) cons
       why = {"no_counterpart", fmt::format("{}, a constant or model input that golden did not dump",
                                            match.golden->op)};
     else
-      why = {"no_golden", fmt::format("golden has no {} ({})", match.golden->op, match.evidence)};
+      why = {"no_golden", fmt::format("golden has no {} ({})", match.golden->op, match.evidence),
+             TensorName{match.golden->op, slot}};
     return std::nullopt;
   }
   return Wanted{golden.name,       slot,
@@ -185,7 +186,7 @@ std::string_view Partners::target_of(const Entry& golden) const {
 Refusal Partners::why_left(const Entry& golden) const {
   if (matcher_ == nullptr) {
     const auto refused = refused_golden_.find(golden.operator_name);
-    return refused == refused_golden_.end() ? Refusal{"no_target", ""} : refused->second;
+    return refused == refused_golden_.end() ? Refusal{"no_target", "", {}} : refused->second;
   }
   const graph::Operator* own = matcher_->find_golden(golden.operator_name);
   if (own != nullptr && golden.slot.kind == SlotKind::kInput && golden.slot.path.empty() &&

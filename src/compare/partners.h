@@ -21,6 +21,7 @@ namespace plumb::compare {
 struct Refusal {
   std::string_view reason;
   std::string message;
+  std::optional<TensorName> wanted = {};  // what golden should have had
 };
 
 struct Wanted {

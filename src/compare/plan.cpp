@@ -147,7 +147,7 @@ class Pairing {
   void add_single(Candidate& c, bool is_target, Refusal why) {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
-    if (is_target && c.wanted) row.wanted = TensorName{std::string(c.wanted->op), c.wanted->slot};
+    row.wanted = c.wanted ? TensorName{std::string(c.wanted->op), c.wanted->slot} : why.wanted;
     row.reason = why.reason;
     row.message = std::move(why.message);
     c.is_placed = true;
@@ -244,13 +244,18 @@ void place_damaged(const DumpSet& set, bool is_target, const PlanOptions& option
     if (row.reason == "no_target" && is_target)
       waiting[match::normalised(row.golden->operator_name)].emplace_back(i, row.golden->slot);
   }
+  const auto present = [&](size_t at) {
+    const Entry& entry = is_target ? *rows[at].golden : *rows[at].target;
+    return tensor_text(entry.operator_name, entry.slot);
+  };
   for (const Skipped& skipped : set.skipped) {
     if (!is_damaged(skipped)) continue;
     std::vector<size_t> places;
     for (const Promise& promised : promises(promise_of(skipped.file), is_target, options)) {
-      std::set<Slot> seen;
+      std::set<std::string> seen;
       std::erase_if(waiting[match::normalised(promised.op)], [&](const auto& row) {
-        if ((promised.slot && *promised.slot != row.second) || !seen.insert(row.second).second)
+        if ((promised.slot && *promised.slot != row.second) ||
+            !seen.insert(present(row.first)).second)
           return false;
         places.push_back(row.first);
         return true;

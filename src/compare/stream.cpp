@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/stream.h"
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
+#include <mutex>
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
@@ -146,6 +148,26 @@ class Streamer {
 
   int64_t bytes() const { return bytes_; }
 
+  // Rows behind the first operator that stores 16-bit floats where golden has wider ones are judged
+  // as 16-bit floats, though they may be float32 themselves.
+  void relax(const std::vector<PlannedRow>& plan, std::vector<Row>& rows) const {
+    if (relaxed_.empty()) return;
+    const auto is_narrower = [](const Row& row) {
+      return row.target && row.golden && row.verdict != Verdict::kNotCompared &&
+             (row.target->dtype == "float16" || row.target->dtype == "bfloat16") &&
+             (row.golden->dtype == "float32" || row.golden->dtype == "float64");
+    };
+    const auto first = std::find_if(rows.begin(), rows.end(), is_narrower);
+    for (auto row = first; row != rows.end(); ++row) {
+      const auto found = relaxed_.find(&plan[static_cast<size_t>(row - rows.begin())]);
+      if (found == relaxed_.end()) continue;
+      *row = found->second;
+      row->suspicious = true;
+      row->message = fmt::format("judged as {}, in which {} before it works", first->target->dtype,
+                                 first->target->operator_name);
+    }
+  }
+
  private:
   // A damaged file that stands for no known operator goes by its own name.
   static std::string operator_in(const Row& row, const dump::Skipped& damaged) {
@@ -187,9 +209,22 @@ class Streamer {
     for (const metrics::Metric* metric : options_.columns)
       row.values.push_back(metric->finish(**facts));
     const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
-    if (sides_.floor == nullptr)
-      return judge(profile.for_pair(**facts), **facts, options_.columns, row);
+    if (sides_.floor == nullptr) return judge_by_profile(profile, planned, **facts, row);
     judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
+  }
+
+  // What fails the limits for float32 may still be all that can be had where the operators before
+  // it work in 16 bits. That is known when all rows are.
+  void judge_by_profile(const Profile& profile, const PlannedRow& planned,
+                        const metrics::PairFacts& facts, Row& row) {
+    const Limits& limits = profile.for_pair(facts);
+    judge(limits, facts, options_.columns, row);
+    if (!profile.float32 || &limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
+    Row relaxed = row;
+    judge(profile.any, facts, options_.columns, relaxed);
+    if (relaxed.verdict != Verdict::kPass) return;
+    std::lock_guard lock(guard_);
+    relaxed_.emplace(&planned, std::move(relaxed));
   }
 
   void judge_by_floor(const Limits& limits, const PlannedRow& planned, EntryReader& golden,
@@ -275,6 +310,8 @@ class Streamer {
   std::unordered_map<const Entry*, const Entry*> floor_of_;  // by golden entry
   dump::FileCache files_;
   std::atomic<int64_t> bytes_{0};
+  std::mutex guard_;
+  std::unordered_map<const PlannedRow*, Row> relaxed_;  // rows that pass the limits of 16 bits
 };
 
 }  // namespace
@@ -291,6 +328,7 @@ Streamed stream(const Sides& sides, const std::vector<PlannedRow>& plan,
                       for (size_t i = batch.begin(); i < batch.end(); ++i)
                         streamed.rows[i] = streamer.run(plan[i]);
                     });
+  streamer.relax(plan, streamed.rows);
   streamed.bytes = streamer.bytes();
   return streamed;
 }

@@ -95,6 +95,27 @@ TEST(Stream, EachPairGetsItsVerdict) {
   EXPECT_THAT(rows[4].values, IsEmpty());
 }
 
+// A float32 result of operators that work in float16 is as good as float16 can be.
+TEST(Stream, BehindSixteenBitsFloat32IsJudgedAsSuch) {
+  for (const bool has_half : {false, true}) {
+    Dumps dumps;
+    if (has_half) {
+      // 1, 2, 3, 4
+      dumps.target.npy("a.npy", DType::kFloat16, {4},
+                       std::vector<uint16_t>{0x3C00, 0x4000, 0x4200, 0x4400});
+      dumps.golden.npy("a.npy", {1, 2, 3.0001F, 4});
+    }
+    dumps.target.npy("b.npy", {1.002F, 2.006F, 3, 4.01F});
+    dumps.golden.npy("b.npy", {1, 2, 3.0001F, 4.0001F});
+    const auto rows = dumps.compare();
+    EXPECT_EQ(rows.back().verdict, has_half ? Verdict::kPass : Verdict::kFail);
+    EXPECT_EQ(rows.back().suspicious, has_half);
+    if (has_half) {
+      EXPECT_THAT(rows.back().message, HasSubstr("judged as float16, in which a before it works"));
+    }
+  }
+}
+
 TEST(Stream, ValuesAreParallelToColumns) {
   Dumps dumps;
   dumps.metrics = {"max_abs", "rmse", "kl", "target_crc32", "mean_rel", "max_ulp", "cosine"};
