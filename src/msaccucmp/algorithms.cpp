@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/nearest.h"
 #include "metrics/centred_sums.h"
+#include "metrics/kl_sums.h"
 #include "metrics/pair_sums.h"
 
 namespace plumb::msaccucmp {
@@ -100,88 +101,6 @@ constexpr std::array kAlgorithms{
     Algorithm{"RootMeanSquareError", finish_root_mean_square, {}},
     Algorithm{"MaxRelativeError", finish_max_relative, {}},
     Algorithm{"MeanRelativeError", finish_mean_relative, {}},
-};
-
-// Shares of one side: values mapped to 0..1 by their extremes and raised to a smallest share.
-struct Shares {
-  Shares(double least, double most) : min(least), scale(most > least ? 1 / (most - least) : 1) {
-    if (most == least) min = 0;  // values without a range stay as they are
-  }
-  double of(double value) const {
-    const double share = (value - min) * scale;
-    return share < kSmallestShare ? kSmallestShare : share;
-  }
-  double min, scale;
-};
-
-// Sums for the divergence of finite pairs. Loops run over blocks of fixed length, so that the
-// compiler vectorises them. Nearly all shares differ by little; their logarithm is a short series
-// that leaves out less than rounding does.
-class Divergence {
- public:
-  explicit Divergence(const Sums& s) : target_(s.t_min, s.t_max), golden_(s.g_min, s.g_max) {}
-
-  void add(const float* target, const float* golden, int64_t count) {
-    int64_t i = 0;
-    for (; i + kBlock <= count; i += kBlock) add_block(target + i, golden + i);
-    for (; i < count; ++i) {
-      const double p = target_.of(static_cast<double>(target[i]));
-      const double q = golden_.of(static_cast<double>(golden[i]));
-      add_pair(p, q, p * std::log(p / q));
-    }
-  }
-
-  // With P and Q the sums of the shares p and q: sum of p/P ln((p/P) / (q/Q)).
-  double value() const { return logs_ / t_sum_ - std::log(t_sum_ / g_sum_); }
-
- private:
-  static constexpr int64_t kBlock = 64, kLanes = 4;
-  static constexpr double kNear = 0x1p-7;
-
-  void add_pair(double p, double q, double log) {
-    t_sum_ += p;
-    g_sum_ += q;
-    logs_ += log;
-  }
-
-  void add_block(const float* target, const float* golden) {
-    double p[kBlock], q[kBlock], x[kBlock], log[kBlock];
-    for (int64_t i = 0; i < kBlock; ++i) p[i] = target_.of(static_cast<double>(target[i]));
-    for (int64_t i = 0; i < kBlock; ++i) q[i] = golden_.of(static_cast<double>(golden[i]));
-    for (int64_t i = 0; i < kBlock; ++i) x[i] = (p[i] - q[i]) / q[i];
-    for (int64_t i = 0; i < kBlock; ++i)
-      log[i] =
-          x[i] *
-          (1 -
-           x[i] * (1. / 2 -
-                   x[i] * (1. / 3 -
-                           x[i] * (1. / 4 -
-                                   x[i] * (1. / 5 -
-                                           x[i] * (1. / 6 - x[i] * (1. / 7 - x[i] * (1. / 8))))))));
-    double widest[kLanes] = {};
-    for (int64_t i = 0; i < kBlock; i += kLanes)
-      for (int64_t lane = 0; lane < kLanes; ++lane) {
-        const double size = std::fabs(x[i + lane]);
-        widest[lane] = size > widest[lane] ? size : widest[lane];
-      }
-    if (*std::max_element(widest, widest + kLanes) > kNear)
-      for (int64_t i = 0; i < kBlock; ++i)
-        if (std::fabs(x[i]) > kNear) log[i] = std::log(p[i] / q[i]);
-    double sums[3][kLanes] = {};
-    for (int64_t i = 0; i < kBlock; i += kLanes)
-      for (int64_t lane = 0; lane < kLanes; ++lane) {
-        sums[0][lane] += p[i + lane];
-        sums[1][lane] += q[i + lane];
-        sums[2][lane] += p[i + lane] * log[i + lane];
-      }
-    const auto folded = [](const double* lanes) {
-      return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-    };
-    add_pair(folded(sums[0]), folded(sums[1]), folded(sums[2]));
-  }
-
-  Shares target_, golden_;
-  double t_sum_ = 0, g_sum_ = 0, logs_ = 0;
 };
 
 // True if the relative error of some golden value counts as 0 although the value is not zero.
@@ -355,14 +274,14 @@ Result<Sums> sum_pairs(const Pairs& pairs, const Wanted& wanted) {
   const bool is_centred = wanted.deviation && metrics::needs_centring(sums);
   if (!wanted.divergence && !is_centred) return s;
 
-  Divergence divergence(s);
+  metrics::KlSums divergence(sums);
   metrics::CentredSums centred(sums);
   auto second = pairs([&](const float* target, const float* golden, int64_t n) {
-    if (wanted.divergence) divergence.add(target, golden, n);
+    if (wanted.divergence) divergence.add(piece_of(target, golden, n));
     if (is_centred) centred.add(piece_of(target, golden, n));
   });
   if (!second) return second.error();
-  if (wanted.divergence) s.divergence = divergence.value();
+  if (wanted.divergence) s.divergence = divergence.divergence();
   if (is_centred) {
     s.t_squares = squares(centred.tt, centred.t_sum);
     s.g_squares = squares(centred.gg, centred.g_sum);
