@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/reader.h"
 
+#include <array>
+#include <cstring>
+
 #include <libdeflate.h>
 #include <zlib.h>
 
@@ -282,6 +285,25 @@ TEST(TensorReader, RefusesWhatCannotBe) {
     ASSERT_FALSE(reader.ok());
     expect_error(reader.error(), each.what);
   }
+}
+
+// integer = round(number * 50 - 1), so -1 is 0 and 49 is 1.
+TEST(TensorReader, IntegersAsTheNumbersTheyStandFor) {
+  const std::array<int8_t, 4> stored{-1, 49, -128, 127};
+  const auto bytes = std::as_bytes(std::span(stored));
+  ReadOrder order;
+  order.dequantize = Dequantize{50, -1};
+  auto reader = TensorReader::open(raw(), bytes, plain_info(DType::kInt8, {4}), order);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(reader->dtype(), DType::kFloat32);
+  auto piece = reader->read(0, 4);
+  ASSERT_TRUE(piece);
+  std::array<float, 4> numbers;
+  std::memcpy(numbers.data(), piece->data(), sizeof numbers);
+  EXPECT_EQ(numbers, (std::array{0.0F, 1.0F, -2.54F, 2.56F}));
+  // Floats are numbers already.
+  auto plain = TensorReader::open(raw(), bytes, plain_info(DType::kFloat32, {1}), order);
+  EXPECT_EQ(plain->dtype(), DType::kFloat32);
 }
 
 }  // namespace
