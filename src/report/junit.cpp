@@ -73,7 +73,8 @@ std::string details(const Run& run, const Row& row) {
 std::string test_case(const Run& run, const Row& row) {
   const std::string& name = row.any_side().operator_name;
   // What place_text says behind the operator's name.
-  const std::string place = place_text(row).substr(name.size());
+  std::string place = place_text(row).substr(name.size());
+  if (!row.graph.empty()) place += fmt::format(" [graph {}]", row.graph);
   std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(name),
                                  xml(place.empty() ? place : place.substr(1)));
   const std::string message =
