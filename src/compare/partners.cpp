@@ -37,7 +37,10 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
     target_of_[from] = {to, "map"};
   }
   pair_names();
-  if (matcher == nullptr) return;
+  if (matcher == nullptr) {
+    pair_fused_names();
+    return;
+  }
   for (std::string_view name : goldens_)
     if (matcher->made_of(name) == nullptr && matcher->giver_of(name, 0) == nullptr &&
         unclaimed_.empty())
@@ -84,6 +87,56 @@ void Partners::pair_names() {
   }
 }
 
+// Compilers name a fused operator after its parts: conv1bn1relu1, Conv_0_Relu_1. If the whole name
+// is made of golden operators in just one way, and these ran one after the other and have no
+// partner of their own, its output is that of the last one.
+void Partners::pair_fused_names() {
+  std::unordered_map<std::string, size_t> position;  // of lonely golden operators, by written name
+  size_t longest = 0;
+  for (size_t i = 0; i < goldens_.size(); ++i) {
+    const bool is_number = goldens_[i].empty() || (goldens_[i][0] >= '0' &&
+                                                   goldens_[i][0] <= '9');  // conv1, 0: not conv10
+    if (is_number || target_of_.contains(goldens_[i]) || refused_golden_.contains(goldens_[i]))
+      continue;
+    const auto found = position.try_emplace(match::normalised(goldens_[i]), i).first;
+    longest = std::max(longest, found->first.size());
+  }
+  for (std::string_view target : targets_) {
+    if (golden_of_.contains(target) || refused_target_.contains(target)) continue;
+    const std::string name = match::normalised(target);
+    // From the front: a golden operator, then the one that ran next, and so on to the end.
+    std::vector<std::pair<size_t, size_t>> found;  // first golden operator and how many
+    for (size_t length = 1; length <= std::min(longest, name.size()); ++length) {
+      const auto first = position.find(name.substr(0, length));
+      if (first == position.end()) continue;
+      size_t at = length, next = first->second + 1;
+      while (at < name.size() && next < goldens_.size()) {
+        const std::string part = match::normalised(goldens_[next]);
+        if (!position.contains(part)) break;
+        if (name.compare(at, part.size(), part) == 0)
+          at += part.size();
+        else if (name[at] == '_' && name.compare(at + 1, part.size(), part) == 0)
+          at += part.size() + 1;
+        else
+          break;
+        ++next;
+      }
+      if (at == name.size() && next - first->second > 1)
+        found.emplace_back(first->second, next - first->second);
+    }
+    if (found.size() != 1) continue;
+    const auto [first, count] = found.front();
+    const std::string_view last = goldens_[first + count - 1];
+    golden_of_[target] = {last, "fused-name"};
+    target_of_[last] = {target, "fused-name"};
+    fused_[target] = fmt::format("{} golden operators from {} to {} make up its name", count,
+                                 goldens_[first], last);
+    for (size_t i = first; i + 1 < first + count; ++i)
+      refused_golden_[goldens_[i]] = {"inside_fusion",
+                                      fmt::format("by their names, fused into {}", target)};
+  }
+}
+
 std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
   const auto tensor = map_.tensors.find(tensor_text(target.operator_name, target.slot));
   if (tensor != map_.tensors.end())
@@ -95,6 +148,14 @@ std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) co
 
 std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const {
   const auto found = golden_of_.find(target.operator_name);
+  const auto fused = fused_.find(target.operator_name);
+  if (fused != fused_.end() && target.slot.kind != SlotKind::kOutput) {
+    why = {"no_golden", "a fused operator: only its output is told by its name"};
+    return std::nullopt;
+  }
+  if (fused != fused_.end())
+    return Wanted{
+        found->second.op, target.slot, found->second.rule, fused->second, false, false, {}};
   if (found != golden_of_.end())
     return Wanted{found->second.op, target.slot, found->second.rule, {}, false, false, {}};
   const auto refused = refused_target_.find(target.operator_name);

@@ -50,6 +50,7 @@ class Partners {
 
  private:
   void pair_names();
+  void pair_fused_names();
   std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
   std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
 
@@ -66,6 +67,7 @@ class Partners {
   std::unordered_map<std::string_view, Partner> golden_of_;  // by target operator
   std::unordered_map<std::string_view, Partner> target_of_;  // by golden operator
   std::unordered_map<std::string_view, Refusal> refused_target_, refused_golden_;
+  std::unordered_map<std::string_view, std::string> fused_;  // target operators named after several
 };
 
 }  // namespace plumb::compare

@@ -23,6 +23,7 @@ using dump::SlotKind;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 const Slot kOutput;
 Slot output(int64_t index) { return {SlotKind::kOutput, index, {}}; }
@@ -220,6 +221,40 @@ TEST(Plan, RanksAndGraphsTellEntriesApart) {
     EXPECT_EQ(row.target->graph, row.golden->graph);
   }
   EXPECT_THAT(indices_of(rows), ElementsAre(0, 1, 2, 3));
+}
+
+// The whole name has to be made of golden operators that ran one after the other and are alone.
+TEST(Plan, FusedOperatorsNamedAfterTheirParts) {
+  const auto golden = [](std::vector<std::string> names) {
+    std::vector<Entry> entries;
+    for (size_t i = 0; i < names.size(); ++i)
+      entries.push_back(entry(names[i], kOutput, static_cast<int64_t>(i) + 1));
+    return set_of(std::move(entries));
+  };
+  const auto plan = [&](const char* target, std::vector<std::string> names) {
+    const DumpSet t = set_of({entry(target)}), g = golden(std::move(names));
+    std::string text;
+    for (const std::string& line : lines_of(make_plan(t, g))) text += line + "|";
+    return text;
+  };
+  EXPECT_EQ(plan("conv1bn1relu1", {"conv1", "bn1", "relu1"}),
+            "- = conv1 output:0: inside_fusion|- = bn1 output:0: inside_fusion|"
+            "conv1bn1relu1 output:0 = relu1 output:0 (fused-name)|");
+  EXPECT_THAT(plan("Conv_0_Relu_1", {"Conv_0", "Relu_1"}),
+              HasSubstr("= Relu_1 output:0 (fused-name)"));
+  EXPECT_THAT(plan("net/conv1/net/relu1", {"net/conv1", "net/relu1"}), HasSubstr("(fused-name)"));
+  for (const auto& names : std::vector<std::vector<std::string>>{
+           {"conv1", "0"},                  // conv10 is not conv1 and 0
+           {"conv1"},                       // a part of the name
+           {"relu1", "bn1", "conv1"},       // another order
+           {"conv1", "x", "bn1", "relu1"},  // something between
+       }) {
+    EXPECT_THAT(plan("conv10", names), Not(HasSubstr("fused-name")));
+    EXPECT_THAT(plan("conv1bn1relu1", names), Not(HasSubstr("fused-name")));
+    EXPECT_THAT(plan("conv1bn1relu1x", names), Not(HasSubstr("fused-name")));
+  }
+  // Two ways to read it.
+  EXPECT_THAT(plan("aab", {"a", "ab", "aa", "b"}), Not(HasSubstr("fused-name")));
 }
 
 TEST(Plan, TheMapComesFirst) {
