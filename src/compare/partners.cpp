@@ -178,61 +178,59 @@ std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) cons
     why = {match.reason, std::move(match.message)};
     return std::nullopt;
   }
-  match::Names::Found golden = golden_names_.find(match.golden->op);
-  Slot slot{SlotKind::kOutput, match.golden->output, {}};
-  const auto has = [&](std::string_view name, const Slot& of) {
-    return !name.empty() && golden_tensors_.contains(tensor_text(name, of));
+  const auto place = find_in_dump(match, why);
+  if (!place) return std::nullopt;
+  return Wanted{place->op,       place->slot,        match.rule,        std::move(match.evidence),
+                match.is_source, match.is_quantized, match.quantization};
+}
+
+// Where golden has the tensor: as the output it is, or in another guise.
+std::optional<Partners::Place> Partners::find_in_dump(match::Match& match, Refusal& why) const {
+  const std::string& name = match.golden->op;
+  const Slot output{SlotKind::kOutput, match.golden->output, {}};
+  const auto golden = golden_names_.find(name);
+  const auto has = [&](std::string_view op, const Slot& slot) {
+    return !op.empty() && golden_tensors_.contains(tensor_text(op, slot));
   };
-  if (!has(golden.name, slot)) {
-    // Some tools save the inputs of a model as input_<name>, which reads as an input slot.
-    const Slot input{SlotKind::kInput, slot.index, {}};
-    std::string_view name = match.golden->op;
-    if (name.starts_with("input_")) name.remove_prefix(6);
-    if (const auto source = golden_names_.find(name); has(source.name, input)) {
-      golden = source;
-      slot = input;
-    }
-    // A tensor that its maker did not dump may have been dumped by those who read it.
-    for (const match::Tensor& reader : matcher_->golden_readers(*match.golden)) {
-      const Slot read{SlotKind::kInput, reader.output, {}};
-      const auto found = golden_names_.find(reader.op);
-      if (has(golden.name, slot) || !has(found.name, read)) continue;
-      match.evidence += fmt::format(", which golden has as {}", tensor_text(found.name, read));
-      golden = found;
-      slot = read;
-    }
+  if (has(golden.name, output)) return Place{golden.name, output};
+  // Some tools save the inputs of a model as input_<name>, which reads as an input slot.
+  const Slot input{SlotKind::kInput, output.index, {}};
+  const auto source =
+      golden_names_.find(name.starts_with("input_") ? std::string_view(name).substr(6) : name);
+  if (has(source.name, input)) return Place{source.name, input};
+  // A tensor that its maker did not dump may have been dumped by those who read it.
+  for (const match::Tensor& reader : matcher_->golden_readers(*match.golden)) {
+    const Slot read{SlotKind::kInput, reader.output, {}};
+    const auto found = golden_names_.find(reader.op);
+    if (!has(found.name, read)) continue;
+    match.evidence += fmt::format(", which golden has as {}", tensor_text(found.name, read));
+    return Place{found.name, read};
   }
-  if (golden.name.empty() && match.before_quantization) {
-    golden = golden_names_.find(match.before_quantization->op);
-    slot = {SlotKind::kOutput, match.before_quantization->output, {}};
+  if (!golden.name.empty()) return Place{golden.name, output};  // the operator, without this output
+  // A model that was not quantized lacks the operators that do it.
+  if (match.before_quantization) {
     match.rule = "before-quantization";
-  } else if (golden.name.empty() && !match.dequantized_layer.empty()) {
-    golden = golden_names_.find(match.dequantized_layer);
-    slot = {SlotKind::kOutput, 0, {}};
-    match.rule = "dequantized-layer";
-    if (!unclaimed_.empty() && !golden.name.empty()) {
-      why = {"ambiguous_pair",
-             fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells",
-                         golden.name, unclaimed_)};
-      return std::nullopt;
-    }
+    const auto found = golden_names_.find(match.before_quantization->op);
+    if (!found.name.empty())
+      return Place{found.name, {SlotKind::kOutput, match.before_quantization->output, {}}};
   }
-  if (golden.name.empty()) {
-    if (golden.several)
-      why = {"ambiguous_pair",
-             fmt::format("several golden operators are written as {} is", match.golden->op)};
-    else if (match.is_source)
-      why = {"no_counterpart", fmt::format("{}, a constant or model input that golden did not dump",
-                                           match.golden->op)};
-    else
-      why = {"no_golden", fmt::format("golden has no {} ({})", match.golden->op, match.evidence),
-             TensorName{match.golden->op, slot}};
+  if (const auto layer = golden_names_.find(match.dequantized_layer); !layer.name.empty()) {
+    match.rule = "dequantized-layer";
+    if (unclaimed_.empty()) return Place{layer.name, {}};
+    why = {"ambiguous_pair",
+           fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells", layer.name,
+                       unclaimed_)};
     return std::nullopt;
   }
-  return Wanted{golden.name,       slot,
-                match.rule,        std::move(match.evidence),
-                match.is_source,   match.is_quantized,
-                match.quantization};
+  if (golden.several)
+    why = {"ambiguous_pair", fmt::format("several golden operators are written as {} is", name)};
+  else if (match.is_source)
+    why = {"no_counterpart",
+           fmt::format("{}, a constant or model input that golden did not dump", name)};
+  else
+    why = {"no_golden", fmt::format("golden has no {} ({})", name, match.evidence),
+           TensorName{name, output}};
+  return std::nullopt;
 }
 
 std::string_view Partners::target_of(const Entry& golden) const {

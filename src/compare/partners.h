@@ -53,6 +53,11 @@ class Partners {
   void pair_fused_names();
   std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
   std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
+  struct Place {
+    std::string_view op;
+    dump::Slot slot;
+  };
+  std::optional<Place> find_in_dump(match::Match& match, Refusal& why) const;
 
   struct Partner {
     std::string_view op;
