@@ -17,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
+#include "compare/baseline.h"
 #include "compare/name_map.h"
 #include "compare/scenario.h"
 #include "compare/stream.h"
@@ -33,7 +34,7 @@ using metrics::Metric;
 struct Wishes {
   std::vector<std::string> paths, outputs, metrics, allowed;
   std::string graph, golden_graph, quant, mode, map, save_map, explain;
-  std::string profile, rules, floor, json, colour = "auto";
+  std::string profile, rules, floor, baseline, json, colour = "auto";
   bool checksum = false, all = false, plan = false;
 };
 
@@ -67,6 +68,15 @@ Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>&
     }
   }
   return found;
+}
+
+// To the metrics the user named, those that a baseline is held by.
+void add_tracked(std::vector<const Metric*>& wanted) {
+  if (wanted.empty()) return;  // all that one pass gives
+  for (const std::string_view name : compare::kTrackedMetrics)
+    if (std::none_of(wanted.begin(), wanted.end(),
+                     [&](const Metric* metric) { return metric->name == name; }))
+      wanted.push_back(metrics::metric_by_name(name));
 }
 
 // What is computed: what the user and the limits want, and everything that costs no extra pass. In
@@ -122,6 +132,7 @@ int exit_status(const result::Summary& summary, const result::Run& run,
       return reason == "no_golden" || reason == "no_target" || reason == "filtered";
     });
   };
+  if (run.baseline && !run.baseline->holds()) return kDifference;
   if (!run.outputs_not_compared.empty() && !allows("missing")) return kDifference;
   for (const result::Row& row : run.rows) {
     const bool fine = row.verdict == result::Verdict::kPass ||
@@ -165,6 +176,8 @@ void declare(Options& options, Wishes& wishes, Selection& selection, ElementView
   options.flag("--checksum", wishes.checksum, "compare CRC-32 only: equal or not");
   options.texts("--allow", "WHAT", wishes.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
+  options.text("--baseline", "FILE", wishes.baseline,
+               "an earlier result (.json): no output may be worse");
   view.declare(options);
   options.group("output");
   options.texts("-o", "FILE", wishes.outputs, "write .csv, .json, .md or .junit.xml; repeatable");
@@ -210,6 +223,19 @@ Result<void> check(const Wishes& wishes, const ElementView& view) {
                  "--checksum with --profile, --rules, --floor, --metrics, --top, --axis or "
                  "--save-diff",
                  "use --checksum alone, or --profile exact"};
+  if (wishes.checksum && !wishes.baseline.empty())
+    return Error{"checksums do not tell better from worse", "--checksum with --baseline",
+                 "leave one of them out"};
+  // A worse result would be the baseline of the next run.
+  std::vector<std::string> outputs = wishes.outputs;
+  outputs.push_back(wishes.json);
+  std::error_code unknown;
+  for (const std::string& output : outputs)
+    if (!wishes.baseline.empty() &&
+        equivalent(std::filesystem::path(wishes.baseline), output, unknown))
+      return Error{"the result would overwrite its baseline",
+                   "--baseline " + wishes.baseline + " and output " + output,
+                   "write the result elsewhere; replace the baseline once it is accepted"};
   return view.check();
 }
 
@@ -347,6 +373,13 @@ int run_compare(int argc, char** argv, RunContext& context) {
     if (!*rules) return fail_with(rules->error());
   }
 
+  std::optional<Result<result::Saved>> baseline;
+  if (!wishes.baseline.empty()) {
+    baseline = compare::load_baseline(wishes.baseline);
+    if (!*baseline) return fail_with(baseline->error());
+    add_tracked(*wanted);
+  }
+
   Inputs inputs;
   if (auto opened = open_inputs(wishes, selection, *hints, inputs); !opened)
     return fail_with(opened.error());
@@ -390,8 +423,11 @@ int run_compare(int argc, char** argv, RunContext& context) {
     run.rows = std::move(streamed.rows);
     run.bytes = streamed.bytes;
   }
-  if (inputs.matcher)
+  if (inputs.matcher) {
     run.outputs_not_compared = compare::outputs_not_compared(*inputs.matcher, run.rows);
+    compare::mark_model_outputs(*inputs.matcher, run.rows);
+  }
+  if (baseline) run.baseline = compare::hold_against(run, **baseline, wishes.baseline);
   run.interrupted = context.cancelled;
   run.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 

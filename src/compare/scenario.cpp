@@ -2,7 +2,10 @@
 #include "compare/scenario.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "base/nearest.h"
 #include "match/structure.h"
@@ -102,6 +105,32 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
   return std::nullopt;
 }
 
+using Names = std::unordered_set<std::string_view>;
+
+Names compared_operators(const match::Matcher& matcher, const std::vector<result::Row>& rows) {
+  Names compared;
+  for (const result::Row& row : rows)
+    if (row.verdict != result::Verdict::kNotCompared && row.target)
+      if (const graph::Operator* op = matcher.find(row.target->operator_name))
+        compared.insert(op->name);
+  return compared;
+}
+
+// Where an output of the model is seen: what only changes how values are stored need not be dumped
+// itself.
+graph::Edge shown_at(const match::Matcher& matcher, graph::Edge edge, const Names& compared) {
+  const graph::Operator* op = matcher.find(edge.producer);
+  // Counted, because a damaged graph may lead in a circle.
+  for (size_t left = matcher.target().operators.size(); left > 0; --left) {
+    if (op == nullptr || compared.contains(op->name) || !match::keeps_values(op->type) ||
+        op->inputs.empty())
+      break;
+    edge = op->inputs.front();
+    op = matcher.find(edge.producer);
+  }
+  return edge;
+}
+
 }  // namespace
 
 std::span<const Scenario> scenarios() { return kScenarios; }
@@ -147,21 +176,30 @@ std::optional<match::Matcher> make_matcher(Graphs& graphs) {
 std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,
                                               const std::vector<result::Row>& rows) {
   std::vector<std::string> missing;
-  std::unordered_set<std::string_view> compared;
-  for (const result::Row& row : rows)
-    if (row.verdict != result::Verdict::kNotCompared && row.target)
-      if (const graph::Operator* op = matcher.find(row.target->operator_name))
-        compared.insert(op->name);
+  const Names compared = compared_operators(matcher, rows);
   for (const graph::Edge& edge : matcher.target().outputs) {
-    // What only changes how values are stored need not be dumped itself.
-    const graph::Operator* op = matcher.find(edge.producer);
-    while (op != nullptr && !compared.contains(op->name) && match::keeps_values(op->type) &&
-           !op->inputs.empty())
-      op = matcher.find(op->inputs.front().producer);
+    const graph::Operator* op = matcher.find(shown_at(matcher, edge, compared).producer);
     if (op == nullptr || (!compared.contains(op->name) && !match::is_never_dumped(*op)))
       missing.push_back(edge.producer);
   }
   return missing;
+}
+
+void mark_model_outputs(const match::Matcher& matcher, std::vector<result::Row>& rows) {
+  std::set<std::pair<const graph::Operator*, std::string>> outputs;  // with slot
+  const Names compared = compared_operators(matcher, rows);
+  for (const graph::Edge& edge : matcher.target().outputs) {
+    const graph::Edge shown = shown_at(matcher, edge, compared);
+    const graph::Operator* op = matcher.find(shown.producer);
+    const bool is_compared = op != nullptr && compared.contains(op->name);
+    outputs.emplace(is_compared ? op : matcher.find(edge.producer),
+                    fmt::format("output:{}", is_compared ? shown.output : edge.output));
+  }
+  for (result::Row& row : rows) {
+    if (!row.target) continue;
+    const graph::Operator* op = matcher.find(row.target->operator_name);
+    row.is_model_output = op != nullptr && outputs.contains({op, row.target->slot});
+  }
 }
 
 }  // namespace plumb::compare

@@ -43,4 +43,7 @@ std::optional<match::Matcher> make_matcher(Graphs& graphs);
 std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,
                                               const std::vector<result::Row>& rows);
 
+// Sets Row::is_model_output.
+void mark_model_outputs(const match::Matcher& matcher, std::vector<result::Row>& rows);
+
 }  // namespace plumb::compare

@@ -82,6 +82,7 @@ std::string row_json(const Run& run, const std::vector<std::string>& keys, size_
   std::string json = fmt::format(R"({{"id": {}, "index": {}, "step": {}, "rank": {}, )", id,
                                  row.index, number(row.step), number(row.rank));
   if (!row.graph.empty()) json += fmt::format(R"("graph": {}, )", json_text(row.graph));
+  if (row.is_model_output) json += R"("model_output": true, )";
   json +=
       fmt::format(R"("target": {}, "golden": {}, )", side_json(row.target), side_json(row.golden));
   json += row.pairing_rule.empty()
@@ -134,6 +135,49 @@ std::string summary_json(const result::Summary& s) {
       s.filtered, s.without_counterpart, s.suspicious, s.coverage, first);
 }
 
+std::string standing_json(const result::Standing& standing) {
+  const auto number_or_null = [](std::optional<double> value) {
+    return value ? number(Metric{"", ""}, *value) : "null";
+  };
+  return fmt::format(R"({{"verdict": {}, "cosine": {}, "rel_euclid": {}}})",
+                     json_text(name_of(standing.verdict)), number_or_null(standing.cosine),
+                     number_or_null(standing.rel_euclid));
+}
+
+std::string change_json(const result::TensorChange& change) {
+  return fmt::format(
+      R"({{"operator": {}, "slot": {}, "graph": {}, "step": {}, "rank": {}, "output": {}, )"
+      R"("worse": {}, "reasons": {}, "before": {}, "after": {}}})",
+      json_text(change.operator_name), json_text(change.slot), json_text(change.graph),
+      number(change.step), number(change.rank), change.is_output, change.is_worse,
+      strings(change.reasons), standing_json(change.before),
+      change.after ? standing_json(*change.after) : "null");
+}
+
+std::string change_json(const result::OperatorChange& change) {
+  return fmt::format(R"({{"operator": {}, "type": {}, "change": {}, "details": {}}})",
+                     json_text(change.operator_name), json_text(change.type),
+                     json_text(name_of(change.change)), strings(change.details));
+}
+
+void put_baseline(const result::Baseline& baseline, const Put& put) {
+  put(fmt::format(
+      "  \"baseline\": {{\n    \"path\": {},\n    \"version\": {},\n    \"verdict\": {},\n"
+      "    \"outputs_known\": {},\n    \"outputs_held\": {},\n    \"warnings\": {}",
+      json_text(baseline.path), json_text(baseline.version),
+      baseline.holds() ? "\"pass\"" : "\"fail\"", baseline.outputs_known, baseline.outputs_held,
+      strings(baseline.warnings)));
+  const auto put_list = [&](std::string_view key, const auto& list) {
+    put(fmt::format(",\n    \"{}\": [", key));
+    for (size_t i = 0; i < list.size(); ++i)
+      put((i == 0 ? "\n      " : ",\n      ") + change_json(list[i]));
+    put(list.empty() ? "]" : "\n    ]");
+  };
+  put_list("tensors", baseline.tensors);
+  put_list("operators", baseline.operators);
+  put("\n  },\n");
+}
+
 }  // namespace
 
 void write_json(const Run& run, const Put& put) {
@@ -141,8 +185,10 @@ void write_json(const Run& run, const Put& put) {
       fmt::format("{{\n  \"schema\": \"plumb.result/1\",\n  \"tool\": {{\"name\": \"plumb\", "
                   "\"version\": {}}},\n",
                   json_text(PLUMB_VERSION)));
-  put(fmt::format("  \"run\": {},\n  \"summary\": {},\n  \"rows\": [", run_json(run),
+  put(fmt::format("  \"run\": {},\n  \"summary\": {},\n", run_json(run),
                   summary_json(run.summary())));
+  if (run.baseline) put_baseline(*run.baseline, put);
+  put("  \"rows\": [");
   std::vector<std::string> keys;
   for (const Metric* metric : run.metrics) keys.push_back(json_text(metric->name));
   for (size_t id = 0; id < run.rows.size(); ++id) {

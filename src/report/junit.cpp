@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/baseline_text.h"
 #include "report/ranking.h"
 #include "report/text.h"
 #include "report/writer.h"
@@ -96,17 +97,34 @@ std::string test_case(const Run& run, const Row& row) {
   return text + "    </testcase>\n";
 }
 
+// The comparison with an earlier run, as one more test case.
+std::string baseline_case(const result::Baseline& baseline) {
+  const std::string start =
+      fmt::format("    <testcase classname=\"plumb\" name=\"baseline {}\"", xml(baseline.path));
+  if (baseline.holds()) return start + "/>\n";
+  std::string text = xml(baseline_text(baseline)) + "\n";
+  for (const std::string& warning : baseline.warnings) text += xml(warning) + "\n";
+  for (const result::TensorChange& change : baseline.tensors)
+    if (change.is_output && change.is_worse) text += xml(change_text(change)) + "\n";
+  return start + fmt::format(
+                     ">\n      <failure type=\"baseline\" message=\"{}\">{}</failure>\n"
+                     "    </testcase>\n",
+                     xml(baseline_headline(baseline)), text);
+}
+
 }  // namespace
 
 void write_junit(const Run& run, const Put& put) {
   const Summary s = run.summary();
-  const int64_t failures = s.fail + s.inconclusive;
+  const int64_t is_worse = run.baseline && !run.baseline->holds();
+  const int64_t failures = s.fail + s.inconclusive + is_worse;
   const int64_t missing = s.not_compared - s.excused();
   // No row tells that nothing was compared, or that the run ended early.
   const bool extra = s.verdict != Verdict::kPass && failures + missing == 0;
-  const std::string counts = fmt::format(
-      R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.3f}")", s.rows + extra,
-      failures, missing + extra, s.excused(), std::isfinite(run.elapsed_s) ? run.elapsed_s : 0);
+  const std::string counts =
+      fmt::format(R"(tests="{}" failures="{}" errors="{}" skipped="{}" time="{:.3f}")",
+                  s.rows + run.baseline.has_value() + extra, failures, missing + extra, s.excused(),
+                  std::isfinite(run.elapsed_s) ? run.elapsed_s : 0);
   put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
   put(fmt::format("<testsuites name=\"plumb\" {}>\n  <testsuite name=\"plumb {}\" {}>\n", counts,
                   xml(run.command), counts));
@@ -121,6 +139,7 @@ void write_junit(const Run& run, const Put& put) {
   property("coverage", coverage_text(s));
   put("    </properties>\n");
   for (const Row& row : run.rows) put(test_case(run, row));
+  if (run.baseline) put(baseline_case(*run.baseline));
   if (extra)
     put(
         fmt::format("    <testcase classname=\"plumb\" name=\"{0}\">\n"

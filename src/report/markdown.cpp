@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "report/baseline_text.h"
 #include "report/ranking.h"
 #include "report/text.h"
 #include "report/writer.h"
@@ -84,6 +85,27 @@ void put_left_out(const Run& run, const Put& put) {
   }
 }
 
+void put_baseline(const result::Baseline& baseline, const Put& put) {
+  put(fmt::format("\n### Baseline: {}\n\n{}\n", baseline.holds() ? "pass" : "fail",
+                  code(baseline_text(baseline))));
+  for (const std::string& warning : baseline.warnings)
+    put(fmt::format("\nWarning: {}\n", code(warning)));
+  size_t worse = 0, operators = 0;
+  for (const result::TensorChange& change : baseline.tensors) {
+    if (!change.is_worse || ++worse > kMostRows) continue;
+    if (worse == 1) put("\n| worse | | before and now |\n|---|---|---|\n");
+    put(fmt::format("| {} | {} | {} |\n", code(place_text(change)),
+                    change.is_output ? "output" : "inside", code(numbers_text(change))));
+  }
+  if (worse > kMostRows) put(fmt::format("\n… and {} more.\n", worse - kMostRows));
+  for (const result::OperatorChange& change : baseline.operators) {
+    if (++operators > kMostRows) continue;
+    if (operators == 1) put("\n| | operator |\n|---|---|\n");
+    put(fmt::format("| {} | {} |\n", name_of(change.change), code(change_text(change))));
+  }
+  if (operators > kMostRows) put(fmt::format("\n… and {} more.\n", operators - kMostRows));
+}
+
 }  // namespace
 
 void write_markdown(const Run& run, const Put& put) {
@@ -103,6 +125,7 @@ void write_markdown(const Run& run, const Put& put) {
       "| rows | {} |\n| suspicious | {} of the passes |\n| filtered | {} of the not compared |\n"
       "| coverage | {} |\n",
       totals_text(s), s.suspicious, s.filtered, coverage_text(s)));
+  if (run.baseline) put_baseline(*run.baseline, put);
   std::vector<const Row*> rows = worth_a_look(run);
   std::erase_if(rows, [](const Row* row) { return row->verdict == Verdict::kNotCompared; });
   if (!rows.empty()) {

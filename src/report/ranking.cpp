@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "report/baseline_text.h"
 #include "report/text.h"
 
 namespace plumb::report {
@@ -92,9 +93,12 @@ std::string headline(const Run& run, const Summary& s) {
         text += compared == 1 ? ", narrowly" : fmt::format(", {} of them narrowly", s.suspicious);
       break;
     case Verdict::kFail:
-      text = compared == 1 ? "the tensor differs"
-                           : fmt::format("{} of {} compared tensors differ{}", s.fail, compared,
-                                         s.fail == 1 ? "s" : "");
+      if (s.fail > 0)
+        text = compared == 1 ? "the tensor differs"
+                             : fmt::format("{} of {} compared tensors differ{}", s.fail, compared,
+                                           s.fail == 1 ? "s" : "");
+      if (run.baseline && !run.baseline->holds())
+        text += (text.empty() ? "" : ", and ") + baseline_headline(*run.baseline);
       break;
     case Verdict::kInconclusive:
       text = "no tensor differs";

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "report/baseline_text.h"
 #include "report/ranking.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -260,6 +261,22 @@ void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Bl
     block.verbatim("in order", skyline(run, style, room));
 }
 
+void add_baseline(const result::Baseline& baseline, Block& block) {
+  block.line("baseline", printable(baseline_text(baseline)));
+  size_t worse = 0, operators = 0;
+  for (const result::TensorChange& change : baseline.tensors)
+    if (change.is_worse && ++worse <= kMostNotes)
+      block.line(change.is_output ? "worse" : "inside", printable(change_text(change)));
+  if (worse > kMostNotes) block.line("", fmt::format("... and {} more worse", worse - kMostNotes));
+  for (const result::OperatorChange& change : baseline.operators)
+    if (++operators <= kMostNotes)
+      block.line(name_of(change.change), printable(change_text(change)));
+  if (operators > kMostNotes)
+    block.line("", fmt::format("... and {} more; --json lists them", operators - kMostNotes));
+  for (const std::string& warning : baseline.warnings)
+    block.line("warning", printable(baseline.path) + ": " + printable(warning));
+}
+
 void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block) {
   size_t hints = 0, damaged = 0;
   for (const Row* row : rows)
@@ -377,6 +394,7 @@ std::string render(const Run& run, const TerminalStyle& style) {
     block.line("closest",
                fmt::format("{}, cosine {}", printable(place_text(*row)),
                            rounded_text(Metric{"cosine", ""}, run.value(*row, "cosine"))));
+  if (run.baseline) add_baseline(*run.baseline, block);
   add_notes(run, worst, block);
   add_next_steps(run, s, block);
   return text + block.text();

@@ -5,16 +5,6 @@
 
 namespace plumb::result {
 
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kPass: return "pass";
-    case Verdict::kFail: return "fail";
-    case Verdict::kInconclusive: return "inconclusive";
-    case Verdict::kNotCompared: break;
-  }
-  return "not_compared";
-}
-
 bool Row::is_filtered() const {
   return std::find(reasons.begin(), reasons.end(), "filtered") != reasons.end();
 }
@@ -61,7 +51,8 @@ Summary Run::summary() const {
   const int64_t compared = s.rows - s.not_compared;
   const int64_t wanted = s.rows - s.excused();
   if (wanted > 0) s.coverage = static_cast<double>(compared) / static_cast<double>(wanted);
-  if (s.fail > 0)
+  const bool is_worse = baseline && !baseline->holds();
+  if (s.fail > 0 || (is_worse && compared > 0))
     s.verdict = Verdict::kFail;
   else if (compared == 0)
     s.verdict = Verdict::kNotCompared;

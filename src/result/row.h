@@ -5,18 +5,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "metrics/metric.h"
+#include "result/baseline.h"
+#include "result/verdict.h"
 #include "tensor/shape.h"
 
 namespace plumb::result {
-
-enum class Verdict : uint8_t { kPass, kFail, kInconclusive, kNotCompared };
-std::string_view name_of(Verdict verdict);  // "pass", "fail", "inconclusive", "not_compared"
 
 // One side of a row; empty strings for what is not known.
 struct Side {
@@ -38,6 +39,7 @@ struct Row {
   std::optional<Side> golden;
   std::string_view pairing_rule;  // "name", "normalised-name", "map"; empty if there is no partner
   std::string pairing_evidence;   // a clause; empty if the rule says it all
+  bool is_model_output = false;   // told by a graph
 
   // Parallel to Run::metrics; empty if nothing was computed.
   std::vector<metrics::Value> values;
@@ -68,7 +70,8 @@ struct InputSide {
 };
 
 struct Summary {
-  Verdict verdict = Verdict::kPass;  // kNotCompared if no pair was compared
+  // kNotCompared if no pair was compared; kFail also if the run is worse than its baseline.
+  Verdict verdict = Verdict::kPass;
   int64_t rows = 0, pass = 0, fail = 0, inconclusive = 0, not_compared = 0;
   int64_t filtered = 0;             // of not_compared: the user's choice
   int64_t without_counterpart = 0;  // of not_compared: see Row::has_no_counterpart
@@ -92,6 +95,10 @@ struct Run {
   bool interrupted = false;  // rows that were not reached are not_compared, reason "interrupted"
   std::vector<const metrics::Metric*> metrics;  // computed for each row, in the order of columns
   std::vector<Row> rows;                        // in order of execution
+  std::optional<Baseline> baseline;             // an earlier run this one is held against
+  // Of a run that was read from a file: the words its rows only point to (pairing rules, reasons of
+  // undefined values). Shared, because rows are copied.
+  std::shared_ptr<const std::unordered_set<std::string>> words;
 
   Summary summary() const;
   // The row's value of a metric; undefined if it was not computed.

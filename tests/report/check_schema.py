@@ -71,6 +71,16 @@ class Reports(unittest.TestCase):
         self.assertEqual((odd["cosine"], odd["rel_euclid"], odd["max_abs"]), ("nan", "inf", "-inf"))
         self.assertIsInstance(odd["target_nan"], int)
 
+    def test_a_worse_output_fails_the_run(self):
+        worse, as_before = self.documents["worse"], self.documents["as_before"]
+        self.assertEqual((worse["summary"]["fail"], worse["summary"]["verdict"]), (0, "fail"))
+        self.assertEqual((worse["baseline"]["verdict"], as_before["baseline"]["verdict"]), ("fail", "pass"))
+        self.assertEqual(as_before["summary"]["verdict"], "pass")
+        self.assertEqual(self.documents["held_by_nothing"]["baseline"]["verdict"], "fail")
+        self.assertEqual([row["id"] for row in worse["rows"] if "model_output" in row], [3])
+        self.assertEqual(worse["baseline"]["tensors"][0]["after"], {"verdict": "inconclusive", "cosine": None, "rel_euclid": "inf"})
+        self.assertNotIn("baseline", self.documents["passing"])
+
     def test_json_names_survive(self):
         names = [row["target"]["operator"] for row in self.documents["hostile"]["rows"]]
         for name in ('quo"te', "com,ma", "new\nline", "esc\x1b[2Jape", "\t=1", "卷积/层", "nul\0nul", "back\\slash", ""):
@@ -87,6 +97,7 @@ class Reports(unittest.TestCase):
             "neither side": lambda d: d["rows"][0].update(target=None, golden=None),
             "text for a number": lambda d: d["rows"][0]["metrics"].update(cosine="high"),
             "suspicious failure": lambda d: d["rows"][0].update(verdict="fail", reasons=["empty"], suspicious=True),
+            "a baseline without its verdict": lambda d: d.update(baseline={"path": "old.json"}),
             "fraction of a count": lambda d: d["summary"].update(rows=1.5),
         }
         for name, change in changes.items():
@@ -139,7 +150,8 @@ class Reports(unittest.TestCase):
                 [len(cases), found["failure"], found["error"], found["skipped"]], name)
             # Green exactly if the verdict is pass.
             self.assertEqual(found["failure"] + found["error"] == 0, summary["verdict"] == "pass", name)
-            self.assertEqual(found["failure"], summary["fail"] + summary["inconclusive"])
+            is_worse = document.get("baseline", {}).get("verdict") == "fail"
+            self.assertEqual(found["failure"], summary["fail"] + summary["inconclusive"] + is_worse)
             self.assertEqual(found["skipped"], summary["filtered"])
             for case, row in zip(cases, rows):
                 operator = (row["target"] or row["golden"])["operator"]

@@ -212,7 +212,9 @@ inline Run random_run(unsigned seed) {
         row.values.push_back(
             below(4) == 0   ? Value::undefined("golden is all zeros")
             : below(4) == 0 ? Value::at_most(0.5)
-                            : Value::of(std::ldexp(below(1000), -static_cast<int>(below(60)))));
+            : run.metrics[k]->print == Print::kHex
+                ? Value::of(below(1000))
+                : Value::of(std::ldexp(below(1000), -static_cast<int>(below(60)))));
     }
     if (below(2) == 0) row.step = below(3);
     if (below(2) == 0) row.rank = below(3);
@@ -220,6 +222,56 @@ inline Run random_run(unsigned seed) {
     run.rows.push_back(std::move(row));
   }
   number_rows(run);
+  return run;
+}
+
+// Every limit holds, but an output is worse than it was.
+inline Run worse_run() {
+  Run run = passing_run();
+  run.rows.resize(4);
+  run.rows.back().is_model_output = true;
+  result::Baseline& baseline = run.baseline.emplace();
+  baseline.path = "old|<b>.json";
+  baseline.version = "0.1.0";
+  baseline.warnings = {"the baseline was judged by profile 'offline', this run by 'standard'"};
+  baseline.outputs_known = true;
+  baseline.outputs_held = 2;
+  baseline.tensors = {
+      {"conv3",
+       "output:0",
+       "main",
+       0,
+       {},
+       true,
+       true,
+       {"cosine", "verdict"},
+       {Verdict::kPass, 0.99999, 0.001},
+       result::Standing{Verdict::kInconclusive, {}, kInf}},
+      {"prob\n2", "output:0", "", {}, 3, true, true, {"gone"}, {Verdict::kPass, 1, 0}, {}},
+      {"conv2",
+       "output:0",
+       "",
+       {},
+       {},
+       false,
+       true,
+       {"rel_euclid"},
+       {Verdict::kPass, 1, 0.001},
+       result::Standing{Verdict::kPass, 0.9999, 0.01}},
+      {"conv1",
+       "output:0",
+       "",
+       {},
+       {},
+       false,
+       false,
+       {"verdict"},
+       {Verdict::kFail, 0.5, 1},
+       result::Standing{Verdict::kPass, 0.9999, 0.01}}};
+  baseline.operators = {
+      {"cast|1", "Cast", result::Change::kNew, {}},
+      {"relu1", "Relu", result::Change::kGone, {}},
+      {"conv2", "Conv2D", result::Change::kChanged, {"output:0 dtype float32 -> float16"}}};
   return run;
 }
 
@@ -243,6 +295,11 @@ inline std::vector<NamedRun> sample_runs() {
   runs.push_back({"ranks", failing_run()});
   for (Row& row : runs.back().run.rows) row.step = 0, row.rank = row.index % 2, row.graph = "main";
   runs.push_back({"random", random_run(7)});
+  runs.push_back({"worse", worse_run()});
+  runs.push_back({"as_before", worse_run()});
+  runs.back().run.baseline->tensors.clear();
+  runs.push_back({"held_by_nothing", failing_run()});
+  runs.back().run.baseline.emplace();
   return runs;
 }
 

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Law: what the JSON writer wrote reads back to the same run, whatever its names and numbers. And a
+// table of documents that are something else, each with the message it deserves.
+#include "result/read.h"
+
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "report/sample_runs.h"
+#include "report/text.h"
+#include "report/writer.h"
+#include "scratch.h"
+
+namespace plumb::result {
+namespace {
+
+std::string json_of(const Run& run) {
+  std::string text;
+  (*report::writer_for("r.json"))->write(run, [&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+void expect_same(const metrics::Value& value, const metrics::Value& read) {
+  ASSERT_EQ(read.is_defined(), value.is_defined());
+  EXPECT_EQ(read.is_bound(), value.is_bound());
+  if (value.is_defined() || value.is_bound()) {
+    if (std::isnan(value.number()))
+      EXPECT_TRUE(std::isnan(read.number()));
+    else
+      EXPECT_EQ(std::bit_cast<uint64_t>(read.number()), std::bit_cast<uint64_t>(value.number()));
+  } else {
+    EXPECT_STREQ(read.reason(), value.reason());
+  }
+}
+
+void expect_same(const std::optional<Side>& side, const std::optional<Side>& read) {
+  ASSERT_EQ(read.has_value(), side.has_value());
+  if (!side) return;
+  EXPECT_EQ(read->operator_name, report::valid_utf8(side->operator_name));
+  EXPECT_EQ(read->type, side->type);
+  EXPECT_EQ(read->slot, side->slot);
+  EXPECT_EQ(read->dtype, side->dtype);
+  EXPECT_EQ(read->shape, side->shape);
+  EXPECT_EQ(read->layout, side->layout);
+  EXPECT_EQ(read->file, report::valid_utf8(side->file));
+}
+
+void expect_same(const Run& run, const Run& read) {
+  EXPECT_EQ(read.command, run.command);
+  EXPECT_EQ(read.scenario, run.scenario);
+  EXPECT_EQ(read.profile, run.profile);
+  EXPECT_EQ(read.target.path, run.target.path);
+  EXPECT_EQ(read.golden.convention, run.golden.convention);
+  EXPECT_EQ(read.golden.warnings, run.golden.warnings);
+  EXPECT_EQ(read.golden.files_left_out, run.golden.files_left_out);
+  EXPECT_EQ(read.graphs, run.graphs);
+  EXPECT_EQ(read.outputs_not_compared, run.outputs_not_compared);
+  EXPECT_EQ(read.bytes, run.bytes);
+  EXPECT_EQ(read.interrupted, run.interrupted);
+  EXPECT_DOUBLE_EQ(read.elapsed_s, run.elapsed_s);
+  ASSERT_EQ(read.metrics.size(), run.metrics.size());
+  for (size_t i = 0; i < run.metrics.size(); ++i)
+    EXPECT_EQ(read.metrics[i]->name, run.metrics[i]->name);
+  ASSERT_EQ(read.rows.size(), run.rows.size());
+  for (size_t i = 0; i < run.rows.size(); ++i) {
+    SCOPED_TRACE(i);
+    const Row &row = run.rows[i], &again = read.rows[i];
+    EXPECT_EQ(again.index, row.index);
+    EXPECT_EQ(again.step, row.step);
+    EXPECT_EQ(again.rank, row.rank);
+    EXPECT_EQ(again.graph, row.graph);
+    expect_same(row.target, again.target);
+    expect_same(row.golden, again.golden);
+    EXPECT_EQ(again.pairing_rule, row.pairing_rule);
+    EXPECT_EQ(again.pairing_evidence, row.pairing_evidence);
+    EXPECT_EQ(again.is_model_output, row.is_model_output);
+    ASSERT_EQ(again.values.size(), row.values.size());
+    for (size_t k = 0; k < row.values.size(); ++k) expect_same(row.values[k], again.values[k]);
+    EXPECT_EQ(again.verdict, row.verdict);
+    EXPECT_EQ(again.suspicious, row.suspicious);
+    EXPECT_EQ(again.reasons, row.reasons);
+    EXPECT_EQ(again.message, report::valid_utf8(row.message));
+    EXPECT_EQ(again.hint, report::valid_utf8(row.hint));
+  }
+}
+
+TEST(ReadResult, WriteThenReadIsIdentity) {
+  auto samples = report::sample_runs();
+  for (unsigned seed = 0; seed < 50; ++seed)
+    samples.push_back({"seeded", report::random_run(seed)});
+  for (const report::NamedRun& sample : samples) {
+    SCOPED_TRACE(sample.name);
+    const std::string text = json_of(sample.run);
+    const auto read = read_result(as_bytes(text));
+    ASSERT_TRUE(read.ok()) << read.error().where;
+    expect_same(sample.run, read->run);
+    EXPECT_EQ(read->version, PLUMB_VERSION);
+    EXPECT_TRUE(read->notes.empty());
+    EXPECT_EQ(json_of(read->run), text);  // all of it, the baseline too
+  }
+}
+
+// Rows point to words that the run keeps: a copy of it keeps them as well.
+TEST(ReadResult, WordsOutliveTheDocument) {
+  result::Run copy;
+  {
+    std::string text = json_of(report::failing_run());
+    auto read = read_result(as_bytes(text));
+    ASSERT_TRUE(read.ok());
+    copy = read->run;
+    std::fill(text.begin(), text.end(), ' ');
+  }
+  EXPECT_EQ(copy.rows[0].pairing_rule, "origin-name");
+  EXPECT_EQ(json_of(copy), json_of(report::failing_run()));
+}
+
+// A document with one row; each argument replaces what stands there.
+std::string document(std::string_view row, std::string_view metrics = R"("cosine")") {
+  return fmt::format(
+      R"({{"schema": "plumb.result/1", "run": {{"metrics": [{}]}}, "rows": [{}], "findings": []}})",
+      metrics, row);
+}
+
+constexpr std::string_view kRow =
+    R"({"target": {"operator": "a"}, "golden": null, "verdict": "pass")";
+
+TEST(ReadResult, OddButFine) {
+  const struct {
+    const char* name;
+    std::string text;
+    size_t rows, notes;
+  } kCases[] = {
+      {"no rows", document(""), 0, 0},
+      {"members in another order",
+       R"({"rows": [{"verdict": "fail", "undefined": {"cosine": "why"}, "metrics": {"cosine": null},)"
+       R"( "golden": {"operator": "g"}}], "run": {"metrics": ["cosine"]}, "schema": "plumb.result/1"})",
+       1, 0},
+      {"members of a later version",
+       document(std::string(kRow) + R"(, "later": {"a": [1, {"b": [[[null]]]}]}})"), 1, 0},
+      {"a metric of a later version",
+       document(std::string(kRow) + R"(, "metrics": {"cosine": 1, "later": {"deep": 1}}})",
+                R"("cosine", "later")"),
+       1, 1},
+      {"a metric the run does not list",
+       document(std::string(kRow) + R"(, "metrics": {"max_abs": "odd"}})"), 1, 0},
+      {"blanks before and behind", " \n" + document("") + "\n\n", 0, 0},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto read = read_result(as_bytes(c.text));
+    ASSERT_TRUE(read.ok()) << read.error().what << ": " << read.error().where;
+    EXPECT_EQ(read->run.rows.size(), c.rows);
+    EXPECT_EQ(read->notes.size(), c.notes);
+  }
+  const auto reordered = read_result(as_bytes(kCases[1].text));
+  EXPECT_STREQ(reordered->run.rows[0].values[0].reason(), "why");
+}
+
+TEST(ReadResult, ReasonsOfUndefinedValues) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {R"({"cosine": "golden is all zeros"})", "golden is all zeros"},
+      {R"({"cosine": "cut\u0000here"})", "cut"},
+      {R"({"cosine": "\u0000"})", "no reason was recorded"},
+      {R"({"cosine": ""})", "no reason was recorded"},
+      {R"({"max_abs": "of another"})", "no reason was recorded"},
+      {R"({"cosine": "at most 5: somehow"})", "at most 5: somehow"},
+      {"{}", "no reason was recorded"},
+  };
+  for (const auto& [undefined, reason] : kCases) {
+    const auto read = read_result(as_bytes(document(
+        fmt::format(R"({}, "metrics": {{"cosine": null}}, "undefined": {}}})", kRow, undefined))));
+    ASSERT_TRUE(read.ok()) << undefined;
+    EXPECT_FALSE(read->run.rows[0].values[0].is_defined()) << undefined;
+    EXPECT_STREQ(read->run.rows[0].values[0].reason(), reason) << undefined;
+  }
+}
+
+TEST(ReadResult, MetricsOnce) {
+  const auto read = read_result(as_bytes(document("", R"("cosine", "max_abs", "cosine")")));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->run.metrics.size(), 2U);
+}
+
+TEST(ReadResult, Numbers) {
+  const struct {
+    const char* name;
+    const char* metric;
+    const char* value;
+    double expected;  // NaN for itself
+  } kCases[] = {
+      {"nan", "cosine", R"("nan")", report::kNan},
+      {"inf", "max_rel", R"("inf")", report::kInf},
+      {"-inf", "target_min", R"("-inf")", -report::kInf},
+      {"minus zero", "target_max", "-0.0", -0.0},
+      {"smallest", "max_abs", "5e-324", 5e-324},
+      {"largest", "max_abs", "1.7976931348623157e308", 1.7976931348623157e308},
+      {"count", "target_zeros", "9007199254740993", 9007199254740992.0},  // as a double
+      {"checksum", "target_crc32", R"("0000beef")", 0xbeef},
+      {"checksum that looks like a number", "target_crc32", R"("00000010")", 16},
+      {"checksum that is a number", "target_crc32", "12", 12},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const std::string row =
+        fmt::format("{}, \"metrics\": {{\"{}\": {}}}}}", kRow, c.metric, c.value);
+    const auto read = read_result(as_bytes(document(row, fmt::format("\"{}\"", c.metric))));
+    ASSERT_TRUE(read.ok()) << read.error().where;
+    expect_same(metrics::Value::of(c.expected), read->run.rows[0].values[0]);
+  }
+}
+
+TEST(ReadResult, Refuses) {
+  const std::string row(kRow);
+  const struct {
+    const char* name;
+    std::string text;
+    const char *what, *where;
+  } kCases[] = {
+      {"empty", "", "this is no result of a comparison", "byte 0: the file is empty"},
+      {"blanks", " \n\t", "this is no result of a comparison", "byte 0: the file is empty"},
+      {"a table", "\n id,step", "this is no result of a comparison",
+       "byte 2: a JSON document would start with '{'"},
+      {"a list", "[1]", "this is no result of a comparison",
+       "byte 0: a JSON document would start with '{'"},
+      {"no schema", R"({"a": 1})", "this is no result of a comparison",
+       "byte 0: there is no member \"schema\""},
+      {"schema is a number", R"({"schema": 1})", "this is no result of a comparison",
+       "byte 0: there is no member \"schema\""},
+      {"another schema", R"({"schema": "sarif"})", "this is no result of a comparison",
+       "byte 0: its schema is 'sarif', this program reads 'plumb.result/1'"},
+      {"another version", R"({"schema": "plumb.result/2"})", "the result is of another version",
+       "byte 0: its schema is 'plumb.result/2', this program reads 'plumb.result/1'"},
+      {"no run", R"({"schema": "plumb.result/1", "rows": []})",
+       "the result is not as its schema says", "there is no member \"run\""},
+      {"no rows", R"({"schema": "plumb.result/1", "run": {}})",
+       "the result is not as its schema says", "there is no member \"rows\""},
+      {"rows are no list", R"({"schema": "plumb.result/1", "run": {}, "rows": {}})",
+       "the result is not as its schema says", "rows: the value is of another type"},
+      {"no side", document(R"({"target": null, "golden": null, "verdict": "pass"})"),
+       "the result is not as its schema says", "rows[0]: there is neither target nor golden"},
+      {"no verdict", document(R"({"target": {"operator": "a"}})"),
+       "the result is not as its schema says", "rows[0]: there is no verdict"},
+      {"unknown verdict", document(R"({"target": {}, "verdict": "good"})"),
+       "the result is not as its schema says", "rows[0].verdict: 'good' is no verdict"},
+      {"name is a number", document(R"({"target": {"operator": 7}, "verdict": "pass"})"),
+       "the result is not as its schema says", "rows[0].target.operator: the value is of another"},
+      {"shape is no list", document(R"({"target": {"shape": "2x3"}, "verdict": "pass"})"),
+       "the result is not as its schema says", "rows[0].target.shape: the value is of another"},
+      {"fraction of a size", document(R"({"target": {"shape": [1, 2.5]}, "verdict": "pass"})"),
+       "the result is not as its schema says", "rows[0].target.shape[1]: the value is of another"},
+      {"step beyond 64 bits", document(row + R"(, "step": 99999999999999999999})"),
+       "the result is not as its schema says", "rows[0].step: the value is of another type"},
+      {"text for a number", document(row + R"(, "metrics": {"cosine": "high"}})"),
+       "the result is not as its schema says", "rows[0].metrics.cosine: 'high' is no number"},
+      {"number beyond double", document(row + R"(, "metrics": {"cosine": 1e999}})"),
+       "the result is not as its schema says", "rows[0].metrics.cosine: the value is of another"},
+      {"long checksum",
+       document(row + R"(, "metrics": {"target_crc32": "123456789"}})", R"("target_crc32")"),
+       "the result is not as its schema says",
+       "rows[0].metrics.target_crc32: '123456789' is no checksum"},
+      {"fraction of a checksum",
+       document(row + R"(, "metrics": {"target_crc32": 1.5}})", R"("target_crc32")"),
+       "the result is not as its schema says", "rows[0].metrics.target_crc32: 1.5 is no checksum"},
+      {"unknown change",
+       R"({"schema": "plumb.result/1", "run": {}, "rows": [],)"
+       R"( "baseline": {"operators": [{"change": "odd"}]}})",
+       "the result is not as its schema says", "baseline.operators[0].change: 'odd' is no change"},
+      {"damaged", R"({"schema": "plumb.result/1", "run": {"metrics" 5}, "rows": []})",
+       "the result is damaged", "byte "},
+      {"bytes that are no text",
+       "{\"schema\": \"plumb.result/1\", \"run\": {\"command\": \"\xff\"}}",
+       "the result is damaged", "byte 0: The input is not valid UTF-8"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    const auto read = read_result(as_bytes(c.text));
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.error().what, c.what);
+    EXPECT_NE(read.error().where.find(c.where), std::string::npos) << read.error().where;
+    EXPECT_EQ(read.error().where.rfind("byte ", 0), 0U) << read.error().where;
+    EXPECT_FALSE(read.error().remedy.empty());
+  }
+}
+
+// Cut anywhere, a document is refused, never half read.
+TEST(ReadResult, TruncatedAnywhere) {
+  for (const auto& run : {report::failing_run(), report::worse_run()}) {
+    std::string text = json_of(run);
+    text.resize(text.find_last_of('}') + 1);
+    const size_t step = text.size() > 20000 ? 37 : 1;
+    for (size_t size = 0; size < text.size(); size += step)
+      ASSERT_FALSE(read_result(as_bytes(std::string_view(text).substr(0, size))).ok()) << size;
+  }
+}
+
+TEST(ReadResult, DeepNestingIsSkipped) {
+  const std::string deep(100000, '['), end(100000, ']');
+  const auto read =
+      read_result(as_bytes(document(std::string(kRow) + ", \"later\": " + deep + end + "}")));
+  EXPECT_TRUE(read.ok());
+}
+
+TEST(ReadResult, Files) {
+  Scratch scratch;
+  const auto path = scratch.path() / "r.json";
+  ASSERT_TRUE(report::write_file(report::failing_run(), path).ok());
+  ASSERT_TRUE(load_result(path).ok());
+  const auto missing = load_result(scratch.path() / "none.json");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().what, "cannot read the file");
+}
+
+}  // namespace
+}  // namespace plumb::result
