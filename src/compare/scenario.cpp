@@ -94,7 +94,7 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
     return Error{
         "only one of two converted models has its graph",
         f.graph != nullptr ? "--graph without --golden-graph" : "--golden-graph without --graph",
-        "give both (fusion on against off), or neither (another version or processor)"};
+        "give both (fusion on against off, or two versions), or neither (pairs by name)"};
   if (f.target_is_device && !f.golden_is_device && !f.target_is_quantized && f.golden_is_quantized)
     return Error{"the golden side is quantized, the converted model is not",
                  "golden holds quantizing operators",
