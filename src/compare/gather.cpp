@@ -230,6 +230,8 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   PairFacts facts;
   facts.target_dtype = target.reader().dtype();
   facts.golden_dtype = golden.reader().dtype();
+  facts.target_is_dequantized = kind_of(target.info().dtype) == DKind::kInteger &&
+                                kind_of(facts.target_dtype) == DKind::kFloat;
   const metrics::PairPass pass{passes.relative};
   auto sums = first_pass(target, golden, pass, context, true);
   if (sums && !context.cancelled) {
@@ -249,7 +251,8 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   if (passes.crc32) details.target_crc32 = details.golden_crc32 = io::Checksum();
   if (passes.limits) {
     // Of the types as stored: int4 ends before the int8 it is read as.
-    const auto t_limits = metrics::limits_of(target.info().dtype);
+    const auto t_limits =
+        metrics::limits_of(facts.target_is_dequantized ? facts.target_dtype : target.info().dtype);
     const auto g_limits = metrics::limits_of(golden.info().dtype);
     facts.target_at_limit = metrics::target_at_limit_by_sums(*sums, t_limits);
     facts.golden_at_limit = metrics::golden_at_limit_by_sums(*sums, g_limits);

@@ -139,8 +139,15 @@ void Partners::pair_fused_names() {
 
 std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
   const auto tensor = map_.tensors.find(tensor_text(target.operator_name, target.slot));
-  if (tensor != map_.tensors.end())
-    return Wanted{tensor->second.op, tensor->second.slot, "map", {}, false, false, {}};
+  if (tensor != map_.tensors.end()) {
+    Wanted wanted{tensor->second.op, tensor->second.slot, "map", {}, false, false, {}};
+    // The map says what the partner is, the graph still says what the integers stand for.
+    if (const auto match = match_of(target)) {
+      wanted.is_quantized = match->is_quantized;
+      wanted.quantization = match->quantization;
+    }
+    return wanted;
+  }
   if (matcher_ != nullptr && !map_.operators.contains(target.operator_name))
     return by_graph(target, why);
   return by_name(target, why);
@@ -163,17 +170,30 @@ std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const
   return std::nullopt;
 }
 
+// What the graph says of a tensor; nullopt if it does not have it.
+std::optional<match::Match> Partners::match_of(const Entry& target) const {
+  const graph::Operator* op = matcher_ == nullptr ? nullptr : matcher_->find(target.operator_name);
+  if (op == nullptr || target.slot.index < 0 || !target.slot.path.empty()) return std::nullopt;
+  if (target.slot.kind == SlotKind::kOutput) return matcher_->output(*op, target.slot.index);
+  if (target.slot.kind == SlotKind::kInput) return matcher_->input(*op, target.slot.index);
+  return std::nullopt;
+}
+
 std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) const {
-  const graph::Operator* op = matcher_->find(target.operator_name);
-  const bool is_output = target.slot.kind == SlotKind::kOutput;
-  if (op == nullptr || target.slot.index < 0 || !target.slot.path.empty() ||
-      (!is_output && target.slot.kind != SlotKind::kInput)) {
+  auto found_match = match_of(target);
+  if (!found_match) {
+    const graph::Operator* op = matcher_->find(target.operator_name);
     auto wanted = by_name(target, why);
     if (wanted && op == nullptr) wanted->evidence = "the graph has no such operator";
+    // The graph of the quantization tool knows nothing of what the compiler inserted later.
+    if (!wanted && op == nullptr && match::keeps_values(target.type))
+      why = {
+          "no_counterpart",
+          fmt::format("the graph has no such operator, and {} only changes how values are stored",
+                      target.type)};
     return wanted;
   }
-  match::Match match = is_output ? matcher_->output(*op, target.slot.index)
-                                 : matcher_->input(*op, target.slot.index);
+  match::Match& match = *found_match;
   if (!match.golden) {
     why = {match.reason, std::move(match.message)};
     return std::nullopt;

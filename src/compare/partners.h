@@ -51,6 +51,7 @@ class Partners {
  private:
   void pair_names();
   void pair_fused_names();
+  std::optional<match::Match> match_of(const dump::Entry& target) const;
   std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
   std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
   struct Place {

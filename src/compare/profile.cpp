@@ -282,7 +282,9 @@ const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   const DType golden = metrics::shown_golden_dtype(facts.golden_dtype, facts.sums);
   const bool both_bool = target == DType::kBool && golden == DType::kBool;
   if (integer && (both_bool || (is_index(target) && is_index(golden)))) return *integer;
-  if (float32 && is_wide_float(target) && is_wide_float(golden)) return *float32;
+  // An integer of eight bits is no finer for having been read as float32.
+  if (float32 && !facts.target_is_dequantized && is_wide_float(target) && is_wide_float(golden))
+    return *float32;
   return any;
 }
 

@@ -61,12 +61,16 @@ const graph::Graph* get(const std::optional<graph::Graph>& graph) {
 struct Facts {
   bool target_is_device, golden_is_device;
   bool target_is_quantized, golden_is_quantized;
+  bool is_swapped;
   const graph::Graph *graph, *golden_graph, *quant;
 };
 
 std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& golden) {
   if (target.is_single_file && golden.is_single_file && f.graph == nullptr) return "file-vs-file";
-  if (f.golden_graph != nullptr && match::is_converted(*f.golden_graph)) return "fusion-on-vs-off";
+  // Two graphs with as much fusion in either are those of two versions.
+  if (f.graph != nullptr && f.golden_graph != nullptr && match::is_converted(*f.golden_graph) &&
+      match::count_fused(*f.graph) != match::count_fused(*f.golden_graph))
+    return "fusion-on-vs-off";
   if (f.target_is_device && f.golden_is_device) return "npu-vs-npu";
   if (f.target_is_device)
     return !f.target_is_quantized  ? "offline-vs-original"
@@ -78,6 +82,11 @@ std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& g
 
 std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
   const bool on_device = f.target_is_device && f.golden_is_device;
+  if (f.is_swapped)
+    return Error{"target and golden seem to be swapped",
+                 f.golden_is_device ? "golden is a dump of the device, target is not"
+                                    : "golden holds quantizing operators, target does not",
+                 "name the model being checked first, the original second"};
   if (on_device && f.target_is_quantized != f.golden_is_quantized)
     return Error{"a quantized model is compared with one that is not",
                  f.target_is_quantized ? "target is quantized, golden is not"
@@ -88,18 +97,15 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
     return Error{
         "only one of two converted models has its graph",
         f.graph != nullptr ? "--graph without --golden-graph" : "--golden-graph without --graph",
-        "give both (fusion on against off), or neither (another version or processor)"};
+        "give both (fusion on against off, or two versions), or neither (pairs by name)"};
   if (f.target_is_device && !f.golden_is_device && !f.target_is_quantized && f.golden_is_quantized)
     return Error{"the golden side is quantized, the converted model is not",
                  "golden holds quantizing operators",
                  "dump the original model that was not quantized as golden, or convert the "
                  "quantized one"};
-  if (!f.target_is_device && f.golden_is_device && f.graph == nullptr && f.quant != nullptr)
-    return Error{"target and golden seem to be swapped", "golden is a dump of the device",
-                 "name the dump of the device first, the original second"};
   if (scenario == "processor-switch" &&
-      ((f.graph != nullptr && match::is_fused(*f.graph)) ||
-       (f.golden_graph != nullptr && match::is_fused(*f.golden_graph))))
+      ((f.graph != nullptr && match::count_fused(*f.graph) > 0) ||
+       (f.golden_graph != nullptr && match::count_fused(*f.golden_graph) > 0)))
     return Error{"operators are fused differently on another processor",
                  "--mode processor-switch with the graph of a fused model", kFusionOff};
   return std::nullopt;
@@ -152,9 +158,14 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
               is_device(golden),
               is_quantized(target, own),
               is_quantized(golden, get(graphs.golden)),
+              false,
               get(graphs.target),
               get(graphs.golden),
               get(graphs.quant)};
+  // The graphs of one model, which is not the one that was named first.
+  if (graphs.golden == std::nullopt && own != nullptr && !is_device(target))
+    facts.is_swapped = is_device(golden) || (!graphs.target && facts.golden_is_quantized &&
+                                             !is_quantized(target, nullptr));
   const std::string_view name = mode.empty() ? told_by(facts, target, golden) : mode;
   // Whoever asks for plain names gets them.
   if (mode != "dump-vs-dump")

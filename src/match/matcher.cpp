@@ -137,9 +137,9 @@ bool is_converted(const Graph& graph) {
   });
 }
 
-bool is_fused(const Graph& graph) {
-  return std::any_of(graph.operators.begin(), graph.operators.end(),
-                     [](const Operator& op) { return op.origins && op.origins->size() > 1; });
+int64_t count_fused(const Graph& graph) {
+  return std::count_if(graph.operators.begin(), graph.operators.end(),
+                       [](const Operator& op) { return op.origins && op.origins->size() > 1; });
 }
 
 Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)

@@ -98,7 +98,7 @@ bool is_dequant(const graph::Operator& op);
 bool is_quantized(const graph::Graph& graph);
 // True if the converter recorded where any operator came from.
 bool is_converted(const graph::Graph& graph);
-// True if some operator was made from several.
-bool is_fused(const graph::Graph& graph);
+// How many operators were made from several.
+int64_t count_fused(const graph::Graph& graph);
 
 }  // namespace plumb::match

@@ -49,6 +49,7 @@ struct PairFacts {
   std::optional<int64_t> max_ulp;
   std::optional<uint32_t> target_crc32, golden_crc32;
   std::optional<int64_t> target_at_limit, golden_at_limit;
+  bool target_is_dequantized = false;  // integers, read as the numbers they stand for
 };
 
 // What beyond the plain sums has to be gathered. `kRelative` is part of the first pass, but costs a

@@ -344,10 +344,21 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
       return !row.pairing_rule.empty() || row.is_excused() ||
              row.message.starts_with("the operator is there");
     });
-    advise(only_slots
-               ? "one side has fewer slots: --slot output compares the outputs, --allow missing "
-                 "lets the rest go"
-               : "operators that are named differently on the two sides pair with --map FILE");
+    const std::string scenario = run.graphs.empty() ? run.scenario : "";
+    if (only_slots)
+      advise(
+          "one side has fewer slots: --slot output compares the outputs, --allow missing lets the "
+          "rest go");
+    else if (scenario == "offline-vs-original" || scenario.starts_with("quantized-offline"))
+      advise(
+          "--graph FILE tells what operators were made from; `atc --mode=1 --om=MODEL.om "
+          "--json=FILE` writes it");
+    else if (scenario == "npu-vs-npu")
+      advise(
+          "operators that the compiler fused or inserted on one side only: --graph and "
+          "--golden-graph tell them");
+    else
+      advise("operators that are named differently on the two sides pair with --map FILE");
   }
   if (s.filtered == s.rows && s.rows > 0)
     advise("nothing matches what was selected; `plumb inspect` lists operators, steps and ranks");
@@ -388,6 +399,8 @@ std::string render(const Run& run, const TerminalStyle& style) {
                printable(place_text(first)) + (why.empty() ? "" : ": " + printable(why)));
   }
   block.line("sides", sides_text(run));
+  if (run.scenario != "dump-vs-dump" && run.scenario != "file-vs-file" && !run.scenario.empty())
+    block.line("scenario", printable(run.scenario));
   if (!run.graphs.empty()) block.line("graphs", graphs_text(run));
   add_totals(run, s, style, block);
   if (const Row* row = s.verdict == Verdict::kPass ? closest(run) : nullptr)

@@ -114,6 +114,17 @@ TEST(Profile, LimitsByType) {
   }
 }
 
+// Integers that are read as the numbers they stand for have their own steps, of which one is no
+// error that float32 could be blamed for.
+TEST(Profile, DequantizedIntegersAreNotJudgedAsFloat32) {
+  const auto profile = load_profile("standard");
+  ASSERT_TRUE(profile.ok());
+  metrics::PairFacts facts;
+  EXPECT_EQ(&profile->for_pair(facts), &*profile->float32);
+  facts.target_is_dequantized = true;
+  EXPECT_EQ(&profile->for_pair(facts), &profile->any);
+}
+
 TEST(Profile, LimitsHold) {
   const metrics::Metric* metric = metrics::metric_by_name("cosine");
   const double nan = std::numeric_limits<double>::quiet_NaN();
