@@ -176,7 +176,7 @@ TEST(Matcher, EmptyGraphs) {
   const Graph none;
   EXPECT_EQ(Matcher(none).find("a"), nullptr);
   EXPECT_TRUE(with_origins(none, none).operators.empty());
-  EXPECT_FALSE(is_quantized(none) || is_converted(none) || is_fused(none));
+  EXPECT_FALSE(is_quantized(none) || is_converted(none) || count_fused(none) > 0);
 }
 
 // A word in a name is no sign of quantization.
