@@ -640,7 +640,7 @@ Result<RankPairs> rank_pairs(const std::set<int64_t>& target, const std::set<int
 class Pairing {
  public:
   Pairing(const DumpSet& target, const DumpSet& golden) : target_(target), golden_(golden) {
-    out_.graph_ids.resize(target.entries.size());
+    out_.places.resize(target.entries.size());
   }
 
   Result<Torchair> run(const TorchairOptions& options) {
@@ -683,13 +683,14 @@ class Pairing {
     const std::string on_rank = rank ? fmt::format(" of rank {}", *rank) : "";
     for (const Group& group : targets) {
       const auto model = group.graph ? models.find(*group.graph) : models.end();
-      for (const auto& [token, entries] : group.tokens)
-        for (const Entry* entry : entries)
-          out_.graph_ids[static_cast<size_t>(entry - target_.entries.data())] = group.graph;
       const auto other = std::find_if(goldens.begin(), goldens.end(), [&](const Group& golden) {
         return golden.graph == group.graph;
       });
       const std::string name = group.model.empty() ? "the model" : group.model;
+      for (const auto& [token, entries] : group.tokens)
+        for (const Entry* entry : entries)
+          out_.places[static_cast<size_t>(entry - target_.entries.data())] = {
+              group.graph, token, other != goldens.end() && other->tokens.contains(token)};
       if (other == goldens.end()) {
         out_.warnings.push_back(fmt::format("golden has nothing for {}{}", name, on_rank));
         continue;

@@ -28,8 +28,12 @@ struct TorchairOptions {
 // Borrows entries of both sets.
 struct Torchair {
   Decisions decisions;  // one for every entry of either side
-  // Parallel to the target's entries; unset where no graph file belongs to the model.
-  std::vector<std::optional<int64_t>> graph_ids;
+  struct Place {
+    std::optional<int64_t> graph;  // number of its graph file, if there is one
+    int64_t token = 0;
+    bool is_common = false;  // golden has its rank, graph and token as well
+  };
+  std::vector<Place> places;             // parallel to the target's entries
   std::vector<std::string> graph_files;  // relative to the target's root
   std::vector<std::string> warnings;
 };
