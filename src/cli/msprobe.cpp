@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb msprobe compare`: the comparison of msprobe behind its own options. The mode decides what
-// is compared: `torchair`, or `offline_data`, which is another name for `plumb msaccucmp compare`.
+// is compared: `auto` for general dumps, `torchair`, or `offline_data`, which is another name for
+// `plumb msaccucmp compare`.
 #include <algorithm>
 #include <array>
 
@@ -12,6 +13,7 @@
 #include "dump/names.h"
 #include "msaccucmp/arguments.h"
 #include "msaccucmp/output.h"
+#include "msprobe/general.h"
 #include "msprobe/torchair.h"
 
 namespace plumb::cli {
@@ -21,24 +23,23 @@ using namespace msaccucmp;
 namespace {
 
 constexpr std::array kOptions{
-    OptionSpec{"-m", "--mode", "MODE", "torchair or offline_data", true},
+    OptionSpec{"-m", "--mode", "MODE", "auto (default), torchair or offline_data"},
     OptionSpec{"-tp", "--target_path", "PATH", "dump of the model on the device", true},
-    OptionSpec{"-gp", "--golden_path", "PATH", "golden data: for torchair FX, or GE without fusion",
+    OptionSpec{"-gp", "--golden_path", "PATH", "golden data; for torchair FX, or GE without fusion",
                true},
     OptionSpec{"-o", "--output_path", "DIR", "for the results (default: here)"},
     OptionSpec{"", "--rank", "LIST", "torchair: only these ranks, e.g. 0,3"},
     OptionSpec{"", "--graph", "LIST", "torchair: only these graphs"},
     OptionSpec{"", "--token", "LIST", "torchair: only these tokens"},
     OptionSpec{"", "--fx-token-base", "BASE", "torchair: 0, or 1 if FX directories count from 1"},
-    OptionSpec{"", "--columns", "WHICH", "torchair: full (default) or documented"},
+    OptionSpec{"", "--columns", "WHICH", "full (default) or documented"},
     OptionSpec{"-fr", "--fusion_rule_file", "FILE",
                "offline_data: json of the model (atc --mode=1)"},
     OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
     OptionSpec{"-cfr", "--close_fusion_rule_file", "FILE",
                "offline_data: json of the model without fusion"},
 };
-constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
-                                              "--columns"};
+constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
 
 Error usage(std::string what, std::string remedy) {
@@ -64,6 +65,13 @@ Result<std::vector<int64_t>> numbers(const Arguments& arguments, std::string_vie
     at = end + 1;
   }
   return found;
+}
+
+Result<bool> documented_only(const Arguments& arguments) {
+  const std::string columns = arguments.text("--columns", "full");
+  if (columns != "full" && columns != "documented")
+    return usage(fmt::format("unknown columns '{}'", columns), "use full or documented");
+  return columns == "documented";
 }
 
 int run_offline_data(const Arguments& arguments, RunContext& context) {
@@ -98,23 +106,33 @@ Result<msprobe::TorchairRun> torchair_run(const Arguments& arguments) {
                    "leave it out: the directories tell it");
     run.fx_token_base = base == "1" ? 1 : 0;
   }
-  const std::string columns = arguments.text("--columns", "full");
-  if (columns != "full" && columns != "documented")
-    return usage(fmt::format("unknown columns '{}'", columns), "use full or documented");
-  run.documented_only = columns == "documented";
+  auto documented = documented_only(arguments);
+  if (!documented) return documented.error();
+  run.documented_only = *documented;
   return run;
 }
 
-int run_torchair(const Arguments& arguments, RunContext& context) {
-  auto run = torchair_run(arguments);
-  if (!run) return fail_with(run.error());
-  auto written = msprobe::compare_torchair(*run, context);
+int report(const Result<msprobe::Written>& written) {
   if (!written) return fail_with(written.error());
   for (const std::string& warning : written->warnings) print_warning(warning);
   for (const auto& file : written->files) fmt::print("{}\n", file.string());
   fmt::print("{} PASS, {} FAIL, {} not compared\n", written->pass, written->fail,
              written->not_compared);
   return kAgreement;
+}
+
+int run_torchair(const Arguments& arguments, RunContext& context) {
+  auto run = torchair_run(arguments);
+  if (!run) return fail_with(run.error());
+  return report(msprobe::compare_torchair(*run, context));
+}
+
+int run_general(const Arguments& arguments, RunContext& context) {
+  auto documented = documented_only(arguments);
+  if (!documented) return fail_with(documented.error());
+  return report(msprobe::compare_general(
+      {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented},
+      context));
 }
 
 Result<void> check_options(const Arguments& arguments, std::string_view mode) {
@@ -124,10 +142,16 @@ Result<void> check_options(const Arguments& arguments, std::string_view mode) {
         return usage(fmt::format("mode {} knows no option {}", mode, option), "leave it out");
     return {};
   };
-  if (mode == "torchair") return refuse(kOfflineOnly);
-  if (mode == "offline_data") return refuse(kTorchairOnly);
-  return usage(fmt::format("mode '{}' is not available", mode),
-               "torchair and offline_data are; `plumb compare` reads the dumps of other modes");
+  if (mode != "torchair" && mode != "auto" && mode != "offline_data")
+    return usage(fmt::format("mode '{}' is not available", mode),
+                 "auto, torchair and offline_data are; `plumb compare` reads the dumps of others");
+  if (mode != "offline_data")
+    if (auto checked = refuse(kOfflineOnly); !checked) return checked;
+  if (mode != "torchair")
+    if (auto checked = refuse(kTorchairOnly); !checked) return checked;
+  if (mode == "offline_data" && arguments.has("--columns"))
+    return usage("mode offline_data knows no option --columns", "leave it out");
+  return {};
 }
 
 }  // namespace
@@ -138,9 +162,10 @@ int run_msprobe(int argc, char** argv, RunContext& context) {
   if (std::any_of(words.begin(), words.end(), is_help)) {
     fmt::print(
         "Compare dumps as msprobe does: the same options, the result columns of its manual.\n\n"
-        "usage: plumb msprobe compare -m MODE -tp PATH -gp PATH [options]\n{}\n"
+        "usage: plumb msprobe compare [-m MODE] -tp PATH -gp PATH [options]\n{}\n"
         "examples\n"
         "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
+        "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
         "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
         "exit status: 0 when the comparison ran, 2 when it could not\n",
         help_of(kOptions));
@@ -153,10 +178,11 @@ int run_msprobe(int argc, char** argv, RunContext& context) {
                       "plumb msprobe", "compare is"});
   auto arguments = Arguments::parse(kOptions, std::span(words).subspan(1));
   if (!arguments) return fail_with(std::move(arguments.error()).in("plumb msprobe compare"));
-  const std::string mode = arguments->text("-m");
+  const std::string mode = arguments->text("-m", "auto");
   if (auto checked = check_options(*arguments, mode); !checked) return fail_with(checked.error());
-  return mode == "torchair" ? run_torchair(*arguments, context)
-                            : run_offline_data(*arguments, context);
+  return mode == "torchair"       ? run_torchair(*arguments, context)
+         : mode == "offline_data" ? run_offline_data(*arguments, context)
+                                  : run_general(*arguments, context);
 }
 
 }  // namespace plumb::cli

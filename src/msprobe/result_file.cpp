@@ -147,6 +147,17 @@ Result<fs::path> ResultFile::commit() {
   return path_;
 }
 
+void Written::count(const Judged& judged) {
+  ++(judged.result == "PASS" ? pass : judged.result == "FAIL" ? fail : not_compared);
+}
+
+Result<void> Written::add(ResultFile& file) {
+  auto path = file.commit();
+  if (!path) return path.error();
+  files.push_back(std::move(*path));
+  return {};
+}
+
 Result<void> make_directory(const fs::path& path) {
   std::error_code code;
   if (fs::is_directory(path, code)) return {};

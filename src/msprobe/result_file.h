@@ -61,6 +61,17 @@ class ResultFile {
 std::vector<std::string> header_of(const FileStyle& style);
 std::vector<std::string> cells_of(const Line& line, const FileStyle& style);
 
+// What was written, for the last lines on the screen.
+struct Written {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::string> warnings;
+  int64_t pass = 0, fail = 0, not_compared = 0;
+  bool interrupted = false;
+
+  void count(const Judged& judged);
+  Result<void> add(ResultFile& file);  // committed
+};
+
 Result<void> make_directory(const std::filesystem::path& path);
 std::string utc_time_stamp();  // "20260131235959"
 std::string local_time_stamp();

@@ -2,7 +2,6 @@
 #include "msprobe/statistics.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -34,19 +33,8 @@ bool is_one_of(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// A Python number stands for all four statistics of itself.
-std::optional<double> number_from(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
-
-std::array<std::optional<double>, 4> numbers_of(const dump::RecordedStatistics& statistics,
-                                                bool is_argument) {
-  if (!is_argument) return {statistics.max, statistics.min, statistics.mean, statistics.l2};
-  const auto number = number_from(statistics.text);
-  return {number, number, number, number};
+std::array<std::optional<double>, 4> numbers_of(const dump::RecordedStatistics& statistics) {
+  return {statistics.max, statistics.min, statistics.mean, statistics.l2};
 }
 
 bool is_finite(std::optional<double> number) { return number && std::isfinite(*number); }
@@ -137,11 +125,17 @@ Difference difference_of(std::optional<double> target, std::optional<double> gol
 Differences differences_of(const StatisticRow& row) {
   Differences differences;
   if (!row.is_matched) return differences;
-  const auto target = numbers_of(row.target, row.is_argument);
-  const auto golden = numbers_of(row.golden, row.is_argument);
+  const auto target = numbers_of(row.target);
+  const auto golden = numbers_of(row.golden);
   for (size_t i = 0; i < differences.size(); ++i)
     differences[i] = difference_of(target[i], golden[i]);
   return differences;
+}
+
+std::optional<SideNumbers> side_numbers(const dump::RecordedStatistics& s) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  if (!s.max || !s.min) return {};
+  return SideNumbers{*s.max, *s.min, s.mean.value_or(kNan), s.l2.value_or(kNan)};
 }
 
 std::vector<Judged> judge_statistics(std::span<const StatisticRow> api, std::string_view function) {

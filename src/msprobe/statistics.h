@@ -33,6 +33,8 @@ struct Difference {
 using Differences = std::array<Difference, 4>;
 Difference difference_of(std::optional<double> target, std::optional<double> golden);
 Differences differences_of(const StatisticRow& row);
+// Of one side, if it has extremes at all; NaN for what it lacks.
+std::optional<SideNumbers> side_numbers(const dump::RecordedStatistics& statistics);
 
 // Determines all rows of one API, `function` being its middle name ("relu"): some functions leave
 // memory as it is, or have inputs that are filled elsewhere, and are judged more mildly.

@@ -180,12 +180,6 @@ class Comparison {
     return judged;
   }
 
-  static void count(const Judged& judged, Written& written) {
-    ++(judged.result == "PASS"   ? written.pass
-       : judged.result == "FAIL" ? written.fail
-                                 : written.not_compared);
-  }
-
   Result<void> write_rank(std::optional<int64_t> rank, const std::vector<size_t>& rows,
                           Written& written) {
     std::vector<size_t> real, recorded;
@@ -224,10 +218,10 @@ class Comparison {
       } else {
         line.judged = judge_without(rows_[i]);
       }
-      count(line.judged, written);
+      written.count(line.judged);
       file->add(cells_of(line, style));
     }
-    return finish(*file, written);
+    return written.add(*file);
   }
 
   static bool transposed(const Line& line) {
@@ -257,14 +251,14 @@ class Comparison {
         const StatisticRow& row = api[k - first];
         line.metrics = metric_cells(differences_of(row));
         line.judged = row.is_matched ? std::move(judged[k - first]) : judge_without(rows_[rows[k]]);
-        line.target = numbers_of(row.target);
-        line.golden = numbers_of(row.golden);
-        count(line.judged, written);
+        line.target = side_numbers(row.target);
+        line.golden = side_numbers(row.golden);
+        written.count(line.judged);
         file->add(cells_of(line, style));
       }
       first = last;
     }
-    return finish(*file, written);
+    return written.add(*file);
   }
 
   StatisticRow statistic_row(size_t i) const {
@@ -275,19 +269,6 @@ class Comparison {
     row.is_matched = recorded.has_value();
     if (recorded) std::tie(row.target, row.golden) = std::tie(recorded->target, recorded->golden);
     return row;
-  }
-
-  static std::optional<SideNumbers> numbers_of(const dump::RecordedStatistics& side) {
-    if (!side.max || !side.min) return {};
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-    return SideNumbers{*side.max, *side.min, side.mean.value_or(kNan), side.l2.value_or(kNan)};
-  }
-
-  static Result<void> finish(ResultFile& file, Written& written) {
-    auto path = file.commit();
-    if (!path) return path.error();
-    written.files.push_back(std::move(*path));
-    return {};
   }
 
   const TorchairRun& run_;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "base/run_context.h"
+#include "msprobe/result_file.h"
 
 namespace plumb::msprobe {
 
@@ -20,14 +20,6 @@ struct TorchairRun {
   std::vector<int64_t> ranks, graphs, tokens;  // only these; empty for all
   std::optional<int64_t> fx_token_base;
   bool documented_only = false;
-};
-
-// What was written, for the last lines on the screen.
-struct Written {
-  std::vector<std::filesystem::path> files;
-  std::vector<std::string> warnings;
-  int64_t pass = 0, fail = 0, not_compared = 0;
-  bool interrupted = false;
 };
 
 Result<Written> compare_torchair(const TorchairRun& run, const RunContext& context);
