@@ -469,8 +469,9 @@ class TokenPairing {
     if (out.members.empty())
       return refuse_all("no_golden",
                         fmt::format("no golden data for {}", fmt::join(members.names, " + ")));
+    const bool is_itself = members.names.size() == 1 && members.names[0] == target.op;
     const std::string evidence =
-        rule == "name" ? "" : fmt::format("{}", fmt::join(members.names, " + "));
+        is_itself ? "" : fmt::format("{}", fmt::join(members.names, " + "));
     pair_inputs(target, members, rule, evidence, out);
     pair_outputs(target, members, rule, evidence, out);
   }
@@ -646,6 +647,9 @@ class Pairing {
   Result<Torchair> run(const TorchairOptions& options) {
     const bool is_fx = golden_.convention == kFxConvention;
     const Models models = load_models(target_, options.graph, out_.warnings);
+    if (target_.convention == kFxConvention && !is_fx)
+      return Error{"target and golden seem to be swapped", "target is an FX dump",
+                   "name the GE dump first, what it is checked against second"};
     if (models.by_rank.empty())
       return Error{"there is no GE graph in the target", target_.root.string(),
                    "dump with TorchAir's graph dump of type txt, which writes "

@@ -286,7 +286,9 @@ Result<Written> compare_general(const GeneralRun& run, const RunContext& context
     if (!opened) return opened.error();
     if (opened->convention != "msprobe")
       return Error{"there is no dump.json", path + ": it reads as " + opened->convention,
-                   "name the dump.json of a dump, or use `plumb compare`"};
+                   opened->convention.starts_with("torchair")
+                       ? "add -m torchair"
+                       : "name the dump.json of a dump, or use `plumb compare`"};
     modes[i] = mode_of(*opened);
     if (!modes[i])
       return Error{"the dump has neither tensors nor statistics", path,

@@ -145,6 +145,11 @@ TEST(Torchair, TokenBaseCanBeGiven) {
   EXPECT_EQ(pairs_of("ge_fx_710/target", "ge_fx_710/golden", options).size(), 8U);
 }
 
+TEST(Torchair, SwappedSidesAreTold) {
+  auto pairs = pairs_of("ge_fx_new/golden", "ge_fx_new/target");
+  EXPECT_THAT(pairs["error"], HasSubstr("swapped"));
+}
+
 TEST(Torchair, TargetNeedsItsGraph) {
   auto pairs = pairs_of("ge_fx_new/golden", "ge_fx_new/golden");
   EXPECT_THAT(pairs["error"], HasSubstr("no GE graph"));
