@@ -5,9 +5,10 @@
 // once with every tensor rounded to float16, saved as a device would (`npu/`, device layouts
 // included). `npu_broken/` is the same device run after a conversion that went wrong. With
 // --overflow only the dump of a device on which conv1's results were too large for float16, and
-// the record it left of that.
+// the record it left of that. With --torchair dumps of PyTorch's graph mode, where convolution and
+// ReLU are fused into one operator that is wrong.
 //
-//   make_example_dump [--overflow] DIR
+//   make_example_dump [--overflow | --torchair] DIR
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -127,12 +128,13 @@ struct Stored {
   const Tensor* tensor;
   std::string_view layout;
 };
-bool save_dump(const fs::path& path, const std::string& op, const std::vector<Stored>& tensors) {
+bool save_dump(const fs::path& path, const std::string& op, const std::vector<Stored>& tensors,
+               DType dtype = DType::kFloat16) {
   auto sink = FileSink::create(path);
   if (!sink) return finished(sink.error());
   std::vector<io::AscendItem> items;
   for (const Stored& s : tensors)
-    items.push_back({item(s.slot, *s.tensor, DType::kFloat16), *layout_from_name(s.layout)});
+    items.push_back({item(s.slot, *s.tensor, dtype), *layout_from_name(s.layout)});
   return finished(io::write_ascend_dump(*sink, op, items)) && finished(sink->commit());
 }
 
@@ -196,19 +198,118 @@ bool save_overflow_record(const fs::path& root) {
          finished(sink->commit());
 }
 
+// ---- TorchAir: the graph engine (GE) against the FX graph that it was made from ----
+
+struct Node {
+  std::string name, type, fx;  // "Relu_2", "Relu", "relu_2-aten.relu.default"
+  std::vector<std::pair<std::string, const Tensor*>> inputs;  // with the operators they come from
+  const Tensor* output;
+};
+
+std::vector<Node> nodes_of(const Network& n) {
+  return {{"Conv2D_1",
+           "Conv2D",
+           "conv2d_1-aten.conv2d.default",
+           {{"arg0_1", &n.image}, {"arg1_1", &n.kernel}, {"arg2_1", &n.bias}},
+           &n.conv},
+          {"Relu_2", "Relu", "relu_2-aten.relu.default", {{"Conv2D_1", &n.conv}}, &n.relu},
+          {"ReduceMean_3", "ReduceMean", "mean_3-aten.mean.dim", {{"Relu_2", &n.relu}}, &n.pool},
+          {"MatMul_4",
+           "MatMulV2",
+           "mm_4-aten.mm.default",
+           {{"ReduceMean_3", &n.pool}, {"arg3_1", &n.matrix}},
+           &n.scores},
+          {"Softmax_5",
+           "SoftmaxV2",
+           "_softmax_5-aten._softmax.default",
+           {{"MatMul_4", &n.scores}},
+           &n.probabilities}};
+}
+
+bool save_graph(const fs::path& path, const std::vector<Node>& nodes) {
+  std::string text = "name: \"graph_1\"\n";
+  for (const Node& node : nodes) {
+    text += "op {\n  name: \"" + node.name + "\"\n  type: \"" + node.type + "\"\n";
+    for (const auto& [producer, tensor] : node.inputs) text += "  input: \"" + producer + ":0\"\n";
+    text += "  output_desc {\n    attr {\n      key: \"_fx_tensor_name\"\n      value { s: \"" +
+            node.fx + ".OUTPUT.0\" }\n    }\n  }\n}\n";
+  }
+  auto sink = FileSink::create(path);
+  if (!sink) return finished(sink.error());
+  sink->write(text);
+  return finished(sink->commit());
+}
+
+bool save_ge(const fs::path& root, const std::vector<Node>& nodes, bool is_fused) {
+  const fs::path directory = root / "worldsize1_global_rank0/20260101120000/0/graph_1_0/1/0";
+  fs::create_directories(directory);
+  bool ok = save_graph(root / "dynamo_original_graph_1_rank_0_pid_4242_ts_20260101115959000001.txt",
+                       nodes);
+  for (size_t i = 0; i < nodes.size() && ok; ++i) {
+    Node node = nodes[i];
+    if (is_fused && i == 0) {
+      node.name += nodes[1].name;
+      node.type = "AutomaticBufferFusionOp";
+      node.output = nodes[1].output;
+    } else if (is_fused && i == 1) {
+      continue;
+    }
+    std::vector<Stored> tensors;
+    for (const auto& [producer, tensor] : node.inputs)
+      tensors.push_back({"input." + std::to_string(tensors.size()), tensor, "ND"});
+    tensors.push_back({"output.0", node.output, "ND"});
+    const std::string number = std::to_string(i + 1);
+    ok = save_dump(
+        directory / (node.type + "." + node.name + "." + number + ".7.176726880000000" + number),
+        node.name, tensors, DType::kFloat32);
+  }
+  return ok;
+}
+
+bool save_fx(const fs::path& root, const std::vector<Node>& nodes) {
+  const fs::path directory = root / "worldsize1_global_rank0/gm_20260101120000000000_dump/0";
+  fs::create_directories(directory);
+  bool ok = true;
+  for (const Node& node : nodes) {
+    const std::string number = std::to_string(&node - nodes.data() + 1);
+    const auto file = [&](const std::string& slot) {
+      return directory / (node.fx + "." + slot + ".2026010112000000000" + number + ".npy");
+    };
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      ok = ok && save_npy(file("INPUT." + std::to_string(i)), *node.inputs[i].second);
+    ok = ok && save_npy(file("OUTPUT.0"), *node.output);
+  }
+  return ok;
+}
+
+// Both runs compute in float32; only the fused operator has one filter spoilt.
+bool save_torchair(const fs::path& root, Network network) {
+  Network broken = network;
+  network.run(exact);
+  fold_twice(broken);
+  broken.run(exact);
+  broken.kernel = network.kernel;  // what goes in is right
+  broken.bias = network.bias;
+  return save_ge(root / "msprobe_ge_dump", nodes_of(broken), true) &&
+         save_fx(root / "msprobe_fx_dump", nodes_of(network)) &&
+         save_ge(root / "fusion_off/msprobe_ge_dump", nodes_of(network), false);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   const bool wants_help = first == "--help" || first == "-h", overflow = first == "--overflow";
-  if (argc != (overflow ? 3 : 2) || wants_help || (first.starts_with('-') && !overflow)) {
+  const bool torchair = first == "--torchair", has_option = overflow || torchair;
+  if (argc != (has_option ? 3 : 2) || wants_help || (first.starts_with('-') && !has_option)) {
     std::fprintf(
         wants_help ? stdout : stderr,
-        "usage: make_example_dump [--overflow] DIR\n\n"
+        "usage: make_example_dump [--overflow | --torchair] DIR\n\n"
         "Makes dumps to try plumb on: DIR/golden, the tensors of a small network as float32\n"
         "npy files; DIR/npu, the same ones rounded to float16 as a device dump; and\n"
         "DIR/npu_broken, that device after a conversion that spoilt one filter of conv1.\n"
-        "With --overflow DIR is a device dump in which conv1 overflows.\n\n"
+        "With --overflow DIR is a device dump in which conv1 overflows; with --torchair it\n"
+        "holds dumps of TorchAir: GE fused, GE with fusion off, and FX.\n\n"
         "  make_example_dump example && plumb compare example/npu_broken example/golden\n");
     return wants_help ? 0 : 2;
   }
@@ -218,6 +319,12 @@ int main(int argc, char** argv) {
   reference.kernel = random({20, 3, 3, 3}, 0.4, engine);
   reference.bias = random({20}, 0.1, engine);
   reference.matrix = random({20, 10}, 2, engine);
+  if (torchair) {
+    if (!save_torchair(argv[2], reference)) return 2;
+    std::printf("%s: msprobe_ge_dump/, msprobe_fx_dump/ and fusion_off/msprobe_ge_dump/\n",
+                argv[2]);
+    return 0;
+  }
   if (overflow) {
     Network overflowing = reference;
     forget_scale(overflowing);

@@ -27,7 +27,7 @@ std::span<const Command> commands() {
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},
       Command{"msaccucmp", "the commands of msaccucmp.py, for scripts that call it", run_msaccucmp},
-      Command{"msprobe", "`msprobe compare -m offline_data`, likewise", run_msprobe},
+      Command{"msprobe", "`msprobe compare`, likewise", run_msprobe},
   };
   return kCommands;
 }

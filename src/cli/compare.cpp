@@ -21,6 +21,7 @@
 #include "compare/name_map.h"
 #include "compare/scenario.h"
 #include "compare/stream.h"
+#include "compare/torchair.h"
 #include "graph/importers.h"
 #include "report/terminal.h"
 #include "report/writer.h"
@@ -247,6 +248,7 @@ struct Inputs {
   std::vector<std::string> graph_files;
   std::optional<match::Matcher> matcher;  // borrows from the graphs
   const compare::Scenario* scenario = nullptr;
+  std::optional<compare::Torchair> torchair;  // borrows from target and golden
 };
 
 Result<void> open_graphs(const Wishes& wishes, Inputs& inputs) {
@@ -262,6 +264,20 @@ Result<void> open_graphs(const Wishes& wishes, Inputs& inputs) {
     graph = std::move(*loaded);
     inputs.graph_files.push_back(path);
   }
+  return {};
+}
+
+// The graphs beside the dump tell all that a matcher could.
+Result<void> pair_torchair(const Selection& selection, Inputs& inputs) {
+  compare::TorchairOptions options;
+  options.ranks = selection.ranks();
+  if (inputs.graphs.target) options.graph = &*inputs.graphs.target;
+  auto pairs = compare::pair_torchair(inputs.target, inputs.golden, options);
+  if (!pairs) return pairs.error();
+  for (const std::string& warning : pairs->warnings) print_warning(warning);
+  for (const std::string& file : pairs->graph_files)
+    inputs.graph_files.push_back((inputs.target.root / file).string());
+  inputs.torchair = std::move(*pairs);
   return {};
 }
 
@@ -286,6 +302,7 @@ Result<void> open_inputs(const Wishes& wishes, const Selection& selection,
   auto scenario = compare::find_scenario(inputs.target, inputs.golden, inputs.graphs, wishes.mode);
   if (!scenario) return scenario.error();
   inputs.scenario = *scenario;
+  if (inputs.scenario->name == "torchair") return pair_torchair(selection, inputs);
   inputs.matcher = compare::make_matcher(inputs.graphs);
   return {};
 }
@@ -295,6 +312,7 @@ Result<std::vector<compare::PlannedRow>> make_plan(const Wishes& wishes, const S
   compare::PlanOptions options;
   options.wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
   options.matcher = inputs.matcher ? &*inputs.matcher : nullptr;
+  options.decisions = inputs.torchair ? &inputs.torchair->decisions : nullptr;
   if (!wishes.map.empty()) {
     auto map = compare::load_name_map(wishes.map);
     if (!map) return map.error();

@@ -124,7 +124,7 @@ Result<void> ElementView::show_row(const compare::Sides& sides, const compare::P
   auto target =
       EntryReader::open(sides.target, *planned.target, sides.target_hints, planned.target_order);
   if (!target) return target.error();
-  auto golden = EntryReader::open(sides.golden, *planned.golden, sides.golden_hints);
+  auto golden = EntryReader::open(sides.golden_of(planned), *planned.golden, sides.golden_hints);
   if (!golden) return golden.error();
   const std::string name = report::printable(report::place_text(row));
   if (top_ > 0) {

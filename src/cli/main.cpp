@@ -37,11 +37,10 @@ void print_usage(std::FILE* to) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A link of this name stands for the command.
-  constexpr std::string_view kAlias = "msaccucmp";
-  std::string alias(kAlias);
+  // A link of one of these names stands for the command.
+  std::string alias = argc > 0 ? std::filesystem::path(argv[0]).stem().string() : "";
   std::vector<char*> words(argv, argv + argc);
-  if (argc > 0 && std::filesystem::path(argv[0]).stem() == kAlias) {
+  if (alias == "msaccucmp" || alias == "msprobe") {
     words.insert(words.begin() + 1, alias.data());
     argc = static_cast<int>(words.size());
     words.push_back(nullptr);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `plumb msprobe compare -m offline_data`: another name for `plumb msaccucmp compare`, as newer
-// tool chains call it.
+// `plumb msprobe compare`: the comparison of msprobe behind its own options. The mode decides what
+// is compared: `auto` for general dumps, `torchair`, or `offline_data`, which is another name for
+// `plumb msaccucmp compare`.
 #include <algorithm>
 #include <array>
 
@@ -9,8 +10,11 @@
 
 #include "cli/command.h"
 #include "cli/msaccucmp.h"
+#include "dump/names.h"
 #include "msaccucmp/arguments.h"
 #include "msaccucmp/output.h"
+#include "msprobe/general.h"
+#include "msprobe/torchair.h"
 
 namespace plumb::cli {
 
@@ -19,17 +23,136 @@ using namespace msaccucmp;
 namespace {
 
 constexpr std::array kOptions{
-    OptionSpec{"-m", "--mode", "MODE", "offline_data", true},
+    OptionSpec{"-m", "--mode", "MODE", "auto (default), torchair or offline_data"},
     OptionSpec{"-tp", "--target_path", "PATH", "dump of the model on the device", true},
-    OptionSpec{"-gp", "--golden_path", "PATH", "golden data", true},
-    OptionSpec{"-fr", "--fusion_rule_file", "FILE", "json of the model (atc --mode=1)"},
-    OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "json written by AMCT"},
-    OptionSpec{"-cfr", "--close_fusion_rule_file", "FILE", "json of the model without fusion"},
+    OptionSpec{"-gp", "--golden_path", "PATH", "golden data; for torchair FX, or GE without fusion",
+               true},
     OptionSpec{"-o", "--output_path", "DIR", "for the results (default: here)"},
+    OptionSpec{"", "--rank", "LIST", "torchair: only these ranks, e.g. 0,3"},
+    OptionSpec{"", "--graph", "LIST", "torchair: only these graphs"},
+    OptionSpec{"", "--token", "LIST", "torchair: only these tokens"},
+    OptionSpec{"", "--fx-token-base", "BASE", "torchair: 0, or 1 if FX directories count from 1"},
+    OptionSpec{"", "--columns", "WHICH", "full (default) or documented"},
+    OptionSpec{"-fr", "--fusion_rule_file", "FILE",
+               "offline_data: json of the model (atc --mode=1)"},
+    OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
+    OptionSpec{"-cfr", "--close_fusion_rule_file", "FILE",
+               "offline_data: json of the model without fusion"},
 };
+constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base"};
+constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
 
-constexpr std::string_view kOtherModes =
-    "offline_data is available; `plumb compare` reads the dumps of other modes";
+Error usage(std::string what, std::string remedy) {
+  return {std::move(what), "plumb msprobe compare", std::move(remedy)};
+}
+
+int fail_with(const Error& error) {
+  print_error(error);
+  return kTrouble;
+}
+
+Result<std::vector<int64_t>> numbers(const Arguments& arguments, std::string_view option) {
+  std::vector<int64_t> found;
+  if (!arguments.has(option)) return found;
+  const std::string text = arguments.text(option);
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const auto number = dump::number_from(std::string_view(text).substr(at, end - at));
+    if (!number)
+      return usage(fmt::format("'{}' is no list of numbers", text),
+                   fmt::format("write {} 0,3", option));
+    found.push_back(*number);
+    at = end + 1;
+  }
+  return found;
+}
+
+Result<bool> documented_only(const Arguments& arguments) {
+  const std::string columns = arguments.text("--columns", "full");
+  if (columns != "full" && columns != "documented")
+    return usage(fmt::format("unknown columns '{}'", columns), "use full or documented");
+  return columns == "documented";
+}
+
+int run_offline_data(const Arguments& arguments, RunContext& context) {
+  NetworkRun run;
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.rules = {arguments.text("-fr"), arguments.text("-qfr"), arguments.text("-cfr")};
+  run.output = arguments.text("-o", ".");
+  for (const Algorithm& each : algorithms()) run.options.algorithms.push_back(&each);
+  if (auto failure = make_output_directory(run.output)) {
+    print_error(failure->error);
+    return static_cast<int>(failure->code);
+  }
+  return run_network(run, context);
+}
+
+Result<msprobe::TorchairRun> torchair_run(const Arguments& arguments) {
+  msprobe::TorchairRun run;
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.output = arguments.text("-o", ".");
+  const std::pair<std::string_view, std::vector<int64_t>*> lists[] = {
+      {"--rank", &run.ranks}, {"--graph", &run.graphs}, {"--token", &run.tokens}};
+  for (const auto& [option, list] : lists) {
+    auto given = numbers(arguments, option);
+    if (!given) return given.error();
+    *list = std::move(*given);
+  }
+  if (const std::string base = arguments.text("--fx-token-base", "auto"); base != "auto") {
+    if (base != "0" && base != "1")
+      return usage(fmt::format("--fx-token-base '{}' is neither 0 nor 1", base),
+                   "leave it out: the directories tell it");
+    run.fx_token_base = base == "1" ? 1 : 0;
+  }
+  auto documented = documented_only(arguments);
+  if (!documented) return documented.error();
+  run.documented_only = *documented;
+  return run;
+}
+
+int report(const Result<msprobe::Written>& written) {
+  if (!written) return fail_with(written.error());
+  for (const std::string& warning : written->warnings) print_warning(warning);
+  for (const auto& file : written->files) fmt::print("{}\n", file.string());
+  fmt::print("{} PASS, {} FAIL, {} not compared\n", written->pass, written->fail,
+             written->not_compared);
+  return kAgreement;
+}
+
+int run_torchair(const Arguments& arguments, RunContext& context) {
+  auto run = torchair_run(arguments);
+  if (!run) return fail_with(run.error());
+  return report(msprobe::compare_torchair(*run, context));
+}
+
+int run_general(const Arguments& arguments, RunContext& context) {
+  auto documented = documented_only(arguments);
+  if (!documented) return fail_with(documented.error());
+  return report(msprobe::compare_general(
+      {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented},
+      context));
+}
+
+Result<void> check_options(const Arguments& arguments, std::string_view mode) {
+  const auto refuse = [&](std::span<const std::string_view> options) -> Result<void> {
+    for (std::string_view option : options)
+      if (arguments.has(option))
+        return usage(fmt::format("mode {} knows no option {}", mode, option), "leave it out");
+    return {};
+  };
+  if (mode != "torchair" && mode != "auto" && mode != "offline_data")
+    return usage(fmt::format("mode '{}' is not available", mode),
+                 "auto, torchair and offline_data are; `plumb compare` reads the dumps of others");
+  if (mode != "offline_data")
+    if (auto checked = refuse(kOfflineOnly); !checked) return checked;
+  if (mode != "torchair")
+    if (auto checked = refuse(kTorchairOnly); !checked) return checked;
+  if (mode == "offline_data" && arguments.has("--columns"))
+    return usage("mode offline_data knows no option --columns", "leave it out");
+  return {};
+}
 
 }  // namespace
 
@@ -38,38 +161,28 @@ int run_msprobe(int argc, char** argv, RunContext& context) {
   const auto is_help = [](std::string_view word) { return word == "-h" || word == "--help"; };
   if (std::any_of(words.begin(), words.end(), is_help)) {
     fmt::print(
-        "Compare an offline model's dump with golden data, as msprobe does.\n\n"
-        "usage: plumb msprobe compare -m offline_data [options]\n{}",
+        "Compare dumps as msprobe does: the same options, the result columns of its manual.\n\n"
+        "usage: plumb msprobe compare [-m MODE] -tp PATH -gp PATH [options]\n{}\n"
+        "examples\n"
+        "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
+        "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
+        "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
+        "exit status: 0 when the comparison ran, 2 when it could not\n",
         help_of(kOptions));
     return 0;
   }
-  if (words.empty() || words[0] != "compare") {
-    print_error({words.empty() ? "which command?"
-                               : fmt::format("command '{}' of msprobe is not available", words[0]),
-                 "plumb msprobe", "compare -m offline_data is"});
-    return kTrouble;
-  }
+  if (words.empty() || words[0] != "compare")
+    return fail_with({words.empty()
+                          ? "which command?"
+                          : fmt::format("command '{}' of msprobe is not available", words[0]),
+                      "plumb msprobe", "compare is"});
   auto arguments = Arguments::parse(kOptions, std::span(words).subspan(1));
-  if (!arguments) {
-    print_error(std::move(arguments.error()).in("plumb msprobe compare"));
-    return kTrouble;
-  }
-  if (arguments->text("-m") != "offline_data") {
-    print_error({fmt::format("mode '{}' is not available", arguments->text("-m")),
-                 "plumb msprobe compare", std::string(kOtherModes)});
-    return kTrouble;
-  }
-  NetworkRun run;
-  run.target = arguments->text("-tp");
-  run.golden = arguments->text("-gp");
-  run.rules = {arguments->text("-fr"), arguments->text("-qfr"), arguments->text("-cfr")};
-  run.output = arguments->text("-o", ".");
-  for (const Algorithm& each : algorithms()) run.options.algorithms.push_back(&each);
-  if (auto failure = make_output_directory(run.output)) {
-    print_error(failure->error);
-    return static_cast<int>(failure->code);
-  }
-  return run_network(run, context);
+  if (!arguments) return fail_with(std::move(arguments.error()).in("plumb msprobe compare"));
+  const std::string mode = arguments->text("-m", "auto");
+  if (auto checked = check_options(*arguments, mode); !checked) return fail_with(checked.error());
+  return mode == "torchair"       ? run_torchair(*arguments, context)
+         : mode == "offline_data" ? run_offline_data(*arguments, context)
+                                  : run_general(*arguments, context);
 }
 
 }  // namespace plumb::cli

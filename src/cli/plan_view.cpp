@@ -92,7 +92,7 @@ Result<void> save_map(const std::vector<PlannedRow>& plan, const std::string& pa
   if (!file) return file.error();
   std::string text = "target,golden,target slot,golden slot\n";
   for (const PlannedRow& row : plan) {
-    if (!row.reason.empty()) continue;
+    if (!row.reason.empty() || row.golden_is_own) continue;
     text += fmt::format("{},{},{},{}\n", cell(row.target->operator_name),
                         cell(row.golden->operator_name), cell(to_string(row.target->slot)),
                         cell(to_string(row.golden->slot)));

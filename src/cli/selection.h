@@ -18,6 +18,7 @@ class Selection {
 
   // True if the entry is wanted; base/name_pattern.h says how names match.
   bool wants(const dump::Entry& entry) const;
+  const std::vector<int64_t>& ranks() const { return ranks_; }
 
  private:
   std::vector<std::string> ops_, slots_;

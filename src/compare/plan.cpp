@@ -27,6 +27,7 @@ struct Candidate {
   Refusal why;                   // ... or why there is none
   std::string scope;  // rank, step and graph, as far as they tell entries of a side apart
   bool is_placed = false;
+  const Decision* decision = nullptr;
 
   std::string_view name() const { return entry->operator_name; }
   const Slot& slot() const { return entry->slot; }
@@ -80,10 +81,11 @@ std::string key_of(std::string_view name, const Slot& slot, std::string_view sco
 class Pairing {
  public:
   Pairing(Candidates& target, Candidates& golden, const Partners& partners,
-          std::vector<PlannedRow>& rows)
-      : target_(target), golden_(golden), partners_(partners), rows_(rows) {}
+          std::unordered_set<const Entry*>& decided, std::vector<PlannedRow>& rows)
+      : target_(target), golden_(golden), partners_(partners), decided_(decided), rows_(rows) {}
 
   void run() {
+    place_decided();
     const Scopes scopes = scopes_of(target_, golden_);
     for (Candidates* side : {&target_, &golden_})
       for (Candidate& c : *side) c.scope = scopes.of(*c.entry);
@@ -94,6 +96,30 @@ class Pairing {
  private:
   using Group = std::vector<Candidate*>;  // tensors that only their time of writing tells apart
 
+  // Pairs first: a tensor that is some other's golden is in no row of its own.
+  void place_decided() {
+    for (Candidate& c : target_) {
+      if (c.decision == nullptr || c.decision->golden == nullptr) continue;
+      PlannedRow& row = rows_.emplace_back();
+      row.target = c.entry;
+      row.golden = c.decision->golden;
+      row.golden_is_own = c.decision->golden_is_own;
+      row.is_flat = true;
+      row.rule = c.decision->rule;
+      row.evidence = c.decision->evidence;
+      c.is_placed = true;
+      decided_.insert(row.golden);
+    }
+    for (Candidates* side : {&target_, &golden_}) {
+      for (Candidate& c : *side) {
+        c.is_placed = c.is_placed || decided_.contains(c.entry);
+        if (c.is_placed || c.decision == nullptr) continue;
+        add_single(c, side == &target_, {c.decision->reason, c.decision->message});
+        rows_.back().owner = c.decision->owner;
+      }
+    }
+  }
+
   // In the order of the target, so that rows come out the same whatever the hash. A golden tensor
   // may be wanted several times: by the operator that makes it and by those that read it.
   void pair_slots() {
@@ -101,7 +127,7 @@ class Pairing {
     std::vector<Group> groups;
     place.reserve(target_.size());
     for (Candidate& c : target_) {
-      if (!c.wanted) continue;
+      if (!c.wanted || c.is_placed) continue;
       const auto [found, is_new] =
           place.try_emplace(key_of(c.name(), c.slot(), c.scope), groups.size());
       if (is_new) groups.emplace_back();
@@ -109,7 +135,8 @@ class Pairing {
     }
     std::unordered_map<std::string, Group> goldens;
     goldens.reserve(golden_.size());
-    for (Candidate& c : golden_) goldens[key_of(c.name(), c.slot(), c.scope)].push_back(&c);
+    for (Candidate& c : golden_)
+      if (!c.is_placed) goldens[key_of(c.name(), c.slot(), c.scope)].push_back(&c);
     for (const Group& group : groups) {
       const Wanted& wanted = *group.front()->wanted;
       const auto found = goldens.find(key_of(wanted.op, wanted.slot, group.front()->scope));
@@ -191,6 +218,7 @@ class Pairing {
   Candidates& target_;
   Candidates& golden_;
   const Partners& partners_;
+  std::unordered_set<const Entry*>& decided_;  // golden tensors of decided pairs
   std::vector<PlannedRow>& rows_;
 };
 
@@ -281,6 +309,19 @@ Candidates candidates_of(const DumpSet& set) {
   return candidates;
 }
 
+bool is_mapped(const NameMap& map, const Entry& target) {
+  return map.operators.contains(target.operator_name) ||
+         map.tensors.contains(tensor_text(target.operator_name, target.slot));
+}
+
+bool is_mapped_golden(const NameMap& map, const Entry& golden) {
+  return std::any_of(map.operators.begin(), map.operators.end(),
+                     [&](const auto& pair) { return pair.second == golden.operator_name; }) ||
+         std::any_of(map.tensors.begin(), map.tensors.end(), [&](const auto& pair) {
+           return pair.second == TensorName{golden.operator_name, golden.slot};
+         });
+}
+
 // Takes those out that the user does not want. Both sides of a pair go by the target's name.
 template <class NameOf>
 Candidates split_off(Candidates& all, const PlanOptions& options, NameOf&& name_of) {
@@ -305,7 +346,7 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
   };
   std::vector<int64_t> before(golden.entries.size(), -1);  // target position, by golden position
   for (const PlannedRow& row : rows)
-    if (row.target != nullptr && row.golden != nullptr)
+    if (row.target != nullptr && row.golden != nullptr && !row.golden_is_own)
       before[static_cast<size_t>(position(golden, row.golden))] = position(target, row.target);
   for (size_t i = 1; i < before.size(); ++i)
     if (before[i] < 0) before[i] = before[i - 1];
@@ -332,7 +373,7 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
       last_target = last_golden = nullptr;
     }
     if (row.target != nullptr) last_target = row.target;
-    if (row.golden != nullptr) last_golden = row.golden;
+    if (row.golden != nullptr && !row.golden_is_own) last_golden = row.golden;
     row.index = index;
   }
 }
@@ -343,7 +384,26 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
                                   const PlanOptions& options) {
   Candidates targets = candidates_of(target), goldens = candidates_of(golden);
   const Partners partners(options.map, options.matcher, target, golden);
-  for (Candidate& c : targets) c.wanted = partners.golden_for(*c.entry, c.why);
+  std::unordered_map<const Entry*, std::string_view> owners;  // of golden tensors
+  for (Candidate& c : targets) {
+    if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
+      c.wanted = partners.golden_for(*c.entry, c.why);
+    } else if (const auto found = options.decisions->find(c.entry);
+               found != options.decisions->end()) {
+      c.decision = &found->second;
+      if (c.decision->golden != nullptr) owners.try_emplace(c.decision->golden, c.name());
+    } else {
+      c.why = {"no_golden", ""};
+    }
+  }
+  if (options.decisions != nullptr)
+    for (Candidate& c : goldens)
+      if (const auto found = options.decisions->find(c.entry);
+          found != options.decisions->end() && !is_mapped_golden(options.map, *c.entry)) {
+        c.decision = &found->second;
+        if (c.decision->owner != nullptr)
+          owners.try_emplace(c.entry, c.decision->owner->operator_name);
+      }
   // Two files with one tensor each are a pair, whatever they are called.
   if (target.is_single_file && golden.is_single_file && targets.size() == 1 &&
       goldens.size() == 1 && options.map.empty()) {
@@ -360,12 +420,14 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   Candidates unwanted_targets =
       split_off(targets, options, [](const Candidate& c) { return c.name(); });
   Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
+    if (const auto owner = owners.find(c.entry); owner != owners.end()) return owner->second;
     const auto found = wanting.find(key_of(c.name(), c.slot(), ""));
     return found != wanting.end() ? found->second : partners.target_of(*c.entry);
   });
-  Pairing(targets, goldens, partners, rows).run();
+  std::unordered_set<const Entry*> decided;
+  Pairing(targets, goldens, partners, decided, rows).run();
   const size_t wanted = rows.size();
-  Pairing(unwanted_targets, unwanted_goldens, partners, rows).run();
+  Pairing(unwanted_targets, unwanted_goldens, partners, decided, rows).run();
   const size_t all = rows.size();
   place_damaged(target, true, options, rows);
   place_damaged(golden, false, options, rows);

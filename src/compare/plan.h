@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compare/name_map.h"
@@ -30,12 +31,30 @@ struct PlannedRow {
   int64_t index = 0;                 // the operator's position in the order of execution
   bool is_quantized = false;         // integers of a quantized model stand for golden's numbers ...
   io::ReadOrder target_order;        // ... by a scale, if that is known
+  bool golden_is_own = false;        // `golden` is another tensor of the target set
+  bool is_flat = false;              // the number of elements has to agree, shapes need not
+  const dump::Entry* owner = nullptr;  // golden alone: a tensor of the operator it belongs to
 };
+
+// The partner of a target tensor where names do not tell it, or why a tensor of either side has
+// none.
+struct Decision {
+  const dump::Entry* golden = nullptr;
+  bool golden_is_own = false;
+  std::string_view rule;
+  std::string evidence;
+  std::string_view reason;
+  std::string message;
+  const dump::Entry* owner = nullptr;  // of a golden tensor
+};
+using Decisions = std::unordered_map<const dump::Entry*, Decision>;
 
 struct PlanOptions {
   std::function<bool(const dump::Entry&)> wants;  // empty: everything
   NameMap map;                                    // what the user knows better
   const match::Matcher* matcher = nullptr;        // what the graphs say
+  // If there, it decides all that the map does not, and shapes may differ.
+  const Decisions* decisions = nullptr;
 };
 
 // Every entry of either set is in exactly one row. A damaged file stands in the rows of what it

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "compare/torchair.h"
 #include "match/structure.h"
 
 namespace plumb::compare {
@@ -26,6 +27,7 @@ constexpr Scenario kScenarios[] = {
     {"npu-vs-npu", "two runs on the device, before and after a change of version", "standard"},
     {"processor-switch", "two runs on different processors, fusion off on both", "standard"},
     {"fusion-on-vs-off", "converted with fusion against converted without", "standard"},
+    {"torchair", "TorchAir: GE graph against FX, or against GE without fusion", "torchair"},
     {"dump-vs-dump", "operators of the same name", "standard"},
     {"file-vs-file", "two files", "standard"},
 };
@@ -67,6 +69,7 @@ struct Facts {
 
 std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& golden) {
   if (target.is_single_file && golden.is_single_file && f.graph == nullptr) return "file-vs-file";
+  if (is_torchair(target, golden)) return "torchair";
   // Two graphs with as much fusion in either are those of two versions.
   if (f.graph != nullptr && f.golden_graph != nullptr && match::is_converted(*f.golden_graph) &&
       match::count_fused(*f.graph) != match::count_fused(*f.golden_graph))

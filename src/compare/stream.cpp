@@ -70,15 +70,15 @@ struct Obstacle {
   bool is_difference = false;
 };
 
-std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden) {
+std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden, bool is_flat) {
   for (EntryReader* side : {&target, &golden})
     if (side->reader().dtype() == DType::kOpaque)
       return Obstacle{"dtype_unsupported",
                       fmt::format("type {} cannot be decoded", dtype_text(side->info()))};
   const Shape& ts = target.reader().shape();
   const Shape& gs = golden.reader().shape();
-  if (squeezed(ts) != squeezed(gs)) {
-    const bool same_size = target.reader().count() == golden.reader().count();
+  const bool same_size = target.reader().count() == golden.reader().count();
+  if (is_flat ? !same_size : squeezed(ts) != squeezed(gs)) {
     return Obstacle{
         same_size ? "shape_mismatch" : "size_mismatch",
         fmt::format("target is {}, golden is {}", plumb::to_string(ts), plumb::to_string(gs)),
@@ -177,8 +177,8 @@ class Streamer {
   }
 
   void compare(const PlannedRow& planned, Row& row) {
-    auto golden =
-        EntryReader::open(sides_.golden, *planned.golden, sides_.golden_hints, {}, &files_);
+    auto golden = EntryReader::open(sides_.golden_of(planned), *planned.golden, sides_.golden_hints,
+                                    {}, &files_);
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
     // Two quantized models are compared by their integers.
     const bool stands_for_numbers =
@@ -192,7 +192,7 @@ class Streamer {
     if (stands_for_numbers && kind_of(target->reader().dtype()) == DKind::kInteger)
       return leave_out(row, "quantized_interior",
                        "integers of the quantized part, whose scale is not recorded");
-    if (auto obstacle = obstacle_of(*target, *golden))
+    if (auto obstacle = obstacle_of(*target, *golden, planned.is_flat))
       return (obstacle->is_difference ? fail : leave_out)(row, obstacle->reason,
                                                           std::move(obstacle->message));
     const int64_t bytes = bytes_of(*target) + bytes_of(*golden);
@@ -205,6 +205,7 @@ class Streamer {
     auto facts = gather(*target, *golden, options_.passes, context_);
     if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
     if (!*facts) return leave_out(row, "interrupted", "");
+    if (options_.observer != nullptr) options_.observer->pair(planned, **facts);
     row.values.reserve(options_.columns.size());
     for (const metrics::Metric* metric : options_.columns)
       row.values.push_back(metric->finish(**facts));
@@ -240,7 +241,7 @@ class Streamer {
     if (!other) return leave_out(row, "damaged_file", in_words(other.error()));
     auto again = golden.again();
     if (!again) return leave_out(row, "damaged_file", in_words(again.error()));
-    if (const auto obstacle = obstacle_of(*other, *again))
+    if (const auto obstacle = obstacle_of(*other, *again, planned.is_flat))
       return leave_out(row, obstacle->reason,
                        "the second golden run against the first: " + obstacle->message);
     auto noise = gather(*other, *again, options_.passes, context_);
@@ -290,7 +291,7 @@ class Streamer {
 
   void compare_recorded(const PlannedRow& planned, Row& row) {
     auto target = record_of(sides_.target, *planned.target, sides_.target_hints);
-    auto golden = record_of(sides_.golden, *planned.golden, sides_.golden_hints);
+    auto golden = record_of(sides_.golden_of(planned), *planned.golden, sides_.golden_hints);
     if (context_.cancelled) return leave_out(row, "interrupted", "");
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
@@ -300,6 +301,8 @@ class Streamer {
       return leave_out(row, "dtype_unsupported", "the type of the data cannot be decoded");
     row.target->dtype = target->dtype;
     row.golden->dtype = golden->dtype;
+    if (options_.observer != nullptr)
+      options_.observer->recorded(planned, target->statistics, golden->statistics);
     const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
     judge_recorded(profile.any, *target, *golden, row);
   }

@@ -18,6 +18,19 @@ struct Sides {
   const dump::DumpSet& golden;
   const dump::DumpSet* floor = nullptr;  // a second golden run, whose noise sets the limits
   io::ReadHints target_hints, golden_hints;
+
+  const dump::DumpSet& golden_of(const PlannedRow& row) const {
+    return row.golden_is_own ? target : golden;
+  }
+};
+
+// Whoever wants more than a row keeps is told what its values were made from. Called from any
+// thread, once for each row that was compared.
+struct Observer {
+  virtual ~Observer() = default;
+  virtual void pair(const PlannedRow& row, const metrics::PairFacts& facts) = 0;
+  virtual void recorded(const PlannedRow& row, const dump::RecordedStatistics& target,
+                        const dump::RecordedStatistics& golden) = 0;
 };
 
 struct StreamOptions {
@@ -25,6 +38,7 @@ struct StreamOptions {
   std::vector<const metrics::Metric*> columns;  // computed for each row, in this order
   Passes passes;
   bool checksum = false;  // compare CRC-32 only
+  Observer* observer = nullptr;
 };
 
 struct Streamed {

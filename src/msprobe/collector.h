@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps what each row of a comparison was made from, as the result files need it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compare/stream.h"
+#include "msprobe/real_data.h"
+
+namespace plumb::msprobe {
+
+struct RecordedPair {
+  dump::RecordedStatistics target, golden;
+};
+
+// At most one of them: data, or what a dump recorded instead.
+struct Collected {
+  std::optional<RealData> real;
+  std::optional<RecordedPair> recorded;
+};
+
+class Collector : public compare::Observer {
+ public:
+  explicit Collector(const std::vector<compare::PlannedRow>& plan)
+      : plan_(plan), rows_(plan.size()) {}
+
+  // Each row is told of once, by one thread.
+  void pair(const compare::PlannedRow& row, const metrics::PairFacts& facts) override {
+    at(row).real = real_data(facts);
+  }
+  void recorded(const compare::PlannedRow& row, const dump::RecordedStatistics& target,
+                const dump::RecordedStatistics& golden) override {
+    at(row).recorded = RecordedPair{target, golden};
+  }
+  const Collected& operator[](size_t row) const { return rows_[row]; }
+
+ private:
+  Collected& at(const compare::PlannedRow& row) {
+    return rows_[static_cast<size_t>(&row - plan_.data())];
+  }
+  const std::vector<compare::PlannedRow>& plan_;
+  std::vector<Collected> rows_;  // parallel to the plan
+};
+
+}  // namespace plumb::msprobe

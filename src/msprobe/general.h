@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `msprobe compare` of general dumps (mode auto): two dump.json with tensors, statistics or
+// checksums, or directories that hold them by step and rank.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/run_context.h"
+#include "msprobe/result_file.h"
+
+namespace plumb::msprobe {
+
+struct GeneralRun {
+  std::string target, golden;
+  std::filesystem::path output = ".";
+  bool documented_only = false;
+};
+
+Result<Written> compare_general(const GeneralRun& run, const RunContext& context);
+
+}  // namespace plumb::msprobe

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "msprobe/result_file.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace plumb::msprobe {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kNone = "N/A";
+
+bool is_number(std::string_view text) {
+  double number = 0;
+  if (text.ends_with('%')) text.remove_suffix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+// A spreadsheet would run a name that starts like a formula; an apostrophe marks it as text.
+std::string cell(std::string_view text) {
+  std::string out(text);
+  if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos &&
+      !is_number(text))
+    out.insert(0, "'");
+  if (out.find_first_of("\",\r\n") == std::string::npos) return out;
+  std::string quoted = "\"";
+  for (const char c : out) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + "\"";
+}
+
+std::string or_none(std::string_view text) { return std::string(text.empty() ? kNone : text); }
+std::string or_none(const std::optional<int64_t>& number) {
+  return number ? fmt::to_string(*number) : std::string(kNone);
+}
+std::string or_none(const std::optional<Shape>& shape) {
+  return shape ? plumb::to_string(*shape) : std::string(kNone);
+}
+
+std::string time_stamp(const std::tm& time) {
+  char text[16];
+  std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &time);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string_view> metric_columns(Mode mode) {
+  switch (mode) {
+    case Mode::kRealData:
+      return {"Cosine",
+              "EucDist",
+              "MaxAbsErr",
+              "MaxRelativeErr",
+              "One Thousandth Err Ratio",
+              "Five Thousandth Err Ratio"};
+    case Mode::kStatistics:
+      return {"Max diff",       "Min diff",       "Mean diff",       "L2norm diff",
+              "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"};
+    case Mode::kChecksum: return {"NPU MD5", "BENCH MD5"};
+  }
+  return {};
+}
+
+std::vector<std::string> metric_cells(const RealData& d) {
+  return {text_of(d.cosine),  text_of(d.euclid),    text_of(d.max_abs),
+          text_of(d.max_rel), text_of(d.below_1e3), text_of(d.below_5e3)};
+}
+
+std::vector<std::string> metric_cells(const Differences& differences) {
+  std::vector<std::string> cells;
+  for (const Difference& each : differences) cells.push_back(each.difference);
+  for (const Difference& each : differences) cells.push_back(each.relative);
+  return cells;
+}
+
+std::vector<std::string> header_of(const FileStyle& style) {
+  std::vector<std::string> header = {"API Name", "Stack Info", "Data Name"};
+  for (std::string_view column : metric_columns(style.mode)) header.emplace_back(column);
+  for (const char* column :
+       {"Requires_grad Consistent", "Result", "Accuracy Reached or Not", "Err_message"})
+    header.emplace_back(column);
+  if (style.documented_only) return header;
+  for (const char* column :
+       {"Level", "Rank ID", "Graph ID", "Token ID", "IO", "Match Rule", "NPU Dtype", "Bench Dtype",
+        "NPU Tensor Shape", "Bench Tensor Shape", "NPU max", "NPU min", "NPU mean", "NPU l2norm",
+        "Bench max", "Bench min", "Bench mean", "Bench l2norm"})
+    header.emplace_back(column);
+  return header;
+}
+
+std::vector<std::string> cells_of(const Line& line, const FileStyle& style) {
+  std::vector<std::string> cells = {
+      line.api, or_none(line.stack),
+      fmt::format("[{}, {}]", or_none(line.target_name), or_none(line.golden_name))};
+  std::vector<std::string> metrics = line.metrics;
+  metrics.resize(metric_columns(style.mode).size(), std::string(kNone));
+  std::move(metrics.begin(), metrics.end(), std::back_inserter(cells));
+  cells.emplace_back(line.requires_grad_agrees ? "True" : "False");
+  cells.emplace_back(line.judged.result);
+  cells.emplace_back(line.judged.accuracy);
+  cells.push_back(line.judged.message);
+  if (style.documented_only) return cells;
+  cells.emplace_back(line.judged.level);
+  for (const auto& number : {line.rank, line.graph, line.token}) cells.push_back(or_none(number));
+  for (std::string_view text : {line.io, line.rule, std::string_view(line.target_dtype),
+                                std::string_view(line.golden_dtype)})
+    cells.push_back(or_none(text));
+  cells.push_back(or_none(line.target_shape));
+  cells.push_back(or_none(line.golden_shape));
+  for (const auto& side : {line.target, line.golden})
+    for (double SideNumbers::*number :
+         {&SideNumbers::max, &SideNumbers::min, &SideNumbers::mean, &SideNumbers::l2})
+      cells.push_back(side ? text_of((*side).*number) : std::string(kNone));
+  return cells;
+}
+
+Result<ResultFile> ResultFile::create(const fs::path& directory, const std::string& stem,
+                                      const std::vector<std::string>& header) {
+  fs::path path = directory / (stem + ".csv");
+  std::error_code ignored;
+  for (int n = 1; fs::exists(path, ignored); ++n)
+    path = directory / fmt::format("{}_{}.csv", stem, n);
+  auto sink = FileSink::create(path);
+  if (!sink) return sink.error();
+  ResultFile file(std::move(path), std::move(*sink));
+  file.add(header);
+  return file;
+}
+
+void ResultFile::add(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& each : cells) {
+    if (&each != &cells.front()) line += ',';
+    line += cell(each);
+  }
+  sink_.write(line + "\n");
+}
+
+Result<fs::path> ResultFile::commit() {
+  if (auto done = sink_.commit(); !done) return done.error();
+  return path_;
+}
+
+void Written::count(const Judged& judged) {
+  ++(judged.result == "PASS" ? pass : judged.result == "FAIL" ? fail : not_compared);
+}
+
+Result<void> Written::add(ResultFile& file) {
+  auto path = file.commit();
+  if (!path) return path.error();
+  files.push_back(std::move(*path));
+  return {};
+}
+
+Result<void> make_directory(const fs::path& path) {
+  std::error_code code;
+  if (fs::is_directory(path, code)) return {};
+  fs::create_directories(path, code);
+  if (!code && fs::is_directory(path, code)) return {};
+  return Error{"the output directory cannot be made",
+               fmt::format("{}: {}", path.string(), code ? code.message() : "it is a file"),
+               "choose another one with -o"};
+}
+
+std::string utc_time_stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm time{};
+  ::gmtime_r(&now, &time);
+  return time_stamp(time);
+}
+
+std::string local_time_stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm time{};
+  ::localtime_r(&now, &time);
+  return time_stamp(time);
+}
+
+}  // namespace plumb::msprobe

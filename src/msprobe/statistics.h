@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The numbers and the determination of msprobe's statistics and MD5 modes: differences of what a
+// dump recorded instead of the data, and rules that look at all tensors of an API together.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dump/dump.h"
+#include "msprobe/real_data.h"
+
+namespace plumb::msprobe {
+
+// A tensor or argument of an API on both sides.
+struct StatisticRow {
+  dump::RecordedStatistics target, golden;
+  bool is_output = false;
+  bool is_argument = false;                // a Python value, no tensor
+  bool is_matched = true;                  // golden has it
+  std::string target_dtype, golden_dtype;  // empty: not to be compared
+  std::optional<Shape> target_shape, golden_shape;
+};
+
+// max, min, mean, l2norm.
+struct Difference {
+  std::string difference = "N/A", relative = "N/A";
+  std::optional<double> ratio;  // |difference / golden|, infinite where golden is zero
+};
+using Differences = std::array<Difference, 4>;
+Difference difference_of(std::optional<double> target, std::optional<double> golden);
+Differences differences_of(const StatisticRow& row);
+// Of one side, if it has extremes at all; NaN for what it lacks.
+std::optional<SideNumbers> side_numbers(const dump::RecordedStatistics& statistics);
+
+// Determines all rows of one API, `function` being its middle name ("relu"): some functions leave
+// memory as it is, or have inputs that are filled elsewhere, and are judged more mildly.
+std::vector<Judged> judge_statistics(std::span<const StatisticRow> api, std::string_view function);
+
+// What is compared in MD5 mode: the recorded checksum, or the CRC-32 of a Python value's text.
+std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument);
+std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::string_view function);
+
+}  // namespace plumb::msprobe

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "msprobe/torchair.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "compare/stream.h"
+#include "compare/torchair.h"
+#include "msprobe/collector.h"
+#include "msprobe/result_file.h"
+
+namespace plumb::msprobe {
+namespace {
+
+using compare::PlannedRow;
+using dump::DumpSet;
+using dump::Entry;
+using dump::SlotKind;
+
+// What the columns are made from.
+constexpr const char* kMetrics[] = {"cosine",  "euclid",        "max_abs",
+                                    "max_rel", "rel_below_1e3", "rel_below_5e3"};
+
+bool holds(const std::vector<int64_t>& wanted, std::optional<int64_t> number) {
+  return wanted.empty() ||
+         (number && std::find(wanted.begin(), wanted.end(), *number) != wanted.end());
+}
+
+// A tensor by its file, and by its slot where the file holds several.
+std::string name_of(const DumpSet& set, const Entry* entry) {
+  if (entry == nullptr) return "";
+  const std::string& file = entry->parts.empty() ? entry->record : entry->parts.front().file;
+  return set.convention == "torchair-fx" ? file : file + ":" + to_string(entry->slot);
+}
+
+class Comparison {
+ public:
+  Comparison(const TorchairRun& run, const DumpSet& target, const DumpSet& golden,
+             const compare::Torchair& pairs)
+      : run_(run), target_(target), golden_(golden), pairs_(pairs) {}
+
+  Result<Written> write(const RunContext& context) {
+    compare::PlanOptions options;
+    options.decisions = &pairs_.decisions;
+    options.wants = [&](const Entry& entry) { return is_wanted(entry); };
+    plan_ = make_plan(target_, golden_, options);
+    auto rules = compare::load_rules("torchair", "");
+    if (!rules) return rules.error();
+    compare::StreamOptions stream_options{*rules, {}, {}, false, nullptr};
+    for (const char* name : kMetrics)
+      stream_options.columns.push_back(metrics::metric_by_name(name));
+    stream_options.passes = compare::Passes::for_metrics(stream_options.columns);
+    Collector collector(plan_);
+    stream_options.observer = &collector;
+    const compare::Sides sides{target_, golden_, nullptr, {}, {}};
+    rows_ = compare::stream(sides, plan_, stream_options, context).rows;
+    collector_ = &collector;
+
+    Written written;
+    written.warnings = pairs_.warnings;
+    written.interrupted = context.cancelled;
+    std::map<std::optional<int64_t>, std::vector<size_t>> by_rank;
+    for (size_t i = 0; i < plan_.size(); ++i)
+      if (is_shown(plan_[i])) by_rank[rank_of(plan_[i])].push_back(i);
+    if (by_rank.empty())
+      return Error{"nothing of the target is to be compared", run_.target,
+                   "--rank, --graph and --token leave nothing, or the two sides share no token"};
+    for (auto& [rank, rows] : by_rank) {
+      std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+      if (auto done = write_rank(rank, rows, written); !done) return done.error();
+    }
+    return written;
+  }
+
+ private:
+  // Golden tensors go with those they belong to.
+  bool is_wanted(const Entry& entry) const {
+    const Entry* const first = target_.entries.data();
+    const std::less<> less;
+    if (less(&entry, first) || !less(&entry, first + target_.entries.size())) return true;
+    const compare::Torchair::Place& place = place_of(entry);
+    return place.is_common && holds(run_.graphs, place.graph) && holds(run_.tokens, place.token);
+  }
+
+  // Of golden only what an operator of the target has more; what was fused away, or never became an
+  // operator, has no line.
+  bool is_shown(const PlannedRow& row) const {
+    if (row.reason == "filtered") return false;
+    if (row.target != nullptr || row.damaged != nullptr) return true;
+    return row.owner != nullptr && row.reason != "inside_fusion" && is_wanted(*row.owner);
+  }
+
+  static const Entry* anchor(const PlannedRow& row) {
+    return row.target != nullptr ? row.target : row.owner;
+  }
+  const compare::Torchair::Place& place_of(const Entry& entry) const {
+    return pairs_.places[static_cast<size_t>(&entry - target_.entries.data())];
+  }
+  static std::optional<int64_t> rank_of(const PlannedRow& row) {
+    const Entry* entry = anchor(row);
+    return entry == nullptr ? std::nullopt : entry->rank;
+  }
+
+  // Inputs before outputs, by number; what golden has more behind them.
+  using Key =
+      std::tuple<bool, int64_t, int64_t, int64_t, std::string_view, bool, int64_t, bool, size_t>;
+  Key key(size_t i) const {
+    const PlannedRow& row = plan_[i];
+    const Entry* entry = anchor(row);
+    if (entry == nullptr) return {true, 0, 0, 0, "", false, 0, false, i};
+    const compare::Torchair::Place& place = place_of(*entry);
+    const dump::Slot& slot = (row.target != nullptr ? row.target : row.golden)->slot;
+    return {false,
+            place.graph.value_or(0),
+            place.token,
+            entry->timestamp,
+            entry->operator_name,
+            slot.kind != SlotKind::kInput,
+            slot.index,
+            row.target == nullptr,
+            i};
+  }
+
+  Line line_of(size_t i) const {
+    const PlannedRow& row = plan_[i];
+    const result::Row& compared = rows_[i];
+    Line line;
+    if (const Entry* entry = anchor(row)) {
+      line.api = entry->operator_name;
+      line.rank = entry->rank;
+      line.graph = place_of(*entry).graph;
+      line.token = place_of(*entry).token;
+    } else {
+      line.api = compared.any_side().operator_name;
+    }
+    line.target_name = name_of(target_, row.target);
+    line.golden_name = name_of(row.golden_is_own ? target_ : golden_, row.golden);
+    if (row.damaged != nullptr)
+      (row.damaged_is_target ? line.target_name : line.golden_name) = row.damaged->file;
+    line.rule = row.rule;
+    if (const Entry* entry = row.target != nullptr ? row.target : row.golden)
+      line.io = entry->slot.kind == SlotKind::kInput    ? "input"
+                : entry->slot.kind == SlotKind::kOutput ? "output"
+                                                        : "other";
+    if (compared.target) {
+      line.target_dtype = compared.target->dtype;
+      line.target_shape = compared.target->shape;
+    }
+    if (compared.golden) {
+      line.golden_dtype = compared.golden->dtype;
+      line.golden_shape = compared.golden->shape;
+    }
+    return line;
+  }
+
+  // Of a row without numbers: sizes differ, or there was nothing to compare.
+  static Judged judge_without(const result::Row& row) {
+    Judged judged;
+    if (row.verdict == result::Verdict::kFail) {
+      judged.result = "FAIL";
+      judged.accuracy = "No";
+      judged.level = "error";
+    }
+    const auto count = [](const std::optional<result::Side>& side) {
+      return side && side->shape ? element_count(*side->shape) : std::nullopt;
+    };
+    const auto target = count(row.target), golden = count(row.golden);
+    if (judged.result == "FAIL" && target && golden)
+      judged.add(fmt::format("element count differs: {} vs {}", *target, *golden));
+    else
+      judged.add(!row.message.empty()   ? row.message
+                 : !row.reasons.empty() ? row.reasons.front()
+                                        : "not compared");
+    return judged;
+  }
+
+  Result<void> write_rank(std::optional<int64_t> rank, const std::vector<size_t>& rows,
+                          Written& written) {
+    std::vector<size_t> real, recorded;
+    // What has neither goes with the others of its kind.
+    const bool any_real = std::any_of(rows.begin(), rows.end(),
+                                      [&](size_t i) { return (*collector_)[i].real.has_value(); });
+    const bool any_recorded = std::any_of(
+        rows.begin(), rows.end(), [&](size_t i) { return (*collector_)[i].recorded.has_value(); });
+    for (size_t i : rows)
+      ((*collector_)[i].recorded || (any_recorded && !any_real) ? recorded : real).push_back(i);
+    const std::string stem = fmt::format(
+        "plumb_cmp_report{}_{}", rank ? fmt::format("_rank{}", *rank) : "", utc_time_stamp());
+    if (!real.empty())
+      if (auto done = write_real(stem, real, written); !done) return done;
+    if (!recorded.empty())
+      if (auto done =
+              write_statistics(real.empty() ? stem : stem + "_statistics", recorded, written);
+          !done)
+        return done;
+    return {};
+  }
+
+  Result<void> write_real(const std::string& stem, const std::vector<size_t>& rows,
+                          Written& written) {
+    const FileStyle style{Mode::kRealData, run_.documented_only};
+    auto file = ResultFile::create(run_.output, stem, header_of(style));
+    if (!file) return file.error();
+    for (size_t i : rows) {
+      Line line = line_of(i);
+      if (const auto& data = (*collector_)[i].real) {
+        line.metrics = metric_cells(*data);
+        line.judged = judge(*data);
+        line.target = data->target;
+        line.golden = data->golden;
+        if (transposed(line)) line.judged.add("the shapes are transposed");
+      } else {
+        line.judged = judge_without(rows_[i]);
+      }
+      written.count(line.judged);
+      file->add(cells_of(line, style));
+    }
+    return written.add(*file);
+  }
+
+  static bool transposed(const Line& line) {
+    if (!line.target_shape || !line.golden_shape || *line.target_shape == *line.golden_shape)
+      return false;
+    Shape a = squeezed(*line.target_shape), b = squeezed(*line.golden_shape);
+    if (a == b) return false;
+    std::sort(a.begin(), a.end());
+    std::sort(b.begin(), b.end());
+    return a == b;
+  }
+
+  // Rows of one operator are judged together.
+  Result<void> write_statistics(const std::string& stem, const std::vector<size_t>& rows,
+                                Written& written) {
+    const FileStyle style{Mode::kStatistics, run_.documented_only};
+    auto file = ResultFile::create(run_.output, stem, header_of(style));
+    if (!file) return file.error();
+    for (size_t first = 0; first < rows.size();) {
+      size_t last = first + 1;
+      while (last < rows.size() && plan_[rows[last]].index == plan_[rows[first]].index) ++last;
+      std::vector<StatisticRow> api;
+      for (size_t k = first; k < last; ++k) api.push_back(statistic_row(rows[k]));
+      std::vector<Judged> judged = judge_statistics(api, "");
+      for (size_t k = first; k < last; ++k) {
+        Line line = line_of(rows[k]);
+        const StatisticRow& row = api[k - first];
+        line.metrics = metric_cells(differences_of(row));
+        line.judged = row.is_matched ? std::move(judged[k - first]) : judge_without(rows_[rows[k]]);
+        line.target = side_numbers(row.target);
+        line.golden = side_numbers(row.golden);
+        written.count(line.judged);
+        file->add(cells_of(line, style));
+      }
+      first = last;
+    }
+    return written.add(*file);
+  }
+
+  StatisticRow statistic_row(size_t i) const {
+    StatisticRow row;
+    const Entry* entry = plan_[i].target != nullptr ? plan_[i].target : plan_[i].golden;
+    row.is_output = entry != nullptr && entry->slot.kind == SlotKind::kOutput;
+    const auto& recorded = (*collector_)[i].recorded;
+    row.is_matched = recorded.has_value();
+    if (recorded) std::tie(row.target, row.golden) = std::tie(recorded->target, recorded->golden);
+    return row;
+  }
+
+  const TorchairRun& run_;
+  const DumpSet& target_;
+  const DumpSet& golden_;
+  const compare::Torchair& pairs_;
+  std::vector<PlannedRow> plan_;
+  std::vector<result::Row> rows_;  // parallel to the plan
+  const Collector* collector_ = nullptr;
+};
+
+}  // namespace
+
+Result<Written> compare_torchair(const TorchairRun& run, const RunContext& context) {
+  auto target = dump::open_dump(run.target);
+  if (!target) return target.error();
+  auto golden = dump::open_dump(run.golden);
+  if (!golden) return golden.error();
+  compare::TorchairOptions options;
+  options.ranks = run.ranks;
+  options.fx_token_base = run.fx_token_base;
+  auto pairs = compare::pair_torchair(*target, *golden, options);
+  if (!pairs) return pairs.error();
+  for (const DumpSet* set : {&*target, &*golden})
+    pairs->warnings.insert(pairs->warnings.end(), set->warnings.begin(), set->warnings.end());
+  if (auto made = make_directory(run.output); !made) return made.error();
+  return Comparison(run, *target, *golden, *pairs).write(context);
+}
+
+}  // namespace plumb::msprobe

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/torchair.h"
+
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dump/dump.h"
+
+namespace plumb::compare {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string data(const std::string& path) {
+  return std::string(PLUMB_TEST_DATA "/msprobe/") + path;
+}
+
+struct SplitCase {
+  const char* what;
+  std::vector<std::string_view> names;
+  std::string_view fused;
+  std::vector<std::string_view> members;
+  bool is_prefix = false;
+};
+
+const SplitCase kSplits[] = {
+    {"the name itself", {"Add_1", "Add_11"}, "Add_11", {"Add_11"}},
+    {"two in one", {"Mul_4", "Sigmoid_5"}, "Mul_4Sigmoid_5", {"Mul_4", "Sigmoid_5"}},
+    {"with a separator", {"Mul_4", "Sigmoid_5"}, "Mul_4_Sigmoid_5", {"Mul_4", "Sigmoid_5"}},
+    {"longest first", {"Add_1", "Add_11", "Mul", "1Mul"}, "Add_11Mul", {"Add_11", "Mul"}},
+    {"only one cut is complete", {"Add_1", "Add_11", "1Mul"}, "Add_11Mul", {"Add_1", "1Mul"}},
+    {"added behind", {"MatMul_1", "MatMul"}, "MatMul_1_trans", {"MatMul_1"}, true},
+    {"added below", {"MatMul_1"}, "MatMul_1/cast", {"MatMul_1"}, true},
+    {"another number is another operator", {"MatMul_1"}, "MatMul_12", {}},
+    {"nothing fits", {"Add_1"}, "Cast_3", {}},
+    {"the rest does not fit", {"Add_1"}, "Add_1Cast_3", {}},
+    {"empty", {"Add_1"}, "", {}},
+};
+
+TEST(MemberNames, TakesFusedNamesApart) {
+  for (const SplitCase& c : kSplits) {
+    SCOPED_TRACE(c.what);
+    MemberNames names;
+    for (std::string_view name : c.names) names.add(name);
+    const Members members = names.split(c.fused);
+    EXPECT_EQ(members.names, c.members);
+    EXPECT_EQ(members.is_prefix, c.is_prefix);
+  }
+}
+
+TEST(MemberNames, LongNamesTakeNoTime) {
+  MemberNames names;
+  const std::string many(4000, 'a');
+  names.add("a");
+  names.add("aa");
+  EXPECT_EQ(names.split(many).names.size(), 2000U);
+  EXPECT_THAT(names.split(many + "b").names, IsEmpty());
+}
+
+using Pairs = std::vector<std::pair<size_t, size_t>>;
+struct AlignCase {
+  const char* what;
+  std::vector<int64_t> target, golden;
+  Pairs pairs;
+};
+
+const AlignCase kAligned[] = {
+    {"equal", {4, 8}, {4, 8}, {{0, 0}, {1, 1}}},
+    {"nothing", {}, {4}, {}},
+    {"an argument more in golden", {24}, {24, 1}, {{0, 0}}},
+    {"an argument more in front", {24, 6}, {1, 24, 6}, {{0, 1}, {1, 2}}},
+    {"swapped: one of two equal ways", {4, 8}, {8, 4}, {{1, 0}}},
+    {"another size", {24}, {18}, {{0, 0}}},
+    {"another size in the middle", {4, 24, 8}, {4, 18, 8}, {{0, 0}, {1, 1}, {2, 2}}},
+    {"the nearer of two", {7}, {3, 7, 7}, {{0, 1}}},
+    {"text is no tensor", {24, 6}, {kNoTensor, 24, 6}, {{0, 1}, {1, 2}}},
+    {"text at the same place", {24}, {kNoTensor}, {}},
+    {"unknown sizes pair by position", {kUnknownCount, 4}, {9, kUnknownCount}, {{0, 0}, {1, 1}}},
+};
+
+TEST(AlignOperands, KeepsOrderAndSizes) {
+  for (const AlignCase& c : kAligned) {
+    SCOPED_TRACE(c.what);
+    EXPECT_EQ(align_operands(c.target, c.golden), c.pairs);
+  }
+}
+
+// Golden by target, "MatMul output:0" -> "mm-aten.mm.default output:0", of the first token.
+std::map<std::string, std::string> pairs_of(const std::string& target_path,
+                                            const std::string& golden_path,
+                                            const TorchairOptions& options = {}) {
+  const auto target = dump::open_dump(data(target_path));
+  const auto golden = dump::open_dump(data(golden_path));
+  const auto torchair = pair_torchair(*target, *golden, options);
+  std::map<std::string, std::string> pairs;
+  if (!torchair) return {{"error", torchair.error().what}};
+  EXPECT_EQ(torchair->decisions.size(), target->entries.size() + golden->entries.size());
+  for (const dump::Entry& entry : target->entries) {
+    const Decision& decision = torchair->decisions.at(&entry);
+    EXPECT_NE(decision.golden == nullptr, decision.reason.empty());
+    if (entry.step.value_or(0) == 0 && decision.golden != nullptr)
+      pairs[tensor_text(entry.operator_name, entry.slot)] =
+          tensor_text(decision.golden->operator_name, decision.golden->slot) +
+          (decision.golden_is_own ? " of target" : "");
+  }
+  return pairs;
+}
+
+TEST(Torchair, GraphsTellWhatFxTensorsStandFor) {
+  auto pairs = pairs_of("ge_fx_new/target", "ge_fx_new/golden");
+  EXPECT_EQ(pairs["MatMul output:0"], "mm-aten.mm.default output:0");
+  EXPECT_EQ(pairs["Mul_4Sigmoid_5 input:1"], "mul_4-aten.mul.Tensor input:1");
+  EXPECT_EQ(pairs["Mul_4Sigmoid_5 output:0"], "sigmoid_5-aten.sigmoid.default output:0");
+  EXPECT_EQ(pairs["SplitD_6 output:1"], "split_6-aten.split.Tensor output:1");
+  EXPECT_EQ(pairs["trans_Cast_14 output:0"], "trans_Cast_14 input:0 of target");
+  EXPECT_EQ(pairs.count("Ghost_9 output:0"), 0U);
+}
+
+TEST(Torchair, FusedAgainstUnfusedUsesInputsFromOutside) {
+  auto pairs = pairs_of("ge_ge_fusion/target", "ge_ge_fusion/golden");
+  EXPECT_EQ(pairs["Add_1Relu_2Mul_3 input:1"], "Add_1 input:1");
+  EXPECT_EQ(pairs["Add_1Relu_2Mul_3 input:2"], "Mul_3 input:1");
+  EXPECT_EQ(pairs["Add_1Relu_2Mul_3 output:0"], "Mul_3 output:0");
+  EXPECT_EQ(pairs.count("extra_Cast output:0"), 0U);
+}
+
+TEST(Torchair, AskForTheRankThatOneSideDoesNotName) {
+  auto pairs = pairs_of("multi_rank/target", "ge_fx_710/golden/data_dump");
+  EXPECT_THAT(pairs["error"], HasSubstr("only one side has rank directories"));
+  TorchairOptions options;
+  options.ranks = {1};
+  EXPECT_EQ(pairs_of("multi_rank/target", "ge_fx_710/golden/data_dump", options).size(), 8U);
+}
+
+TEST(Torchair, TokenBaseCanBeGiven) {
+  TorchairOptions options;
+  options.fx_token_base = 0;  // directories 1 and 2 against tokens 0 and 1: nothing for token 0
+  EXPECT_THAT(pairs_of("ge_fx_710/target", "ge_fx_710/golden", options), IsEmpty());
+  options.fx_token_base = 1;
+  EXPECT_EQ(pairs_of("ge_fx_710/target", "ge_fx_710/golden", options).size(), 8U);
+}
+
+TEST(Torchair, SwappedSidesAreTold) {
+  auto pairs = pairs_of("ge_fx_new/golden", "ge_fx_new/target");
+  EXPECT_THAT(pairs["error"], HasSubstr("swapped"));
+}
+
+TEST(Torchair, TargetNeedsItsGraph) {
+  auto pairs = pairs_of("ge_fx_new/golden", "ge_fx_new/golden");
+  EXPECT_THAT(pairs["error"], HasSubstr("no GE graph"));
+}
+
+}  // namespace
+}  // namespace plumb::compare
