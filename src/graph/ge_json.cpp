@@ -188,7 +188,7 @@ class ModelReader {
     if (is(value, json::json_type::array)) {
       add(value);
     } else if (is(value, json::json_type::object)) {
-      for (auto field : value.get_object().value())
+      for (auto field : object(value, "shape"))
         if (std::string_view(field.unescaped_key()) == "dim") add(field.value());
     } else {
       return std::nullopt;
