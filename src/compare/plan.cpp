@@ -417,6 +417,8 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
     if (c.wanted) wanting.try_emplace(key_of(c.wanted->op, c.wanted->slot, ""), c.name());
 
   std::vector<PlannedRow> rows;
+  rows.reserve(
+      std::max(targets.size(), goldens.size()));  // rows are large: growing would copy them
   Candidates unwanted_targets =
       split_off(targets, options, [](const Candidate& c) { return c.name(); });
   Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
