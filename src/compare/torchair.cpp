@@ -388,6 +388,15 @@ class TokenPairing {
     decision.owner = owner;
     return decision;
   }
+  static Decision pair(const Entry* golden, std::string_view rule, std::string evidence,
+                       bool golden_is_own = false) {
+    Decision decision;
+    decision.golden = golden;
+    decision.golden_is_own = golden_is_own;
+    decision.rule = rule;
+    decision.evidence = std::move(evidence);
+    return decision;
+  }
   static Decision inside(const Entry* owner) {
     return refuse("inside_fusion",
                   fmt::format("fused into {}, which does not give it out", owner->operator_name),
@@ -401,7 +410,10 @@ class TokenPairing {
     const std::string_view op = model_.made_from_fx(golden.op);
     if (op.empty())
       return refuse("no_counterpart", "no operator of the GE graph stands for this FX node");
-    return refuse("no_target", fmt::format("{} in the GE graph; target did not dump that", op));
+    Decision decision =
+        refuse("no_target", fmt::format("{} in the GE graph; target did not dump that", op));
+    decision.wanted = TensorName{std::string(op), {}};
+    return decision;
   }
 
   // The golden execution of an operator of the graph.
@@ -483,8 +495,7 @@ class TokenPairing {
       const auto input = std::find_if(target.inputs.begin(), target.inputs.end(), same);
       Decision decision = refuse("no_golden", "the input it was converted from is not dumped");
       if (input != target.inputs.end())
-        decision = {*input, true, "conversion", "GE put it in; compared with its own input",
-                    {},     {},   nullptr};
+        decision = pair(*input, "conversion", "GE put it in; compared with its own input", true);
       out.tensors.emplace_back(output, std::move(decision));
     }
     for (const Entry* input : target.inputs)
@@ -504,8 +515,7 @@ class TokenPairing {
     std::vector<bool> own_paired(own.size()), other_paired(other.size());
     for (const auto& [i, j] : align_operands(own, other)) {
       own_paired[i] = other_paired[j] = true;
-      out.tensors.emplace_back(target[i],
-                               Decision{golden[j], false, rule, evidence, {}, {}, nullptr});
+      out.tensors.emplace_back(target[i], pair(golden[j], rule, evidence));
     }
     for (size_t i = 0; i < own.size(); ++i)
       if (!own_paired[i])
@@ -561,10 +571,13 @@ class TokenPairing {
       const Entry* golden = golden_output(op, index);
       if (golden != nullptr) {
         used.insert(golden);
-        out.tensors.emplace_back(output, Decision{golden, false, rule, evidence, {}, {}, nullptr});
+        out.tensors.emplace_back(output, pair(golden, rule, evidence));
       } else {
-        out.tensors.emplace_back(
-            output, refuse("no_golden", fmt::format("golden has no output {} of {}", index, op)));
+        Decision decision =
+            refuse("no_golden", fmt::format("golden has no output {} of {}", index, op));
+        if (const Execution* known = golden_of(op))
+          decision.wanted = TensorName{std::string(known->op), {SlotKind::kOutput, index, {}}};
+        out.tensors.emplace_back(output, std::move(decision));
       }
     }
     if (const Execution* golden = golden_of(last))

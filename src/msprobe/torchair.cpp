@@ -12,6 +12,9 @@
 
 #include "compare/stream.h"
 #include "compare/torchair.h"
+#include "dump/levels.h"
+#include "dump/names.h"
+#include "dump/tree.h"
 #include "msprobe/collector.h"
 #include "msprobe/original.h"
 #include "msprobe/result_file.h"
@@ -194,8 +197,18 @@ class Comparison {
     return pairs_.places[static_cast<size_t>(&entry - target_.entries.data())];
   }
   static std::optional<int64_t> rank_of(const PlannedRow& row) {
-    const Entry* entry = anchor(row);
-    return entry == nullptr ? std::nullopt : entry->rank;
+    if (const Entry* entry = anchor(row)) return entry->rank;
+    for (std::string_view part : dump::components(row.damaged->file))
+      if (const auto rank = dump::rank_from(part)) return rank;
+    return {};
+  }
+  // What a damaged file that belongs to no row says about itself.
+  static std::string operator_in(const dump::Skipped& damaged) {
+    const std::string_view file =
+        std::string_view(damaged.file).substr(damaged.file.rfind('/') + 1);
+    if (const auto fx = dump::parse_fx_name(file)) return std::string(fx->op);
+    if (const auto device = dump::parse_device_name(file)) return std::string(device->op);
+    return std::string(file);
   }
 
   // Inputs before outputs, by number; what golden has more behind them.
@@ -228,7 +241,8 @@ class Comparison {
       line.graph = place_of(*entry).graph;
       line.token = place_of(*entry).token;
     } else {
-      line.api = compared.any_side().operator_name;
+      line.api = operator_in(*row.damaged);
+      line.rank = rank_of(row);
     }
     line.target_name = name_of(target_, row.target);
     line.golden_name = name_of(row.golden_is_own ? target_ : golden_, row.golden);
