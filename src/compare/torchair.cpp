@@ -68,7 +68,9 @@ std::vector<GraphFile> graph_files_of(const DumpSet& set, std::vector<std::strin
   std::vector<GraphFile> files;
   for (const dump::Skipped& skipped : set.skipped)
     if (auto file = graph_file(skipped.file)) files.push_back(std::move(*file));
-  const auto key = [](const GraphFile& f) { return std::tuple(f.rank, f.id, f.source); };
+  const auto key = [](const GraphFile& f) {
+    return std::tuple(f.source == Source::kEngine, f.rank, f.id, f.source);
+  };
   std::stable_sort(files.begin(), files.end(), [&](const GraphFile& a, const GraphFile& b) {
     return std::tuple(key(a), -a.time) < std::tuple(key(b), -b.time);
   });
@@ -158,6 +160,18 @@ struct Models {
   }
 };
 
+// The graph engine's own files name no rank, and number graphs in their own way: they add to the
+// graph of the same number, or to all.
+void add_graph(Models& models, const GraphFile& file, const graph::Graph& graph) {
+  const bool is_addition = file.source == Source::kEngine && !file.rank && !models.by_rank.empty();
+  if (!is_addition) return models.by_rank[file.rank][file.id].add(graph);
+  for (auto& [rank, by_id] : models.by_rank) {
+    const auto same = by_id.find(file.id);
+    for (auto& [id, model] : by_id)
+      if (same == by_id.end() || id == file.id) model.add(graph);
+  }
+}
+
 Models load_models(const DumpSet& set, const graph::Graph* extra,
                    std::vector<std::string>& warnings) {
   Models models;
@@ -165,7 +179,7 @@ Models load_models(const DumpSet& set, const graph::Graph* extra,
   std::vector<std::optional<Result<graph::Graph>>> loaded(files.size());
   tbb::parallel_for(size_t{0}, files.size(),
                     [&](size_t i) { loaded[i] = graph::load_graph(set.root / files[i].path); });
-  models.graphs.reserve(files.size());
+  models.graphs.reserve(files.size());  // borrowed from
   for (size_t i = 0; i < files.size(); ++i) {
     if (!*loaded[i]) {
       const Error& error = loaded[i]->error();
@@ -175,7 +189,7 @@ Models load_models(const DumpSet& set, const graph::Graph* extra,
     const graph::Graph& graph = models.graphs.emplace_back(std::move(**loaded[i]));
     for (const std::string& warning : graph.warnings)
       warnings.push_back(files[i].path + ": " + warning);
-    models.by_rank[files[i].rank][files[i].id].add(graph);
+    add_graph(models, files[i], graph);
     models.files.push_back(files[i].path);
   }
   if (extra != nullptr) {
