@@ -114,7 +114,8 @@ class Pairing {
       for (Candidate& c : *side) {
         c.is_placed = c.is_placed || decided_.contains(c.entry);
         if (c.is_placed || c.decision == nullptr) continue;
-        add_single(c, side == &target_, {c.decision->reason, c.decision->message});
+        add_single(c, side == &target_,
+                   {c.decision->reason, c.decision->message, c.decision->wanted});
         rows_.back().owner = c.decision->owner;
       }
     }
@@ -270,7 +271,8 @@ void place_damaged(const DumpSet& set, bool is_target, const PlanOptions& option
       waiting[match::normalised(row.wanted ? row.wanted->op : row.target->operator_name)]
           .emplace_back(i, row.wanted ? row.wanted->slot : row.target->slot);
     if (row.reason == "no_target" && is_target)
-      waiting[match::normalised(row.golden->operator_name)].emplace_back(i, row.golden->slot);
+      waiting[match::normalised(row.wanted ? row.wanted->op : row.golden->operator_name)]
+          .emplace_back(i, row.wanted ? row.wanted->slot : row.golden->slot);
   }
   const auto present = [&](size_t at) {
     const Entry& entry = is_target ? *rows[at].golden : *rows[at].target;

@@ -27,7 +27,7 @@ struct PlannedRow {
   std::string evidence;
   std::string_view reason;           // a reason code if there is nothing to compare, else empty
   std::string message;               // ... in words
-  std::optional<TensorName> wanted;  // what target alone would be compared with
+  std::optional<TensorName> wanted;  // what a side alone would be compared with
   int64_t index = 0;                 // the operator's position in the order of execution
   bool is_quantized = false;         // integers of a quantized model stand for golden's numbers ...
   io::ReadOrder target_order;        // ... by a scale, if that is known
@@ -46,6 +46,7 @@ struct Decision {
   std::string_view reason;
   std::string message;
   const dump::Entry* owner = nullptr;  // of a golden tensor
+  std::optional<TensorName> wanted;    // what the other side should have had
 };
 using Decisions = std::unordered_map<const dump::Entry*, Decision>;
 

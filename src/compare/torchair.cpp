@@ -68,7 +68,9 @@ std::vector<GraphFile> graph_files_of(const DumpSet& set, std::vector<std::strin
   std::vector<GraphFile> files;
   for (const dump::Skipped& skipped : set.skipped)
     if (auto file = graph_file(skipped.file)) files.push_back(std::move(*file));
-  const auto key = [](const GraphFile& f) { return std::tuple(f.rank, f.id, f.source); };
+  const auto key = [](const GraphFile& f) {
+    return std::tuple(f.source == Source::kEngine, f.rank, f.id, f.source);
+  };
   std::stable_sort(files.begin(), files.end(), [&](const GraphFile& a, const GraphFile& b) {
     return std::tuple(key(a), -a.time) < std::tuple(key(b), -b.time);
   });
@@ -158,6 +160,18 @@ struct Models {
   }
 };
 
+// The graph engine's own files name no rank, and number graphs in their own way: they add to the
+// graph of the same number, or to all.
+void add_graph(Models& models, const GraphFile& file, const graph::Graph& graph) {
+  const bool is_addition = file.source == Source::kEngine && !file.rank && !models.by_rank.empty();
+  if (!is_addition) return models.by_rank[file.rank][file.id].add(graph);
+  for (auto& [rank, by_id] : models.by_rank) {
+    const auto same = by_id.find(file.id);
+    for (auto& [id, model] : by_id)
+      if (same == by_id.end() || id == file.id) model.add(graph);
+  }
+}
+
 Models load_models(const DumpSet& set, const graph::Graph* extra,
                    std::vector<std::string>& warnings) {
   Models models;
@@ -165,7 +179,7 @@ Models load_models(const DumpSet& set, const graph::Graph* extra,
   std::vector<std::optional<Result<graph::Graph>>> loaded(files.size());
   tbb::parallel_for(size_t{0}, files.size(),
                     [&](size_t i) { loaded[i] = graph::load_graph(set.root / files[i].path); });
-  models.graphs.reserve(files.size());
+  models.graphs.reserve(files.size());  // borrowed from
   for (size_t i = 0; i < files.size(); ++i) {
     if (!*loaded[i]) {
       const Error& error = loaded[i]->error();
@@ -175,7 +189,7 @@ Models load_models(const DumpSet& set, const graph::Graph* extra,
     const graph::Graph& graph = models.graphs.emplace_back(std::move(**loaded[i]));
     for (const std::string& warning : graph.warnings)
       warnings.push_back(files[i].path + ": " + warning);
-    models.by_rank[files[i].rank][files[i].id].add(graph);
+    add_graph(models, files[i], graph);
     models.files.push_back(files[i].path);
   }
   if (extra != nullptr) {
@@ -388,6 +402,15 @@ class TokenPairing {
     decision.owner = owner;
     return decision;
   }
+  static Decision pair(const Entry* golden, std::string_view rule, std::string evidence,
+                       bool golden_is_own = false) {
+    Decision decision;
+    decision.golden = golden;
+    decision.golden_is_own = golden_is_own;
+    decision.rule = rule;
+    decision.evidence = std::move(evidence);
+    return decision;
+  }
   static Decision inside(const Entry* owner) {
     return refuse("inside_fusion",
                   fmt::format("fused into {}, which does not give it out", owner->operator_name),
@@ -401,7 +424,10 @@ class TokenPairing {
     const std::string_view op = model_.made_from_fx(golden.op);
     if (op.empty())
       return refuse("no_counterpart", "no operator of the GE graph stands for this FX node");
-    return refuse("no_target", fmt::format("{} in the GE graph; target did not dump that", op));
+    Decision decision =
+        refuse("no_target", fmt::format("{} in the GE graph; target did not dump that", op));
+    decision.wanted = TensorName{std::string(op), {}};
+    return decision;
   }
 
   // The golden execution of an operator of the graph.
@@ -483,8 +509,7 @@ class TokenPairing {
       const auto input = std::find_if(target.inputs.begin(), target.inputs.end(), same);
       Decision decision = refuse("no_golden", "the input it was converted from is not dumped");
       if (input != target.inputs.end())
-        decision = {*input, true, "conversion", "GE put it in; compared with its own input",
-                    {},     {},   nullptr};
+        decision = pair(*input, "conversion", "GE put it in; compared with its own input", true);
       out.tensors.emplace_back(output, std::move(decision));
     }
     for (const Entry* input : target.inputs)
@@ -504,8 +529,7 @@ class TokenPairing {
     std::vector<bool> own_paired(own.size()), other_paired(other.size());
     for (const auto& [i, j] : align_operands(own, other)) {
       own_paired[i] = other_paired[j] = true;
-      out.tensors.emplace_back(target[i],
-                               Decision{golden[j], false, rule, evidence, {}, {}, nullptr});
+      out.tensors.emplace_back(target[i], pair(golden[j], rule, evidence));
     }
     for (size_t i = 0; i < own.size(); ++i)
       if (!own_paired[i])
@@ -561,10 +585,13 @@ class TokenPairing {
       const Entry* golden = golden_output(op, index);
       if (golden != nullptr) {
         used.insert(golden);
-        out.tensors.emplace_back(output, Decision{golden, false, rule, evidence, {}, {}, nullptr});
+        out.tensors.emplace_back(output, pair(golden, rule, evidence));
       } else {
-        out.tensors.emplace_back(
-            output, refuse("no_golden", fmt::format("golden has no output {} of {}", index, op)));
+        Decision decision =
+            refuse("no_golden", fmt::format("golden has no output {} of {}", index, op));
+        if (const Execution* known = golden_of(op))
+          decision.wanted = TensorName{std::string(known->op), {SlotKind::kOutput, index, {}}};
+        out.tensors.emplace_back(output, std::move(decision));
       }
     }
     if (const Execution* golden = golden_of(last))

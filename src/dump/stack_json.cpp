@@ -51,10 +51,10 @@ Result<Stacks> parse_stack_json(Bytes file) {
     simdjson::dom::array names;
     element frames;
     if (!shared_stack(value, names, frames)) {
-      stacks.emplace(key, frames_of(value));
+      stacks.emplace(key, std::make_shared<const std::string>(frames_of(value)));
       continue;
     }
-    const std::string stack = frames_of(frames);
+    const auto stack = std::make_shared<const std::string>(frames_of(frames));
     for (element name : names) {
       std::string_view api;
       if (name.get(api) == simdjson::SUCCESS) stacks.emplace(api, stack);

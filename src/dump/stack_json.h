@@ -4,6 +4,7 @@
 // once with the APIs that share it, {"0": [[names], [frames]]}, older ones {name: [frames]}.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 
@@ -12,8 +13,8 @@
 
 namespace plumb::dump {
 
-// Frames joined by line breaks, by name of the API.
-using Stacks = std::unordered_map<std::string, std::string>;
+// Frames joined by line breaks, by name of the API. Many APIs share one stack.
+using Stacks = std::unordered_map<std::string, std::shared_ptr<const std::string>>;
 Result<Stacks> parse_stack_json(Bytes file);
 
 }  // namespace plumb::dump

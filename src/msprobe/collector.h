@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/boxed_optional.h"
 #include "compare/stream.h"
 #include "msprobe/real_data.h"
 
@@ -18,7 +19,7 @@ struct RecordedPair {
 // At most one of them: data, or what a dump recorded instead.
 struct Collected {
   std::optional<RealData> real;
-  std::optional<RecordedPair> recorded;
+  BoxedOptional<RecordedPair> recorded;
 };
 
 class Collector : public compare::Observer {

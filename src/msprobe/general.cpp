@@ -255,7 +255,7 @@ class Comparison {
     const dump::Stacks& stacks =
         at != stacks_.end() ? at->second : stacks_.emplace(entry.record, load(entry)).first->second;
     const auto found = stacks.find(entry.operator_name);
-    return found == stacks.end() ? "" : found->second;
+    return found == stacks.end() ? std::string() : *found->second;
   }
   dump::Stacks load(const Entry& entry) const {
     const auto path = (target_.root / entry.record).parent_path() / "stack.json";

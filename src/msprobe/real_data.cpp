@@ -18,9 +18,10 @@ double number_or(const metrics::PairFacts& facts, std::string_view name, double 
   return value.is_defined() ? value.number() : otherwise;
 }
 
-SideNumbers side(const metrics::PairFacts& facts, const std::string& name) {
-  return {number_or(facts, name + "_max", kNan), number_or(facts, name + "_min", kNan),
-          number_or(facts, name + "_mean", kNan), number_or(facts, name + "_l2", kNan)};
+SideNumbers numbers(const metrics::PairFacts& facts, std::string_view max, std::string_view min,
+                    std::string_view mean, std::string_view l2) {
+  return {number_or(facts, max, kNan), number_or(facts, min, kNan), number_or(facts, mean, kNan),
+          number_or(facts, l2, kNan)};
 }
 
 }  // namespace
@@ -45,8 +46,8 @@ RealData real_data(const metrics::PairFacts& facts) {
     data.remark = "both tensors are empty";
     return data;
   }
-  data.target = side(facts, "target");
-  data.golden = side(facts, "golden");
+  data.target = numbers(facts, "target_max", "target_min", "target_mean", "target_l2");
+  data.golden = numbers(facts, "golden_max", "golden_min", "golden_mean", "golden_l2");
   const auto share = [&](int64_t n) {
     return static_cast<double>(n) / static_cast<double>(s.count);
   };

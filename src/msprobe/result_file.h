@@ -66,6 +66,7 @@ struct Written {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;
   int64_t pass = 0, fail = 0, not_compared = 0;
+  int64_t compared = 0;  // without being judged
   bool interrupted = false;
 
   void count(const Judged& judged);

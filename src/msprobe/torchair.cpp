@@ -12,7 +12,11 @@
 
 #include "compare/stream.h"
 #include "compare/torchair.h"
+#include "dump/levels.h"
+#include "dump/names.h"
+#include "dump/tree.h"
 #include "msprobe/collector.h"
+#include "msprobe/original.h"
 #include "msprobe/result_file.h"
 
 namespace plumb::msprobe {
@@ -50,6 +54,18 @@ class Comparison {
     options.decisions = &pairs_.decisions;
     options.wants = [&](const Entry& entry) { return is_wanted(entry); };
     plan_ = make_plan(target_, golden_, options);
+    Written written;
+    written.warnings = pairs_.warnings;
+    if (auto done = run_.as_original ? write_original(context, written)
+                                     : write_documented(context, written);
+        !done)
+      return done.error();
+    written.interrupted = context.cancelled;
+    return written;
+  }
+
+ private:
+  Result<void> write_documented(const RunContext& context, Written& written) {
     auto rules = compare::load_rules("torchair", "");
     if (!rules) return rules.error();
     compare::StreamOptions stream_options{*rules, {}, {}, false, nullptr};
@@ -61,10 +77,13 @@ class Comparison {
     const compare::Sides sides{target_, golden_, nullptr, {}, {}};
     rows_ = compare::stream(sides, plan_, stream_options, context).rows;
     collector_ = &collector;
+    return for_each_rank([&](std::optional<int64_t> rank, const std::vector<size_t>& rows) {
+      return write_rank(rank, rows, written);
+    });
+  }
 
-    Written written;
-    written.warnings = pairs_.warnings;
-    written.interrupted = context.cancelled;
+  template <class Write>
+  Result<void> for_each_rank(Write&& write_one) const {
     std::map<std::optional<int64_t>, std::vector<size_t>> by_rank;
     for (size_t i = 0; i < plan_.size(); ++i)
       if (is_shown(plan_[i])) by_rank[rank_of(plan_[i])].push_back(i);
@@ -73,12 +92,87 @@ class Comparison {
                    "--rank, --graph and --token leave nothing, or the two sides share no token"};
     for (auto& [rank, rows] : by_rank) {
       std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
-      if (auto done = write_rank(rank, rows, written); !done) return done.error();
+      if (auto done = write_one(rank, rows); !done) return done;
     }
-    return written;
+    return {};
   }
 
- private:
+  // Pairs only, and only those that the original compares: of the same size, not int8 against
+  // another type.
+  Result<void> write_original(const RunContext& context, Written& written) const {
+    return for_each_rank(
+        [&](std::optional<int64_t> rank, const std::vector<size_t>& rows) -> Result<void> {
+          auto file = ResultFile::create(
+              run_.output,
+              fmt::format("msprobe_cmp_report{}_{}", rank ? fmt::format("_rank{}", *rank) : "",
+                          utc_time_stamp()),
+              original_header());
+          if (!file) return file.error();
+          int64_t id = 0;
+          for (size_t i : rows) {
+            if (!plan_[i].reason.empty() || context.cancelled) {
+              ++written.not_compared;
+              continue;
+            }
+            auto line = original_line(plan_[i], context);
+            if (!line) written.warnings.push_back(line.error().what + ": " + line.error().where);
+            if (!line || !*line) {
+              ++written.not_compared;
+              continue;
+            }
+            (*line)->id = id++;
+            file->add(original_cells(**line));
+            ++written.compared;
+          }
+          return written.add(*file);
+        });
+  }
+
+  Result<std::optional<OriginalLine>> original_line(const PlannedRow& row,
+                                                    const RunContext& context) const {
+    const std::optional<OriginalLine> none;
+    const DumpSet& golden_set = row.golden_is_own ? target_ : golden_;
+    if (row.target->parts.empty() || row.golden->parts.empty()) return none;
+    auto target = dump::EntryReader::open(target_, *row.target);
+    if (!target) return target.error();
+    auto golden = dump::EntryReader::open(golden_set, *row.golden);
+    if (!golden) return golden.error();
+    const DType t = target->reader().dtype(), g = golden->reader().dtype();
+    if (target->reader().count() != golden->reader().count() || t == DType::kOpaque ||
+        g == DType::kOpaque || (t == DType::kInt8) != (g == DType::kInt8))
+      return none;
+    auto metrics = original_metrics(*target, *golden, context);
+    if (!metrics) return metrics.error();
+    if (!*metrics) return none;
+    OriginalLine line;
+    line.token = place_of(*row.target).token;
+    line.metrics = **metrics;
+    line.golden_path = original_path(golden_set, *row.golden);
+    line.target_path = original_path(target_, *row.target);
+    line.golden_dtype = original_dtype(g);
+    line.target_dtype = original_dtype(t);
+    line.golden_shape = plumb::to_string(golden->reader().shape());
+    line.target_shape = plumb::to_string(target->reader().shape());
+    return std::optional(std::move(line));
+  }
+
+  // Types that numpy does not have are float32 by the time it looks.
+  static std::string original_dtype(DType dtype) {
+    const bool is_widened =
+        dtype == DType::kBFloat16 || (kind_of(dtype) == DKind::kFloat && bits_of(dtype) == 8);
+    return fmt::format("torch.{}", plumb::name_of(is_widened ? DType::kFloat32 : dtype));
+  }
+
+  static std::string original_path(const DumpSet& set, const Entry& entry) {
+    std::error_code ignored;
+    const auto path = std::filesystem::absolute(set.root, ignored).lexically_normal();
+    std::string text = (path / entry.parts.front().file).string();
+    if (set.convention != "torchair-fx")
+      text += fmt::format(",{},{}", entry.slot.kind == SlotKind::kInput ? "inputs" : "outputs",
+                          entry.slot.index);
+    return text;
+  }
+
   // Golden tensors go with those they belong to.
   bool is_wanted(const Entry& entry) const {
     const Entry* const first = target_.entries.data();
@@ -103,8 +197,18 @@ class Comparison {
     return pairs_.places[static_cast<size_t>(&entry - target_.entries.data())];
   }
   static std::optional<int64_t> rank_of(const PlannedRow& row) {
-    const Entry* entry = anchor(row);
-    return entry == nullptr ? std::nullopt : entry->rank;
+    if (const Entry* entry = anchor(row)) return entry->rank;
+    for (std::string_view part : dump::components(row.damaged->file))
+      if (const auto rank = dump::rank_from(part)) return rank;
+    return {};
+  }
+  // What a damaged file that belongs to no row says about itself.
+  static std::string operator_in(const dump::Skipped& damaged) {
+    const std::string_view file =
+        std::string_view(damaged.file).substr(damaged.file.rfind('/') + 1);
+    if (const auto fx = dump::parse_fx_name(file)) return std::string(fx->op);
+    if (const auto device = dump::parse_device_name(file)) return std::string(device->op);
+    return std::string(file);
   }
 
   // Inputs before outputs, by number; what golden has more behind them.
@@ -137,7 +241,8 @@ class Comparison {
       line.graph = place_of(*entry).graph;
       line.token = place_of(*entry).token;
     } else {
-      line.api = compared.any_side().operator_name;
+      line.api = operator_in(*row.damaged);
+      line.rank = rank_of(row);
     }
     line.target_name = name_of(target_, row.target);
     line.golden_name = name_of(row.golden_is_own ? target_ : golden_, row.golden);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/torchair.h"
 
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "dump/dump.h"
+#include "scratch.h"
 
 namespace plumb::compare {
 namespace {
@@ -127,6 +129,42 @@ TEST(Torchair, FusedAgainstUnfusedUsesInputsFromOutside) {
   EXPECT_EQ(pairs["Add_1Relu_2Mul_3 input:2"], "Mul_3 input:1");
   EXPECT_EQ(pairs["Add_1Relu_2Mul_3 output:0"], "Mul_3 output:0");
   EXPECT_EQ(pairs.count("extra_Cast output:0"), 0U);
+}
+
+// GE's own graph knows better than the name which member gives out what.
+TEST(Torchair, RecordedOriginsComeFirst) {
+  const Scratch scratch;
+  std::filesystem::copy(data("ge_ge_fusion"), scratch.path(),
+                        std::filesystem::copy_options::recursive);
+  std::ofstream(scratch.path() / "target/ge_proto_00000012_graph_1_Build.txt") << R"(
+graph {
+  name: "graph_1"
+  op {
+    name: "Add_1Relu_2Mul_3"
+    type: "FusedAscBackend"
+    attr {
+      key: "_datadump_original_op_names"
+      value { list { s: "Add_1" s: "Relu_2" s: "Mul_3" } }
+    }
+    output_desc {
+      attr { key: "_datadump_origin_name" value { s: "Relu_2" } }
+      attr { key: "_datadump_origin_output_index" value { i: 0 } }
+    }
+  }
+})";
+  const auto target = dump::open_dump(scratch.path() / "target");
+  const auto golden = dump::open_dump(scratch.path() / "golden");
+  const auto torchair = pair_torchair(*target, *golden);
+  ASSERT_TRUE(torchair.ok());
+  EXPECT_EQ(torchair->graph_files.size(), 2U);
+  for (const dump::Entry& entry : target->entries) {
+    if (entry.operator_name != "Add_1Relu_2Mul_3") continue;
+    const Decision& decision = torchair->decisions.at(&entry);
+    ASSERT_NE(decision.golden, nullptr);
+    EXPECT_EQ(decision.rule, "fused");
+    const bool is_output = entry.slot.kind == dump::SlotKind::kOutput;
+    EXPECT_EQ(decision.golden->operator_name == "Relu_2", is_output);
+  }
 }
 
 TEST(Torchair, AskForTheRankThatOneSideDoesNotName) {

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/stack_json.h"
 
+#include <map>
+
 #include <gtest/gtest.h>
 
 namespace plumb::dump {
 namespace {
 
-Stacks stacks_of(std::string_view text) {
-  auto stacks = parse_stack_json(as_bytes(text));
-  return stacks ? *stacks : Stacks{{"error", stacks.error().what}};
+std::map<std::string, std::string> stacks_of(std::string_view text) {
+  const auto stacks = parse_stack_json(as_bytes(text));
+  if (!stacks) return {{"error", stacks.error().what}};
+  std::map<std::string, std::string> texts;
+  for (const auto& [api, stack] : *stacks) texts[api] = *stack;
+  return texts;
 }
 
 TEST(StackJson, BothForms) {
-  const Stacks shared = stacks_of(
+  const auto shared = stacks_of(
       R"({"0": [["Torch.add.0.forward", "Torch.mul.0.forward"], ["File a, \n x \n", "File b"]]})");
   EXPECT_EQ(shared.at("Torch.add.0.forward"), "File a, \n x\nFile b");
   EXPECT_EQ(shared.at("Torch.mul.0.forward"), "File a, \n x\nFile b");
-  const Stacks older =
+  const auto older =
       stacks_of(R"({"Torch.add.0.forward": ["File a"], "Torch.mul.0.forward": "File b"})");
   EXPECT_EQ(older.at("Torch.add.0.forward"), "File a");
   EXPECT_EQ(older.at("Torch.mul.0.forward"), "File b");
