@@ -2,7 +2,7 @@
 //
 // A few kilobytes that stand for a tensor of any size: its statistics, a checksum, how large its
 // values are, and a random projection. Two sketches tell how close their tensors were, with a bound
-// that holds for 99 % of all pairs of tensors, whatever is in them.
+// that holds with a confidence of 99 %, whatever is in the tensors.
 //
 // The projection. Every element i is added, with a random sign, to one of k = 512 random buckets,
 // in r = 3 independent rows; signs and buckets come from a hash of the seed and i, so that two
