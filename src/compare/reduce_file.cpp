@@ -9,63 +9,38 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compare/summary.h"
 #include "dump/names.h"
 #include "dump/reduced.h"
-#include "io/crc32.h"
 #include "io/file.h"
-#include "metrics/sketch.h"
-#include "metrics/tensor_stats.h"
 
 namespace plumb::compare {
 namespace {
 
-using dump::FullStatistics;
 using dump::ReducedFile;
 using dump::ReducedTensor;
 
 constexpr std::string_view kTemporaryEnd = ".plumb-tmp";
 
-// One pass over a tensor for everything.
 Result<ReducedTensor> measure(const io::TensorFile& file, const TensorInfo& info, bool sketch) {
   auto reader = file.open(info);
   if (!reader) return reader.error();
-  const DType dtype = reader->dtype();
+  const DKind kind = kind_of(reader->dtype());
+  // Buffers and workspaces are not in the arrays, and nobody knows their types.
   const bool is_row =
       info.name.empty() || info.name.starts_with("input.") || info.name.starts_with("output.");
-  if (is_row && (kind_of(dtype) == DKind::kOpaque || kind_of(dtype) == DKind::kComplex))
+  if (is_row && (kind == DKind::kOpaque || kind == DKind::kComplex))
     return Error{"the tensor has no smallest and largest value",
                  fmt::format("{}: {} is {}", file.path.string(),
                              info.name.empty() ? "the array" : info.name, dtype_text(info)),
                  "nothing: the file is left as it is"};
-  metrics::TensorStats stats;
-  metrics::Sketcher sketcher;
-  const bool is_sketched = sketch && is_row;
-  uint32_t crc = 0;
-  for (int64_t first = 0; first < reader->count(); first += metrics::kStatsPiece) {
-    const int64_t count = std::min(metrics::kStatsPiece, reader->count() - first);
-    auto piece = reader->read(first, count);
-    if (!piece) return std::move(piece.error()).in(file.path.string());
-    stats.append(metrics::stats_of(dtype, piece->data(), count));
-    crc = io::crc32(crc, *piece);
-    if (is_sketched) sketcher.add(dtype, piece->data(), count);
-  }
+  const RunContext to_the_end;  // a file once begun is finished
+  auto summary = summarise(*reader, sketch && is_row, to_the_end);
+  if (!summary) return std::move(summary.error()).in(file.path.string());
   ReducedTensor tensor;
   tensor.slot = dump::slot_from_tensor_name(info.name);
-  FullStatistics& full = tensor.full.emplace();
-  full.dtype = name_of(dtype);
-  full.shape = reader->shape();
-  full.count = reader->count();
-  full.nan = stats.nan;
-  full.positive_inf = stats.positive_inf;
-  full.negative_inf = stats.negative_inf;
-  full.zeros = stats.zeros;
-  full.min = stats.min;
-  full.max = stats.max;
-  full.mean = stats.mean;
-  full.std = stats.standard_deviation();
-  full.l2 = stats.l2();
-  full.crc32 = crc;
-  if (is_sketched) tensor.sketch = metrics::bytes_of(sketcher.finish(stats, crc));
+  tensor.full = std::move((*summary)->statistics);
+  if ((*summary)->sketch) tensor.sketch = metrics::bytes_of(*(*summary)->sketch);
   return tensor;
 }
 

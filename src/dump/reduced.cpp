@@ -414,6 +414,12 @@ bool has_original(const Tree& tree, const TreeFile& file) {
   return original != nullptr && original->size_bytes > 0;
 }
 
+bool is_reduced(const Entry& entry) {
+  const std::string_view record = entry.record;
+  return entry.parts.empty() && entry.statistics && !entry.statistics->checksum.empty() &&
+         (record.ends_with("_min_max.npz") || record.ends_with("_min_max.npy"));
+}
+
 std::optional<std::string> reduced_name(std::string_view name) {
   constexpr std::string_view kNpyEnd = ".npy";
   if (const auto fx = parse_fx_name(name); fx && !fx->is_reduced)

@@ -63,6 +63,9 @@ std::optional<std::string> reduced_name(std::string_view name);
 inline constexpr std::string_view kHasOriginal = "statistics of a dump that is there";
 bool has_original(const Tree& tree, const TreeFile& file);
 
+// True for an entry of a reduced file that is ours.
+bool is_reduced(const Entry& entry);
+
 // Which type numpy gives an array of numbers of these types; float64 if there are none.
 DType common_dtype(std::span<const DType> dtypes);
 
