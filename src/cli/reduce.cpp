@@ -24,6 +24,7 @@ std::string size_text(uint64_t bytes) { return bytes_text(static_cast<double>(by
 
 // "12 files reduced, 1.2 GB became 85.1 kB"
 std::string totals_text(const ReduceProgress& p) {
+  if (p.files == 0) return "nothing was reduced";
   return fmt::format("{} reduced, {} became {}", counted(p.files, "file"),
                      size_text(p.bytes_before), size_text(p.bytes_after));
 }
