@@ -33,18 +33,20 @@ Error cannot_write(const std::filesystem::path& path, int code) {
 
 }  // namespace
 
-Result<FileSink> FileSink::create(const std::filesystem::path& path) {
+Result<FileSink> FileSink::create(const std::filesystem::path& path,
+                                  const std::string& temporary_name) {
   FileSink sink;
   sink.path_ = path;
   // A short name, so that a long output name does not make the temporary one too long. Not mkstemp:
   // it makes private files, and the user's umask cannot be asked for without changing it for all.
   static std::atomic<unsigned> counter{0};
   do {
-    const std::string name =
-        ".plumb-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    const std::string name = !temporary_name.empty() ? temporary_name
+                                                     : ".plumb-" + std::to_string(::getpid()) +
+                                                           "-" + std::to_string(counter++);
     sink.temporary_ = (path.parent_path() / name).string();
     sink.descriptor_ = ::open(sink.temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (sink.descriptor_ < 0 && errno == EEXIST);
+  } while (sink.descriptor_ < 0 && errno == EEXIST && temporary_name.empty());
   if (sink.descriptor_ < 0) return cannot_write(path, errno);
   return sink;
 }
@@ -105,9 +107,16 @@ void FileSink::write_at(uint64_t offset, Bytes data) {
   }
 }
 
-Result<void> FileSink::commit(bool sync) {
+Result<void> FileSink::sync() {
   flush();
-  if (errno_ == 0 && sync && ::fsync(descriptor_) != 0) errno_ = errno;
+  if (errno_ == 0 && ::fsync(descriptor_) != 0) errno_ = errno;
+  if (errno_ == 0) return {};
+  return cannot_write(path_, errno_);
+}
+
+Result<void> FileSink::commit(bool synced) {
+  flush();
+  if (errno_ == 0 && synced && ::fsync(descriptor_) != 0) errno_ = errno;
   // Network file systems tell of a full disk only here.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno_ == 0) errno_ = errno;
   if (errno_ == 0 && ::rename(temporary_.c_str(), path_.c_str()) != 0) errno_ = errno;

@@ -16,7 +16,9 @@ namespace plumb {
 
 class FileSink {
  public:
-  static Result<FileSink> create(const std::filesystem::path& path);
+  // `temporary_name` instead of a random one: for writers that must find what a crash left behind.
+  static Result<FileSink> create(const std::filesystem::path& path,
+                                 const std::string& temporary_name = {});
   FileSink(FileSink&& other) noexcept;
   FileSink& operator=(FileSink&& other) noexcept;
   ~FileSink();
@@ -29,8 +31,13 @@ class FileSink {
   uint64_t position() const { return position_; }
   bool ok() const { return errno_ == 0; }
 
-  // Syncs and renames. With `sync` false the data may be lost in a power cut, but never half seen.
-  Result<void> commit(bool sync = true);
+  // Everything written so far is on the disk afterwards and can be read from `temporary`.
+  Result<void> sync();
+  const std::string& temporary() const { return temporary_; }
+
+  // Syncs and renames. With `synced` false the data may be lost in a power cut, but never half
+  // seen.
+  Result<void> commit(bool synced = true);
 
  private:
   FileSink() = default;

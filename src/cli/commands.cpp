@@ -10,6 +10,7 @@ namespace plumb::cli {
 int run_compare(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
+int run_reduce(int argc, char** argv, RunContext& context);
 int run_overflow(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
@@ -22,6 +23,7 @@ std::span<const Command> commands() {
       Command{"compare", "compare two sets of dumped tensors, operator by operator", run_compare},
       Command{"inspect", "what is in this file or directory", run_inspect},
       Command{"convert", "decode to npy, npz, bin or safetensors", run_convert},
+      Command{"reduce", "shrink dumps to statistics while they are being written", run_reduce},
       Command{"overflow", "which operator overflowed first", run_overflow},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},

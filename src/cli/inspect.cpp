@@ -139,11 +139,11 @@ std::vector<std::string> statistics_of(const Row& row) {
     return {known(recorded.min),
             known(recorded.max),
             known(recorded.mean),
-            "",
+            known(recorded.std),
             known(recorded.l2),
-            "",
-            "",
-            "",
+            count_text(recorded.zeros.value_or(0)),
+            count_text(recorded.nan_count.value_or(0)),
+            count_text(recorded.inf_count.value_or(0)),
             printable(recorded.text)};
   }
   const compare::Measured& m = *row.measured;
@@ -318,9 +318,17 @@ Json json_of(const dump::DumpSet& set, const std::vector<Row>& rows) {
       const auto known = [](const std::optional<double>& v) {
         return v ? number_json(*v) : Json();
       };
-      json["recorded"] = {{"min", known(e.statistics->min)},    {"max", known(e.statistics->max)},
-                          {"mean", known(e.statistics->mean)},  {"l2", known(e.statistics->l2)},
-                          {"checksum", e.statistics->checksum}, {"text", e.statistics->text}};
+      json["recorded"] = {{"min", known(e.statistics->min)},
+                          {"max", known(e.statistics->max)},
+                          {"mean", known(e.statistics->mean)},
+                          {"std", known(e.statistics->std)},
+                          {"l2", known(e.statistics->l2)},
+                          {"zeros", optional_json(e.statistics->zeros)},
+                          {"nan", optional_json(e.statistics->nan_count)},
+                          {"inf", optional_json(e.statistics->inf_count)},
+                          {"checksum", e.statistics->checksum},
+                          {"text", e.statistics->text},
+                          {"sketch", e.statistics->has_sketch}};
     }
     if (row.error) json["error"] = error_json(*row.error);
     tensors.push_back(std::move(json));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include <tbb/parallel_for.h>
 
 #include "compare/measure.h"
+#include "compare/summary.h"
 #include "compare/verdict.h"
 
 namespace plumb::compare {
@@ -89,22 +89,6 @@ std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden, bo
     return Obstacle{"dtype_unsupported",
                     fmt::format("{} against {}: only one side is complex", name_of(t), name_of(g))};
   return std::nullopt;
-}
-
-// What a dump tool would have recorded: it lets NaN and infinities through to its statistics.
-dump::RecordedStatistics recorded_from(const metrics::TensorStats& stats) {
-  constexpr double kInf = std::numeric_limits<double>::infinity();
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  const bool any = stats.finite > 0, low = stats.negative_inf > 0, high = stats.positive_inf > 0;
-  dump::RecordedStatistics recorded;
-  recorded.nan_count = stats.nan;
-  recorded.inf_count = stats.inf();
-  recorded.min = low ? -kInf : any ? static_cast<double>(stats.min) : kInf;
-  recorded.max = high ? kInf : any ? static_cast<double>(stats.max) : -kInf;
-  recorded.mean = low && high ? kNan : low ? -kInf : high ? kInf : stats.mean;
-  recorded.l2 = low || high ? kInf : stats.l2();
-  if (stats.nan > 0) recorded.min = recorded.max = recorded.mean = recorded.l2 = kNan;
-  return recorded;
 }
 
 class Streamer {
@@ -273,25 +257,52 @@ class Streamer {
     std::string dtype;
     std::optional<Shape> shape;
     bool is_opaque = false;
+    std::optional<metrics::Sketch> sketch;
     operator Recorded() const { return {statistics, dtype, shape}; }
   };
 
   // What a dump recorded of a tensor, or what it would have recorded of one that is there.
-  Result<Record> record_of(const dump::DumpSet& set, const Entry& entry,
-                           const io::ReadHints& hints) const {
-    if (entry.parts.empty())
-      return Record{entry.statistics ? *entry.statistics : dump::RecordedStatistics(),
-                    entry.dtype_text, entry.recorded_shape};
-    auto measured = measure(set, entry, hints, context_);
-    if (!measured) return measured.error();
-    if (!*measured) return Error{"the run was interrupted", "", ""};
-    return Record{recorded_from((*measured)->stats), std::string(name_of((*measured)->dtype)),
-                  (*measured)->shape, (*measured)->dtype == DType::kOpaque};
+  Result<Record> record_of(const dump::DumpSet& set, const Entry& entry, const io::ReadHints& hints,
+                           const Entry& other) const {
+    if (entry.parts.empty()) {
+      Record record{entry.statistics ? *entry.statistics : dump::RecordedStatistics(),
+                    entry.dtype_text,
+                    entry.recorded_shape,
+                    false,
+                    {}};
+      const bool has_partner =
+          !other.parts.empty() || (other.statistics && other.statistics->has_sketch);
+      if (!has_partner) return record;
+      auto sketch = recorded_sketch(set, entry);
+      if (!sketch) return sketch.error();
+      record.sketch = std::move(*sketch);
+      return record;
+    }
+    if (!dump::is_reduced(other)) {  // what other tools call a checksum need not be ours
+      auto measured = measure(set, entry, hints, context_);
+      if (!measured) return measured.error();
+      if (!*measured) return Error{"the run was interrupted", "", ""};
+      auto& [dtype, shape, stats, histogram] = **measured;
+      Record record{dump::recorded_from(full_statistics(dtype, shape, stats)),
+                    std::string(name_of(dtype)),
+                    shape,
+                    dtype == DType::kOpaque,
+                    {}};
+      record.statistics.checksum.clear();
+      return record;
+    }
+    auto summary = summarise(set, entry, hints, other.statistics->has_sketch, context_);
+    if (!summary) return summary.error();
+    if (!*summary) return Error{"the run was interrupted", "", ""};
+    const dump::FullStatistics& s = (*summary)->statistics;
+    return Record{dump::recorded_from(s), s.dtype, s.shape, s.dtype == name_of(DType::kOpaque),
+                  std::move((*summary)->sketch)};
   }
 
   void compare_recorded(const PlannedRow& planned, Row& row) {
-    auto target = record_of(sides_.target, *planned.target, sides_.target_hints);
-    auto golden = record_of(sides_.golden_of(planned), *planned.golden, sides_.golden_hints);
+    auto target = record_of(sides_.target, *planned.target, sides_.target_hints, *planned.golden);
+    auto golden =
+        record_of(sides_.golden_of(planned), *planned.golden, sides_.golden_hints, *planned.target);
     if (context_.cancelled) return leave_out(row, "interrupted", "");
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
@@ -305,6 +316,9 @@ class Streamer {
       options_.observer->recorded(planned, target->statistics, golden->statistics);
     const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
     judge_recorded(profile.any, *target, *golden, row);
+    if (target->sketch && golden->sketch && row.verdict != Verdict::kPass)
+      judge_estimate(profile, metrics::estimate(*target->sketch, *golden->sketch), options_.columns,
+                     row);
   }
 
   const Sides& sides_;

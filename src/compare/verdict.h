@@ -8,6 +8,7 @@
 
 #include "compare/profile.h"
 #include "dump/dump.h"
+#include "metrics/sketch.h"
 #include "result/row.h"
 
 namespace plumb::compare {
@@ -34,5 +35,12 @@ struct Recorded {
 // elements are one value. `limits` are Profile::any: no value shows a narrower type.
 void judge_recorded(const Limits& limits, const Recorded& target, const Recorded& golden,
                     result::Row& row);
+
+// Goes on where records fail a row or leave it inconclusive and both sides have sketches: fails it
+// if a limit is broken whatever the number is within its bounds, passes it if all limits hold so
+// and there are no others than the sketches can tell about. Fills `row.values` with what was
+// estimated.
+void judge_estimate(const Profile& profile, const metrics::Estimate& estimate,
+                    std::span<const metrics::Metric* const> columns, result::Row& row);
 
 }  // namespace plumb::compare

@@ -17,6 +17,7 @@
 #include "dump/listing.h"
 #include "dump/mapping_csv.h"
 #include "dump/names.h"
+#include "dump/reduced.h"
 #include "dump/statistics_csv.h"
 #include "io/ascend_dump.h"
 
@@ -129,7 +130,7 @@ Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
   switch (job.name.content) {
     case Content::kStatistics: return read_statistics(tree, job);
     case Content::kReduced: {
-      auto entries = read_reduced_npz(tree, *job.file, model_of(job.name));
+      auto entries = list_reduced(tree.absolute(*job.file), job.file->path, model_of(job.name));
       if (!entries) return failed(std::move(entries.error()));
       return {std::move(*entries), {}, {}, {}};
     }
@@ -152,6 +153,8 @@ std::vector<Job> find_jobs(const Tree& tree, const RealNames& real_names, DumpSe
       unknown.push_back(&file);
     } else if (file.size_bytes == 0) {
       set.skipped.push_back(skip_empty(tree, file));
+    } else if (name->content == Content::kReduced && has_original(tree, file)) {
+      set.skipped.push_back(skip(file, kHasOriginal));
     } else {
       jobs.push_back({&file, *real_name, *name});
     }

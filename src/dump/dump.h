@@ -44,11 +44,12 @@ struct TensorRef {
 
 // What a dump recorded instead of, or beside, the data. `text` holds values that are not numbers.
 struct RecordedStatistics {
-  std::optional<double> min, max, mean, l2;
-  std::optional<int64_t> nan_count, inf_count;
+  std::optional<double> min, max, mean, l2, std;
+  std::optional<int64_t> nan_count, inf_count, zeros;
   std::optional<bool> requires_grad;
-  std::string checksum;  // CRC-32 or the tool's own digest, lower-case hex
-  std::string text;      // of a non-tensor argument
+  std::string checksum;     // CRC-32 or the tool's own digest, lower-case hex
+  std::string text;         // of a non-tensor argument
+  bool has_sketch = false;  // in the reduced file, see dump/reduced.h
 };
 
 struct Entry {

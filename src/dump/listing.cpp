@@ -12,11 +12,8 @@
 #include <fmt/format.h>
 
 #include "dump/names.h"
-#include "tensor/decode.h"
 
 namespace plumb::dump {
-
-using plumb::to_string;  // of shapes, beside that of slots
 
 namespace {
 
@@ -53,28 +50,6 @@ constexpr Companion kCompanions[] = {
     {Place::kEnd, ".tmp", "temporary file"},
     {Place::kEnd, ".plumb-tmp", "temporary file"},
 };
-
-// An undecodable type or a wrong shape is the file's fault, not the program's. Errors name the
-// path.
-Result<std::vector<double>> read_numbers(const io::TensorFile& file, const TensorInfo& info,
-                                         int64_t limit) {
-  const DKind kind = kind_of(info.dtype);
-  const auto count = element_count(info.shape);
-  if (!count || *count > limit || kind == DKind::kComplex || kind == DKind::kOpaque)
-    return Error{"not a list of [min, max] pairs",
-                 fmt::format("{}: '{}' is {} {}", file.path.string(), info.name, dtype_text(info),
-                             to_string(info.shape)),
-                 "reduce the dump again, or leave this file out"};
-  auto reader = file.open(info);
-  if (!reader) return reader.error();
-  auto bytes = reader->read(0, reader->count());
-  if (!bytes) return std::move(bytes.error()).in(file.path.string());
-  std::vector<double> numbers(static_cast<size_t>(reader->count()));
-  decode_double(reader->dtype(), bytes->data(), reader->count(), numbers.data());
-  return numbers;
-}
-
-constexpr int64_t kMaxReducedNumbers = 1 << 20;  // tensors of one operator, times two
 
 }  // namespace
 
@@ -208,57 +183,6 @@ void sort_entries(std::vector<Entry>& entries) {
   sorted.reserve(entries.size());
   for (size_t i : order) sorted.push_back(std::move(entries[i]));
   entries = std::move(sorted);
-}
-
-Result<Entry> read_reduced_npy(const Tree& tree, const TreeFile& file, Entry model) {
-  auto opened = io::open_tensor_file(tree.absolute(file));
-  if (!opened) return opened.error();
-  const std::vector<TensorInfo>& tensors = opened->listing.tensors;
-  const bool fits =
-      tensors.size() == 1 && (tensors[0].shape == Shape{2} || tensors[0].shape == Shape{0});
-  if (!fits)
-    return Error{"not a [min, max] pair",
-                 fmt::format("{}: {} array(s){}", tree.absolute(file).string(), tensors.size(),
-                             tensors.empty() ? "" : " of shape " + to_string(tensors[0].shape)),
-                 "reduce the dump again, or leave this file out"};
-  auto numbers = read_numbers(*opened, tensors[0], 2);
-  if (!numbers) return numbers.error();
-  model.statistics.emplace();
-  model.record = file.path;
-  if (!numbers->empty()) {
-    model.statistics->min = (*numbers)[0];
-    model.statistics->max = (*numbers)[1];
-  }
-  return model;
-}
-
-Result<std::vector<Entry>> read_reduced_npz(const Tree& tree, const TreeFile& file,
-                                            const Entry& model) {
-  auto opened = io::open_tensor_file(tree.absolute(file));
-  if (!opened) return opened.error();
-  std::vector<Entry> entries;
-  for (const TensorInfo& info : opened->listing.tensors) {
-    if (info.name != "inputs" && info.name != "outputs") continue;
-    auto numbers = read_numbers(*opened, info, kMaxReducedNumbers);
-    if (!numbers) return numbers.error();
-    const bool rows_of_two = info.shape.size() == 2 && info.shape[1] == 2;
-    if (!rows_of_two && !numbers->empty())
-      return Error{"not a list of [min, max] pairs",
-                   fmt::format("{}: '{}' has shape {}", tree.absolute(file).string(), info.name,
-                               to_string(info.shape)),
-                   "reduce the dump again, or leave this file out"};
-    for (size_t i = 0; 2 * i + 1 < numbers->size(); ++i) {
-      Entry entry = model;
-      entry.slot.kind = info.name == "inputs" ? SlotKind::kInput : SlotKind::kOutput;
-      entry.slot.index = static_cast<int64_t>(i);
-      entry.statistics.emplace();
-      entry.statistics->min = (*numbers)[2 * i];
-      entry.statistics->max = (*numbers)[2 * i + 1];
-      entry.record = file.path;
-      entries.push_back(std::move(entry));
-    }
-  }
-  return entries;
 }
 
 }  // namespace plumb::dump

@@ -62,10 +62,4 @@ void add_warnings(std::vector<std::string> of_files, DumpSet& set);
 
 void sort_entries(std::vector<Entry>& entries);
 
-// Files after volume reduction: [min, max] (npy), or such rows in the arrays `inputs` and `outputs`
-// (npz). Entries get operator_name, type, timestamp and so on from `model`.
-Result<Entry> read_reduced_npy(const Tree& tree, const TreeFile& file, Entry model);
-Result<std::vector<Entry>> read_reduced_npz(const Tree& tree, const TreeFile& file,
-                                            const Entry& model);
-
 }  // namespace plumb::dump

@@ -11,6 +11,7 @@
 #include "dump/levels.h"
 #include "dump/listing.h"
 #include "dump/names.h"
+#include "dump/reduced.h"
 
 namespace plumb::dump {
 namespace {
@@ -87,6 +88,10 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
       set.skipped.push_back(skip_empty(tree, file));
       continue;
     }
+    if (name->is_reduced && has_original(tree, file)) {
+      set.skipped.push_back(skip(file, kHasOriginal));
+      continue;
+    }
     Entry entry;
     entry.operator_name = name->op;
     entry.type = name->target;
@@ -107,9 +112,9 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
 
   std::vector<std::optional<Error>> errors(reduced.size());
   for_each_index(reduced.size(), [&](size_t i) {
-    auto read = read_reduced_npy(tree, *reduced[i], models[i]);
+    auto read = list_reduced(tree.absolute(*reduced[i]), reduced[i]->path, models[i]);
     if (read) {
-      models[i] = std::move(*read);
+      models[i] = std::move(read->front());
     } else {
       errors[i] = std::move(read.error());
     }

@@ -76,6 +76,7 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
   Listing listing;
   for (const ZipMember& member : *members) {
     if (member.name.ends_with('/') && member.size_bytes == 0) continue;  // a directory
+    if (member.name.starts_with("plumb.")) continue;  // statistics of a reduced dump
     auto info = read_member(file, member, hints);
     if (info && !*info) {
       listing.warnings.push_back(fmt::format("member '{}' is not an npy file", member.name));

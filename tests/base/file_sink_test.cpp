@@ -78,5 +78,23 @@ TEST(FileSink, SaysWhatIsWrong) {
   EXPECT_FALSE(missing.error().remedy.empty());
 }
 
+TEST(FileSink, SyncedBytesCanBeReadBeforeTheFileAppears) {
+  const Scratch scratch;
+  const auto path = scratch.path() / "out";
+  {
+    auto sink = FileSink::create(path, ".out.plumb-tmp");
+    ASSERT_TRUE(sink.ok());
+    EXPECT_FALSE(FileSink::create(path, ".out.plumb-tmp").ok());  // somebody writes it already
+    sink->write("abc");
+    ASSERT_TRUE(sink->sync().ok());
+    EXPECT_EQ(sink->temporary(), (scratch.path() / ".out.plumb-tmp").string());
+    EXPECT_EQ(std::filesystem::file_size(sink->temporary()), 3u);
+    EXPECT_FALSE(std::filesystem::exists(path));
+    ASSERT_TRUE(sink->commit(false).ok());
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), 3u);
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() / ".out.plumb-tmp"));
+}
+
 }  // namespace
 }  // namespace plumb
