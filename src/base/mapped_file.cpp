@@ -66,11 +66,11 @@ int guard_mapping(Bytes bytes) {
   return -1;
 }
 
-Error cannot_read(const std::filesystem::path& path, int code) {
+Error cannot_read(const std::string& path, int code) {
   std::string remedy = code == ENOENT   ? "check the path"
                        : code == EACCES ? "check the file's permissions"
                                         : "check that the file is on a working disk";
-  return {"cannot read the file", path.string() + ": " + std::strerror(code), std::move(remedy)};
+  return {"cannot read the file", path + ": " + std::strerror(code), std::move(remedy)};
 }
 
 struct Descriptor {
@@ -82,15 +82,15 @@ struct Descriptor {
 
 }  // namespace
 
-Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+Result<MappedFile> MappedFile::open(const std::string& path) {
   // O_NONBLOCK: a named pipe in a dump directory must not stop the run.
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status;
   if (file.value < 0 || ::fstat(file.value, &status) != 0) return cannot_read(path, errno);
   if (S_ISDIR(status.st_mode))
-    return Error{"expected a file, found a directory", path.string(), "name a file inside it"};
+    return Error{"expected a file, found a directory", path, "name a file inside it"};
   if (!S_ISREG(status.st_mode))
-    return Error{"not a regular file", path.string(), "copy its contents to a file first"};
+    return Error{"not a regular file", path, "copy its contents to a file first"};
 
   MappedFile mapped;
   auto size = static_cast<size_t>(status.st_size);
@@ -101,7 +101,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     mapped.guard_ = guard_mapping(mapped.bytes_);
     if (mapped.guard_ < 0) {
       ::munmap(at, size);
-      return Error{"too many large files open at once", path.string(), "report this as a bug"};
+      return Error{"too many large files open at once", path, "report this as a bug"};
     }
     return mapped;
   }

@@ -16,7 +16,7 @@ namespace plumb {
 
 class MappedFile {
  public:
-  static Result<MappedFile> open(const std::filesystem::path& path);
+  static Result<MappedFile> open(const std::string& path);
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
   MappedFile& operator=(MappedFile&& other) noexcept;

@@ -255,7 +255,7 @@ class Converter {
   };
 
   static std::string place_of(const io::TensorFile& file, const TensorInfo& info) {
-    return file.path.string() + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
+    return file.path + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
   }
 
   // Opens the tensor once, so that what cannot be read is known before anything is written.
@@ -332,7 +332,7 @@ class Converter {
       auto record = info ? io::decode_overflow(file.mapping.bytes(), **info)
                          : Result<io::OverflowRecord>(info.error());
       if (!record) {
-        fail(std::move(record.error()).in(file.path.string()));
+        fail(std::move(record.error()).in(file.path));
         continue;
       }
       auto sink = create(item.output);

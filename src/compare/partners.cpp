@@ -18,6 +18,7 @@ using dump::SlotKind;
 std::vector<std::string_view> names_in(const DumpSet& set) {
   std::vector<std::string_view> names;
   std::unordered_set<std::string_view> seen;
+  seen.reserve(set.entries.size());
   for (const Entry& entry : set.entries)
     if (seen.insert(entry.operator_name).second) names.push_back(entry.operator_name);
   return names;
@@ -28,14 +29,17 @@ std::vector<std::string_view> names_in(const DumpSet& set) {
 Partners::Partners(const NameMap& map, const match::Matcher* matcher, const DumpSet& target,
                    const DumpSet& golden)
     : map_(map), matcher_(matcher), targets_(names_in(target)), goldens_(names_in(golden)) {
-  for (std::string_view name : goldens_) golden_names_.add(name);
-  if (matcher != nullptr)
+  if (matcher != nullptr) {
+    for (std::string_view name : goldens_) golden_names_.add(name);
     for (const Entry& entry : golden.entries)
       golden_tensors_.insert(tensor_text(entry.operator_name, entry.slot));
+  }
   for (const auto& [to, from] : map.operators) {
     golden_of_[to] = {from, "map"};
     target_of_[from] = {to, "map"};
   }
+  golden_of_.reserve(targets_.size());
+  target_of_.reserve(goldens_.size());
   pair_names();
   if (matcher == nullptr) {
     pair_fused_names();
@@ -138,7 +142,9 @@ void Partners::pair_fused_names() {
 }
 
 std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
-  const auto tensor = map_.tensors.find(tensor_text(target.operator_name, target.slot));
+  const auto tensor = map_.tensors.empty()
+                          ? map_.tensors.end()
+                          : map_.tensors.find(tensor_text(target.operator_name, target.slot));
   if (tensor != map_.tensors.end()) {
     Wanted wanted{tensor->second.op, tensor->second.slot, "map", {}, false, false, {}};
     // The map says what the partner is, the graph still says what the integers stand for.

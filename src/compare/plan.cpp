@@ -19,6 +19,31 @@ using dump::DumpSet;
 using dump::Entry;
 using dump::Skipped;
 using dump::Slot;
+using dump::SlotKind;
+
+// What tells a tensor from the others of its side. Borrows all of it.
+struct Key {
+  std::string_view name;
+  SlotKind kind;
+  int64_t index;
+  std::string_view path, scope;
+
+  Key(std::string_view op, const Slot& slot, std::string_view its_scope = {})
+      : name(op), kind(slot.kind), index(slot.index), path(slot.path), scope(its_scope) {}
+  bool operator==(const Key&) const = default;
+};
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    const std::hash<std::string_view> hash;
+    size_t mixed = hash(key.name) * 31 + static_cast<size_t>(key.kind);
+    mixed = mixed * 31 + static_cast<size_t>(key.index);
+    if (!key.path.empty()) mixed = mixed * 31 + hash(key.path);
+    return key.scope.empty() ? mixed : mixed * 31 + hash(key.scope);
+  }
+};
+template <class Value>
+using ByKey = std::unordered_map<Key, Value, KeyHash>;
 
 // An entry with what it is paired by.
 struct Candidate {
@@ -31,6 +56,7 @@ struct Candidate {
 
   std::string_view name() const { return entry->operator_name; }
   const Slot& slot() const { return entry->slot; }
+  Key key() const { return {name(), slot(), scope}; }
 };
 using Candidates = std::vector<Candidate>;
 
@@ -70,12 +96,6 @@ std::string scope_text(const Entry& entry) {
   if (entry.step) text += fmt::format(", step {}", *entry.step);
   if (!entry.graph.empty()) text += ", graph " + entry.graph;
   return text.empty() ? "no rank or step" : text.substr(2);
-}
-
-// With lengths, so that no name can pretend to be a name and a slot.
-std::string key_of(std::string_view name, const Slot& slot, std::string_view scope) {
-  return fmt::format("{}|{}{}|{}|{}|{}{}", name.size(), name, static_cast<int>(slot.kind),
-                     slot.index, slot.path.size(), slot.path, scope);
 }
 
 class Pairing {
@@ -124,23 +144,22 @@ class Pairing {
   // In the order of the target, so that rows come out the same whatever the hash. A golden tensor
   // may be wanted several times: by the operator that makes it and by those that read it.
   void pair_slots() {
-    std::unordered_map<std::string, size_t> place;
+    ByKey<size_t> place;  // in `groups`
     std::vector<Group> groups;
     place.reserve(target_.size());
     for (Candidate& c : target_) {
       if (!c.wanted || c.is_placed) continue;
-      const auto [found, is_new] =
-          place.try_emplace(key_of(c.name(), c.slot(), c.scope), groups.size());
+      const auto [found, is_new] = place.try_emplace(c.key(), groups.size());
       if (is_new) groups.emplace_back();
       groups[found->second].push_back(&c);
     }
-    std::unordered_map<std::string, Group> goldens;
+    ByKey<Group> goldens;
     goldens.reserve(golden_.size());
     for (Candidate& c : golden_)
-      if (!c.is_placed) goldens[key_of(c.name(), c.slot(), c.scope)].push_back(&c);
+      if (!c.is_placed) goldens[c.key()].push_back(&c);
     for (const Group& group : groups) {
       const Wanted& wanted = *group.front()->wanted;
-      const auto found = goldens.find(key_of(wanted.op, wanted.slot, group.front()->scope));
+      const auto found = goldens.find(Key(wanted.op, wanted.slot, group.front()->scope));
       if (found != goldens.end()) pair_group(group, found->second);
     }
   }
@@ -182,6 +201,10 @@ class Pairing {
   }
 
   void leave_over() {
+    const auto is_placed = [](const Candidate& c) { return c.is_placed; };
+    if (std::all_of(target_.begin(), target_.end(), is_placed) &&
+        std::all_of(golden_.begin(), golden_.end(), is_placed))
+      return;
     std::unordered_map<std::string_view, std::vector<const Candidate*>> goldens, wanting;
     for (const Candidate& c : golden_) goldens[c.name()].push_back(&c);
     for (const Candidate& c : target_)
@@ -358,8 +381,9 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
     const auto own = position(golden, row.golden);
     return std::tuple(before[static_cast<size_t>(own)], int64_t{own});
   };
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const PlannedRow& a, const PlannedRow& b) { return key(a) < key(b); });
+  const auto less = [&](const PlannedRow& a, const PlannedRow& b) { return key(a) < key(b); };
+  if (!std::is_sorted(rows.begin(), rows.end(), less))  // sorting would take as much memory again
+    std::stable_sort(rows.begin(), rows.end(), less);
 
   // One index for all rows of one execution of an operator, also where its sides miss a slot.
   const auto is_same = [](const Entry* a, const Entry* b) {
@@ -414,9 +438,9 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
     targets[0].wanted = std::move(only);
   }
   // By the target's name, also where a golden tensor was fused away.
-  std::unordered_map<std::string, std::string_view> wanting;
+  ByKey<std::string_view> wanting;
   for (const Candidate& c : targets)
-    if (c.wanted) wanting.try_emplace(key_of(c.wanted->op, c.wanted->slot, ""), c.name());
+    if (c.wanted && options.wants) wanting.try_emplace(Key(c.wanted->op, c.wanted->slot), c.name());
 
   std::vector<PlannedRow> rows;
   rows.reserve(
@@ -425,7 +449,7 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
       split_off(targets, options, [](const Candidate& c) { return c.name(); });
   Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
     if (const auto owner = owners.find(c.entry); owner != owners.end()) return owner->second;
-    const auto found = wanting.find(key_of(c.name(), c.slot(), ""));
+    const auto found = wanting.find(Key(c.name(), c.slot()));
     return found != wanting.end() ? found->second : partners.target_of(*c.entry);
   });
   std::unordered_set<const Entry*> decided;

@@ -86,10 +86,11 @@ void add_other_dumps(const Tree& tree, DumpSet& set) {
 }
 
 // The name a file was meant to have, which some formats need (slices have their thread in it).
-std::string real_name_of(const std::filesystem::path& file) {
-  std::string name = file.filename().string();
+std::string real_name_of(const std::string& file) {
+  const size_t directory = file.rfind('/') + 1;
+  std::string name = file.substr(directory);
   if (!is_hashed_name(name)) return name;
-  auto mapped = MappedFile::open(file.parent_path() / kMappingName);
+  auto mapped = MappedFile::open(file.substr(0, directory).append(kMappingName));
   if (!mapped) return name;
   const NameMapping mapping = parse_mapping_csv(as_text(mapped->bytes()));
   const auto real = mapping.real_names.find(name);
@@ -98,8 +99,14 @@ std::string real_name_of(const std::filesystem::path& file) {
 
 }  // namespace
 
+std::string DumpSet::absolute(std::string_view file) const {
+  std::string path = root.native();
+  if (!path.empty() && path.back() != '/') path += '/';
+  return path.append(file);
+}
+
 Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints) {
-  const std::filesystem::path path = set.root / part.file;
+  const std::string path = set.absolute(part.file);
   const std::string name = real_name_of(path);
   hints.file_name = name;
   return io::open_tensor_file(path, hints);
@@ -112,7 +119,7 @@ Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_vi
     if (info.name == name) return &info;
   return Error{
       name.empty() ? "the file should hold exactly one tensor" : "the tensor is not in the file",
-      fmt::format("{}: {}{} tensor(s) in it", file.path.string(),
+      fmt::format("{}: {}{} tensor(s) in it", file.path,
                   name.empty() ? "" : fmt::format("'{}' wanted, ", name), tensors.size()),
       "list the dump again; the file may have changed"};
 }
@@ -251,7 +258,7 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
 Result<std::shared_ptr<const io::TensorFile>> FileCache::open(const DumpSet& set,
                                                               const TensorRef& part,
                                                               io::ReadHints hints, bool listed) {
-  const std::filesystem::path path = set.root / part.file;
+  const std::string path = set.absolute(part.file);
   const bool holds_many = !part.tensor.empty();
   if (holds_many) {
     std::lock_guard lock(guard_);
@@ -329,7 +336,7 @@ Result<EntryReader> EntryReader::again() const {
     return other;
   }
   auto reader = io::TensorReader::open(*files_[0]->format, *joined_, info_, order_);
-  if (!reader) return std::move(reader.error()).in(files_[0]->path.string());
+  if (!reader) return std::move(reader.error()).in(files_[0]->path);
   other.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
   return other;
 }
@@ -337,7 +344,7 @@ Result<EntryReader> EntryReader::again() const {
 Result<void> EntryReader::check_intact() const {
   for (const auto& file : files_)
     if (!file->mapping.intact())
-      return Error{"the file shrank while it was being read", file->path.string(),
+      return Error{"the file shrank while it was being read", file->path,
                    "wait until its writer has finished"};
   return {};
 }

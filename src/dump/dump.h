@@ -87,6 +87,8 @@ struct DumpSet {
       entries;  // in order of rank, step, graph, timestamp, name, slot; a2 before a10
   std::vector<Skipped> skipped;
   std::vector<std::string> warnings;
+
+  std::string absolute(std::string_view file) const;  // of a file relative to `root`
 };
 
 struct Tree;  // the files below the path given, see dump/tree.h
@@ -138,7 +140,7 @@ class EntryReader {
   const TensorInfo& info() const { return info_; }  // of the (joined) tensor
 
   // The (first) file, for messages.
-  std::string path() const { return files_.front()->path.string(); }
+  std::string path() const { return files_.front()->path; }
 
   // Another reader of the same tensor, so that several threads may each read a part.
   Result<EntryReader> again() const;

@@ -12,7 +12,7 @@
 namespace plumb::io {
 
 struct TensorFile {
-  std::filesystem::path path;
+  std::string path;
   MappedFile mapping;
   const Format* format = nullptr;
   Listing listing;
@@ -21,9 +21,9 @@ struct TensorFile {
 };
 
 // Errors name the path.
-Result<TensorFile> open_tensor_file(const std::filesystem::path& path, ReadHints hints = {});
+Result<TensorFile> open_tensor_file(const std::string& path, ReadHints hints = {});
 
 // Without the listing, for tensors whose description is at hand.
-Result<TensorFile> open_unlisted(const std::filesystem::path& path, ReadHints hints = {});
+Result<TensorFile> open_unlisted(const std::string& path, ReadHints hints = {});
 
 }  // namespace plumb::io

@@ -38,7 +38,7 @@ class FileConverter {
       : file_(std::move(file)),
         options_(options),
         output_(output),
-        name_(file_->path.filename().string()) {}
+        name_(std::filesystem::path(file_->path).filename().string()) {}
 
   Converted result;
 
@@ -64,13 +64,13 @@ class FileConverter {
     if (!found && options_.is_input)
       fail({Code::kOutOfBounds,
             Error{"the dump has no such tensor",
-                  fmt::format("{}: {} {}", file_->path.string(),
+                  fmt::format("{}: {} {}", file_->path,
                               *options_.is_input ? "input" : "output", options_.index),
                   "`plumb inspect` shows what is there"}});
   }
 
  private:
-  void fail(Fault fault) { result.failed.emplace_back(file_->path.string(), std::move(fault)); }
+  void fail(Fault fault) { result.failed.emplace_back(file_->path, std::move(fault)); }
 
   fs::path place(const std::string& name, std::string_view suffix) {
     last_ = short_name(output_, "mapping.csv", name, suffix);
@@ -80,7 +80,7 @@ class FileConverter {
   std::optional<Fault> write_overflow(const TensorInfo& info) {
     auto record = io::decode_overflow(file_->mapping.bytes(), info);
     if (!record)
-      return Fault{Code::kInvalidDumpData, std::move(record.error()).in(file_->path.string())};
+      return Fault{Code::kInvalidDumpData, std::move(record.error()).in(file_->path)};
     return write_text(place(fmt::format("{}.{}.json", name_, info.name), ".json"),
                       io::to_json(*record));
   }
@@ -89,7 +89,7 @@ class FileConverter {
     const Bytes all = file_->mapping.bytes();
     if (info.offset_bytes > all.size() || info.size_bytes > all.size() - info.offset_bytes)
       return Fault{Code::kInvalidDumpData, Error{"the buffer lies outside its file",
-                                                 file_->path.string(), "copy the file again"}};
+                                                 file_->path, "copy the file again"}};
     const std::string name = fmt::format("{}.{}.bin", name_, info.name);
     return write_text(place(name, ".bin"),
                       as_text(all.subspan(static_cast<size_t>(info.offset_bytes),

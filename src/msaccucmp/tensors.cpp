@@ -20,7 +20,7 @@ bool is_plain_view(const TensorInfo& info) {
 }
 
 std::string place_of(const io::TensorFile& file, const TensorInfo& info) {
-  return file.path.string() + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
+  return file.path + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
 }
 
 uint64_t address_of(const io::TensorFile& file, const TensorInfo& info) {
@@ -79,7 +79,7 @@ Outcome<Tensor> load_comparable(const SharedFile& file, const TensorInfo& info) 
 }
 
 Outcome<Tensor> load_tensor(const SharedFile& file, const TensorInfo& info) {
-  if (info.error) return {Code::kInvalidDumpData, Error(*info.error).in(file->path.string())};
+  if (info.error) return {Code::kInvalidDumpData, Error(*info.error).in(file->path)};
   if (info.dtype == DType::kOpaque)
     return {Code::kDataType,
             Error{fmt::format("elements of type {} cannot be decoded", dtype_text(info)),
@@ -181,7 +181,7 @@ Pairs pairs_of(const View& target, const View& golden, int64_t limit) {
     }
     for (const View* view : {&target, &golden})
       if (!view->tensor.owned && !view->tensor.file->mapping.intact())
-        return Error{"the file shrank while it was being read", view->tensor.file->path.string(),
+        return Error{"the file shrank while it was being read", view->tensor.file->path,
                      "wait until its writer has finished"};
     return {};
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "report/text.h"
@@ -20,11 +21,14 @@ using result::Row;
 using result::Run;
 using result::Side;
 
-bool is_plain(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+bool needs_no_escape(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
 
-std::string json_text(std::string_view text) {
-  std::string json = "\"";
-  if (std::all_of(text.begin(), text.end(), is_plain)) return json.append(text) + "\"";
+void append_text(std::string& json, std::string_view text) {
+  json += '"';
+  if (std::all_of(text.begin(), text.end(), needs_no_escape)) {
+    json.append(text) += '"';
+    return;
+  }
   for (const char c : valid_utf8(text)) {
     if (c == '"' || c == '\\')
       json += {'\\', c};
@@ -35,7 +39,13 @@ std::string json_text(std::string_view text) {
     else
       json += c;
   }
-  return json + "\"";
+  json += '"';
+}
+
+std::string json_text(std::string_view text) {
+  std::string json;
+  append_text(json, text);
+  return json;
 }
 
 // The elements of a list, each turned to JSON by `item`, with commas between.
@@ -52,49 +62,84 @@ std::string strings(const std::vector<std::string>& list) {
 
 std::string number(std::optional<int64_t> value) { return value ? fmt::to_string(*value) : "null"; }
 
-std::string number(const Metric& metric, double value) {
-  const std::string text = exact_text(metric, value);
-  return std::isfinite(value) && metric.print != metrics::Print::kHex ? text : json_text(text);
+void append_number(std::string& json, const Metric& metric, double value) {
+  const bool is_text = !std::isfinite(value) || metric.print == metrics::Print::kHex;
+  if (is_text) json += '"';
+  append_exact(json, metric, value);
+  if (is_text) json += '"';
 }
 
-std::string side_json(const std::optional<Side>& side) {
-  if (!side) return "null";
-  return fmt::format(
-      R"({{"operator": {}, "type": {}, "slot": {}, "dtype": {}, "shape": {}, "layout": {}, "file": {}}})",
-      json_text(side->operator_name), json_text(side->type), json_text(side->slot),
-      json_text(side->dtype), side->shape ? to_string(*side->shape) : "null",
-      json_text(side->layout), json_text(side->file));
+// A row is written piece by piece onto one text: a result has many thousand of them.
+void append_side(std::string& json, const std::optional<Side>& side) {
+  if (!side) {
+    json += "null";
+    return;
+  }
+  const auto add = [&](std::string_view before, std::string_view text) {
+    json += before;
+    append_text(json, text);
+  };
+  add(R"({"operator": )", side->operator_name);
+  add(R"(, "type": )", side->type);
+  add(R"(, "slot": )", side->slot);
+  add(R"(, "dtype": )", side->dtype);
+  json += R"(, "shape": )";
+  json += side->shape ? to_string(*side->shape) : "null";
+  add(R"(, "layout": )", side->layout);
+  add(R"(, "file": )", side->file);
+  json += '}';
 }
 
 // `keys` are the names of the run's metrics as JSON.
-std::string row_json(const Run& run, const std::vector<std::string>& keys, size_t id) {
+void append_row(std::string& json, const Run& run, const std::vector<std::string>& keys,
+                size_t id) {
   const Row& row = run.rows[id];
-  std::string values, undefined;
-  const auto add = [](std::string& list, const std::string& key, const std::string& value) {
-    if (!list.empty()) list += ", ";
-    list.append(key).append(": ").append(value);
+  const auto add = [&](std::string_view before, std::string_view text) {
+    json += before;
+    append_text(json, text);
   };
-  for (size_t i = 0; i < keys.size() && i < row.values.size(); ++i) {
-    const Value& value = row.values[i];
-    add(values, keys[i], value.is_defined() ? number(*run.metrics[i], value.number()) : "null");
-    if (!value.is_defined()) add(undefined, keys[i], json_text(undefined_text(value)));
+  fmt::format_to(std::back_inserter(json),
+                 FMT_COMPILE(R"({{"id": {}, "index": {}, "step": {}, "rank": {}, )"), id, row.index,
+                 number(row.step), number(row.rank));
+  if (!row.graph.empty()) {
+    add(R"("graph": )", row.graph);
+    json += ", ";
   }
-  std::string json = fmt::format(R"({{"id": {}, "index": {}, "step": {}, "rank": {}, )", id,
-                                 row.index, number(row.step), number(row.rank));
-  if (!row.graph.empty()) json += fmt::format(R"("graph": {}, )", json_text(row.graph));
   if (row.is_model_output) json += R"("model_output": true, )";
-  json +=
-      fmt::format(R"("target": {}, "golden": {}, )", side_json(row.target), side_json(row.golden));
-  json += row.pairing_rule.empty()
-              ? R"("pairing": null, )"
-              : fmt::format(R"("pairing": {{"rule": {}, "evidence": {}}}, )",
-                            json_text(row.pairing_rule), json_text(row.pairing_evidence));
-  json += fmt::format(R"("metrics": {{{}}}, "undefined": {{{}}}, )", values, undefined);
-  json +=
-      fmt::format(R"("verdict": {}, "suspicious": {}, "reasons": {}, "message": {}, "hint": {}}})",
-                  json_text(name_of(row.verdict)), row.suspicious, strings(row.reasons),
-                  json_text(row.message), json_text(row.hint));
-  return json;
+  json += R"("target": )";
+  append_side(json, row.target);
+  json += R"(, "golden": )";
+  append_side(json, row.golden);
+  if (row.pairing_rule.empty()) {
+    json += R"(, "pairing": null)";
+  } else {
+    add(R"(, "pairing": {"rule": )", row.pairing_rule);
+    add(R"(, "evidence": )", row.pairing_evidence);
+    json += '}';
+  }
+  const size_t known = std::min(keys.size(), row.values.size());
+  json += R"(, "metrics": {)";
+  for (size_t i = 0; i < known; ++i) {
+    json.append(i == 0 ? "" : ", ").append(keys[i]).append(": ");
+    if (row.values[i].is_defined())
+      append_number(json, *run.metrics[i], row.values[i].number());
+    else
+      json += "null";
+  }
+  json += R"(}, "undefined": {)";
+  std::string_view comma = "";
+  for (size_t i = 0; i < known; ++i) {
+    if (row.values[i].is_defined()) continue;
+    json.append(comma).append(keys[i]).append(": ");
+    append_text(json, undefined_text(row.values[i]));
+    comma = ", ";
+  }
+  add(R"(}, "verdict": )", name_of(row.verdict));
+  json.append(R"(, "suspicious": )").append(row.suspicious ? "true" : "false");
+  json.append(R"(, "reasons": )").append(strings(row.reasons));
+  add(R"(, "message": )", row.message);
+  add(R"(, "hint": )", row.hint);
+  json += '}';
 }
 
 std::string input_json(const InputSide& side) {
@@ -137,7 +182,9 @@ std::string summary_json(const result::Summary& s) {
 
 std::string standing_json(const result::Standing& standing) {
   const auto number_or_null = [](std::optional<double> value) {
-    return value ? number(Metric{"", ""}, *value) : "null";
+    std::string json = value ? "" : "null";
+    if (value) append_number(json, Metric{"", ""}, *value);
+    return json;
   };
   return fmt::format(R"({{"verdict": {}, "cosine": {}, "rel_euclid": {}}})",
                      json_text(name_of(standing.verdict)), number_or_null(standing.cosine),
@@ -191,9 +238,11 @@ void write_json(const Run& run, const Put& put) {
   put("  \"rows\": [");
   std::vector<std::string> keys;
   for (const Metric* metric : run.metrics) keys.push_back(json_text(metric->name));
+  std::string row;
   for (size_t id = 0; id < run.rows.size(); ++id) {
-    put(id == 0 ? "\n    " : ",\n    ");
-    put(row_json(run, keys, id));
+    row = id == 0 ? "\n    " : ",\n    ";
+    append_row(row, run, keys, id);
+    put(row);
   }
   put(run.rows.empty() ? "],\n" : "\n  ],\n");
   put("  \"findings\": []\n}\n");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 namespace plumb::report {
@@ -47,11 +48,6 @@ bool is_control(char32_t code) {
          (code >= 0x2066 && code <= 0x2069);
 }
 
-// Nearly every name there is: nothing but visible ASCII.
-bool is_plain(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
-}
-
 // Chinese, Japanese and Korean characters, wide forms and pictures take two columns.
 bool is_wide(char32_t code) {
   return (code >= 0x1100 && code <= 0x115F) || (code >= 0x2E80 && code <= 0xA4CF) ||
@@ -65,6 +61,10 @@ bool is_wide(char32_t code) {
 bool is_whole(double number) { return std::abs(number) < 9e15 && std::trunc(number) == number; }
 
 }  // namespace
+
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
+}
 
 size_t display_width(std::string_view text) {
   size_t width = 0;
@@ -163,13 +163,23 @@ std::string reasons_text(const result::Row& row) {
   return fmt::format("{}", fmt::join(row.reasons, ", "));
 }
 
+void append_exact(std::string& text, const Metric& metric, double number) {
+  char digits[32];
+  const auto take = [&](char* end) { text.append(+digits, end); };
+  if (std::isnan(number))
+    text += "nan";  // whatever its sign
+  else if (metric.print == Print::kHex && is_whole(number) && number >= 0 && number <= UINT32_MAX)
+    take(fmt::format_to(digits, FMT_COMPILE("{:08x}"), static_cast<uint32_t>(number)));
+  else if (metric.print == Print::kCount && is_whole(number))
+    take(fmt::format_to(digits, FMT_COMPILE("{}"), static_cast<int64_t>(number)));
+  else
+    take(fmt::format_to(digits, FMT_COMPILE("{}"), number));
+}
+
 std::string exact_text(const Metric& metric, double number) {
-  if (std::isnan(number)) return "nan";  // whatever its sign
-  if (metric.print == Print::kHex && is_whole(number) && number >= 0 && number <= UINT32_MAX)
-    return fmt::format("{:08x}", static_cast<uint32_t>(number));
-  if (metric.print == Print::kCount && is_whole(number))
-    return fmt::format("{}", static_cast<int64_t>(number));
-  return fmt::format("{}", number);
+  std::string text;
+  append_exact(text, metric, number);
+  return text;
 }
 
 std::string rounded_text(const Metric& metric, const Value& value) {

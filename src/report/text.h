@@ -19,6 +19,9 @@ size_t display_width(std::string_view text);
 std::string_view starting(std::string_view text, size_t width);
 std::string_view ending(std::string_view text, size_t width);
 
+// Nothing but visible ASCII, as nearly every name there is.
+bool is_plain(std::string_view text);
+
 // Control characters, which a hostile file name could use to repaint the screen, and bytes that are
 // no UTF-8, as \xNN: one line, whatever the name.
 std::string printable(std::string_view text);
@@ -44,6 +47,7 @@ std::string reasons_text(const result::Row& row);
 // A defined number as programs read it: shortest digits that read back to the same double, counts
 // without a fraction, checksums in hexadecimal, "nan", "inf", "-inf".
 std::string exact_text(const metrics::Metric& metric, double number);
+void append_exact(std::string& text, const metrics::Metric& metric, double number);
 
 // A value as people read it: about six digits, "<=0.012" for a bound, "-" for undefined. What is
 // not quite 1 never shows as 1.
