@@ -18,7 +18,7 @@ namespace json = simdjson::ondemand;
 constexpr int kMaxNesting = 400;
 constexpr size_t kMaxNameBytes = 4096;  // every leaf has a copy of its operator's name and its path
 constexpr size_t kMaxTextBytes = 4096;  // of a non-tensor argument
-constexpr size_t kUsualEntryBytes = 400;  // of a tensor as Python prints it
+constexpr size_t kUsualEntryBytes = 200;  // of a tensor as Python prints it
 constexpr size_t kMaxGrowth =
     64;  // a list of nulls after a long name would take 900 times its size
 constexpr size_t kFreeBytes = 1 << 20;
@@ -38,6 +38,10 @@ constexpr Literal kLiterals[] = {
 
 // Outside of strings only.
 void replace_literals(char* text, size_t size) {
+  const auto has = [&](std::string_view word) {
+    return ::memmem(text, size, word.data(), word.size()) != nullptr;
+  };
+  if (!has("NaN") && !has("Infinity")) return;  // as in most files
   size_t at = 0;
   while (at < size) {
     const auto* quote = static_cast<const char*>(std::memchr(text + at, '"', size - at));
