@@ -181,7 +181,7 @@ void declare(Options& options, Wishes& wishes, Selection& selection, ElementView
                "an earlier result (.json): no output may be worse");
   view.declare(options);
   options.group("output");
-  options.texts("-o", "FILE", wishes.outputs, "write .csv, .json, .md or .junit.xml; repeatable");
+  options.texts("-o", "FILE", wishes.outputs, "write .xlsx, .csv, .json, .md or .junit.xml; repeatable");
   options.text("--json", "FILE", wishes.json,
                "write the result as JSON; '-' prints it instead of the\ntable");
   options.flag("--all", wishes.all, "show passing rows too");

@@ -10,11 +10,14 @@
 
 #include "cli/command.h"
 #include "cli/msaccucmp.h"
+#include "cli/terminal.h"
 #include "dump/names.h"
 #include "msaccucmp/arguments.h"
 #include "msaccucmp/output.h"
 #include "msprobe/general.h"
 #include "msprobe/torchair.h"
+#include "report/table.h"
+#include "report/text.h"
 
 namespace plumb::cli {
 
@@ -33,6 +36,7 @@ constexpr std::array kOptions{
     OptionSpec{"", "--token", "LIST", "torchair: only these tokens"},
     OptionSpec{"", "--fx-token-base", "BASE", "torchair: 0, or 1 if FX directories count from 1"},
     OptionSpec{"", "--columns", "WHICH", "full (default) or documented"},
+    OptionSpec{"", "--xlsx", "", "a spreadsheet with coloured rows instead of csv"},
     OptionSpec{"", "--compat", "msprobe", "torchair: the columns and formulas msprobe itself has"},
     OptionSpec{"-fr", "--fusion_rule_file", "FILE",
                "offline_data: json of the model (atc --mode=1)"},
@@ -43,6 +47,7 @@ constexpr std::array kOptions{
 constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
                                               "--compat"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
+constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx"};
 
 Error usage(std::string what, std::string remedy) {
   return {std::move(what), "plumb msprobe compare", std::move(remedy)};
@@ -112,21 +117,71 @@ Result<msprobe::TorchairRun> torchair_run(const Arguments& arguments) {
     return usage(fmt::format("--compat '{}' is not known", arguments.text("--compat")),
                  "write --compat msprobe");
   run.as_original = arguments.has("--compat");
+  run.as_xlsx = arguments.has("--xlsx");
   auto documented = documented_only(arguments);
   if (!documented) return documented.error();
   run.documented_only = *documented;
   return run;
 }
 
+std::string number_cell(std::string_view metric, std::optional<double> number) {
+  if (!number) return "";
+  return plumb::report::rounded_text(*metrics::metric_by_name(metric), metrics::Value::of(*number));
+}
+
+// The worst of the rows that are not all right.
+std::string table_of(const msprobe::Written& written, bool has_colour) {
+  const std::vector<msprobe::Notable>& rows = written.notable;
+  const auto varies = [&](auto member) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const auto& row) { return row.*member != rows.front().*member; });
+  };
+  const bool ranks = varies(&msprobe::Notable::rank), tokens = varies(&msprobe::Notable::token);
+  plumb::report::Table table;
+  table.columns = {{"Result"},
+                   {"API Name", false, 9, true, 20},
+                   {"IO", false, 6},
+                   {"Rank ID", true, 5},
+                   {"Token ID", true, 5},
+                   {"Cosine", true, 8},
+                   {"MaxRelativeErr", true, 7},
+                   {"Err_message", false, 9, true, 20}};
+  const auto text = [](bool is_shown, std::optional<int64_t> n) {
+    return is_shown && n ? fmt::to_string(*n) : "";
+  };
+  for (const msprobe::Notable& row : rows) {
+    const bool is_red = fill_of(row.judged) == plumb::report::Fill::kRed;
+    const std::string_view mark = is_red ? "✗" : row.judged.result == "N/A" ? "-" : "~";
+    table.rows.push_back({fmt::format("{} {}", mark, row.judged.result),
+                          plumb::report::printable(row.api), std::string(row.io),
+                          text(ranks, row.rank), text(tokens, row.token),
+                          number_cell("cosine", row.cosine), number_cell("max_rel", row.max_rel),
+                          plumb::report::printable(row.judged.message)});
+    if (has_colour) table.colours.push_back(is_red ? "31" : "33");
+  }
+  std::string shown = table.render(terminal_width());
+  if (const auto more = written.all_notable - std::ssize(rows); more > 0)
+    shown +=
+        fmt::format("... and {} more in the file{}\n", more, written.files.size() == 1 ? "" : "s");
+  return shown + "\n";
+}
+
 int report(const Result<msprobe::Written>& written) {
   if (!written) return fail_with(written.error());
   for (const std::string& warning : written->warnings) print_warning(warning);
+  const bool has_colour = colour_is_wanted();
+  if (!written->notable.empty()) fmt::print("{}", table_of(*written, has_colour));
   for (const auto& file : written->files) fmt::print("{}\n", file.string());
+  const auto coloured = [&](int64_t count, std::string_view words, const char* colour) {
+    const std::string text = fmt::format("{} {}", count, words);
+    return has_colour && count > 0 ? fmt::format("\033[{}m{}\033[0m", colour, text) : text;
+  };
   if (written->compared > 0)
     fmt::print("{} compared, {} not\n", written->compared, written->not_compared);
   else
-    fmt::print("{} PASS, {} FAIL, {} not compared\n", written->pass, written->fail,
-               written->not_compared);
+    fmt::print("{}, {}, {}\n", coloured(written->pass, "PASS", "32"),
+               coloured(written->fail, "FAIL", "31"),
+               coloured(written->not_compared, "not compared", "33"));
   return kAgreement;
 }
 
@@ -139,9 +194,10 @@ int run_torchair(const Arguments& arguments, RunContext& context) {
 int run_general(const Arguments& arguments, RunContext& context) {
   auto documented = documented_only(arguments);
   if (!documented) return fail_with(documented.error());
-  return report(msprobe::compare_general(
-      {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented},
-      context));
+  return report(
+      msprobe::compare_general({arguments.text("-tp"), arguments.text("-gp"),
+                                arguments.text("-o", "."), *documented, arguments.has("--xlsx")},
+                               context));
 }
 
 Result<void> check_options(const Arguments& arguments, std::string_view mode) {
@@ -158,8 +214,7 @@ Result<void> check_options(const Arguments& arguments, std::string_view mode) {
     if (auto checked = refuse(kOfflineOnly); !checked) return checked;
   if (mode != "torchair")
     if (auto checked = refuse(kTorchairOnly); !checked) return checked;
-  if (mode == "offline_data" && arguments.has("--columns"))
-    return usage("mode offline_data knows no option --columns", "leave it out");
+  if (mode == "offline_data") return refuse(kNotOffline);
   return {};
 }
 

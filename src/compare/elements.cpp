@@ -118,23 +118,43 @@ class Worst {
   std::vector<Element> heap_;
 };
 
+// Of the element at `i` of a block, which is a complex number if it has two parts.
+double error_at(const Block& block, int64_t i, int64_t parts) {
+  const auto error = [&](int64_t k) {
+    return error_of(block.target[k], block.golden[k], block.difference[k]);
+  };
+  return parts == 1 ? error(i) : std::hypot(error(i), error(i + 1));
+}
+
+double relative_at(const Block& block, int64_t i, int64_t parts, double error) {
+  const double size =
+      parts == 1 ? std::fabs(block.golden[i]) : std::hypot(block.golden[i], block.golden[i + 1]);
+  return std::isfinite(size) && size != 0 ? error / size : kInf;
+}
+
 void add_piece(int64_t first, const PairPiece& piece, Worst& worst) {
   const int64_t parts = is_complex(piece.target_dtype) ? 2 : 1;
   const int64_t t_item = bits_of(piece.target_dtype) / 8, g_item = bits_of(piece.golden_dtype) / 8;
   for_each_difference(piece, [&](int64_t begin, int64_t n, const Block& block) {
     for (int64_t i = 0; i < n; i += parts) {
-      const auto error_at = [&](int64_t k) {
-        return error_of(block.target[k], block.golden[k], block.difference[k]);
-      };
-      const double error = parts == 1 ? error_at(i) : std::hypot(error_at(i), error_at(i + 1));
+      const double error = error_at(block, i, parts);
       if (!worst.takes(error)) continue;
-      const double size = parts == 1 ? std::fabs(block.golden[i])
-                                     : std::hypot(block.golden[i], block.golden[i + 1]);
       const int64_t at = (begin + i) / parts;
-      const bool has_ratio = std::isfinite(size) && size != 0;
       worst.add({first + at, value_text(piece.target_dtype, piece.target + at * t_item),
                  value_text(piece.golden_dtype, piece.golden + at * g_item), error,
-                 has_ratio ? error / size : kInf});
+                 relative_at(block, i, parts, error)});
+    }
+  });
+}
+
+void find_first(int64_t first, const PairPiece& piece, double limit,
+                std::optional<int64_t>& found) {
+  const int64_t parts = is_complex(piece.target_dtype) ? 2 : 1;
+  for_each_difference(piece, [&](int64_t begin, int64_t n, const Block& block) {
+    for (int64_t i = 0; i < n && !found; i += parts) {
+      const double error = error_at(block, i, parts);
+      if (error > 0 && relative_at(block, i, parts, error) >= limit)
+        found = first + (begin + i) / parts;
     }
   });
 }
@@ -159,6 +179,26 @@ Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::Ent
   std::vector<Element> worst = all.take();
   std::sort(worst.begin(), worst.end(), is_worse);
   return worst;
+}
+
+Result<std::optional<int64_t>> first_beyond(dump::EntryReader& target, dump::EntryReader& golden,
+                                            double limit, const RunContext& context) {
+  std::vector<std::optional<int64_t>> parts(kWindow);  // of chunks that are not merged yet
+  std::optional<int64_t> found;
+  RunContext until_found;
+  auto done = for_each_pair_piece(
+      target, golden, until_found, false,
+      [&](size_t chunk, int64_t first, const PairPiece& piece) {
+        if (!parts[chunk]) find_first(first, piece, limit, parts[chunk]);
+      },
+      [&](size_t chunk) {
+        if (!found) found = parts[chunk];
+        parts[chunk].reset();
+        until_found.cancelled = found || context.cancelled;
+      });
+  if (!done) return done.error();
+  if (context.cancelled) return interrupted(target);
+  return found;
 }
 
 Shape coordinates(int64_t position, const Shape& shape) {

@@ -4,6 +4,8 @@
 // tensor of its own. Streams like the comparison itself.
 #pragma once
 
+#include <optional>
+
 #include "compare/gather.h"
 
 namespace plumb::compare {
@@ -17,6 +19,11 @@ struct Element {
 // At most `count`, the worst first, then by position; elements that agree are not among them.
 Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::EntryReader& golden,
                                             size_t count, const RunContext& context);
+
+// The first position with a relative error of at least `limit`, as above; nullopt if there is none.
+// Looks no further than it has to.
+Result<std::optional<int64_t>> first_beyond(dump::EntryReader& target, dump::EntryReader& golden,
+                                            double limit, const RunContext& context);
 
 // Where an element is: [n, c, h, w].
 Shape coordinates(int64_t position, const Shape& shape);

@@ -289,6 +289,7 @@ class Record {
 };
 
 constexpr uint16_t kVersion = 45;          // the first with zip64
+constexpr uint16_t kPlainVersion = 20;     // the first with deflate
 constexpr uint32_t kDate = 0x0021u << 16;  // 1980-01-01: the same tensors make the same file
 
 uint16_t flags_of(std::string_view name) {
@@ -341,8 +342,13 @@ Result<void> ZipWriter::begin(std::string_view name) {
     return Error{"name does not fit into a zip archive",
                  fmt::format("'{}...' has {} bytes", name.substr(0, 40), name.size()),
                  "choose names without zero bytes, below 65536 bytes"};
-  entries_.push_back({std::string(name), out_.position(), 0, 0});
+  entries_.push_back({std::string(name), out_.position(), 0, 0, 0});
   out_.write(local_header(entries_.back()));
+  if (packing_ == Packing::kDeflated)
+    deflater_ = std::make_unique<Deflater>([this](Bytes packed) {
+      entries_.back().packed += packed.size();
+      out_.write(packed);
+    });
   open_ = true;
   return {};
 }
@@ -352,18 +358,29 @@ void ZipWriter::write(Bytes data) {
   Entry& entry = entries_.back();
   entry.size += data.size();
   entry.crc = crc32(entry.crc, data);
+  if (deflater_) return deflater_->write(data);
+  entry.packed += data.size();
   out_.write(data);
 }
 
 void ZipWriter::end_member() {
   if (!open_) return;
   open_ = false;
+  if (deflater_) deflater_->finish();
   out_.write_at(entries_.back().header, as_bytes(local_header(entries_.back())));
 }
 
 // Size and checksum are not known when it is first written, so the size always has a zip64 field,
-// as in numpy's archives. Padding goes into a field of its own.
-std::string ZipWriter::local_header(const Entry& entry) {
+// as in numpy's archives. Padding goes into a field of its own. Programs that read documents may
+// refuse such fields where they are not needed.
+std::string ZipWriter::local_header(const Entry& entry) const {
+  if (packing_ == Packing::kDeflated) {
+    Record record;
+    record.u32(kLocalHeader).u16(kPlainVersion).u16(flags_of(entry.name)).u16(method()).u32(kDate);
+    record.u32(entry.crc).u32(static_cast<uint32_t>(entry.packed));
+    record.u32(static_cast<uint32_t>(entry.size)).u16(entry.name.size()).u16(0).text(entry.name);
+    return record.bytes();
+  }
   const uint64_t unpadded = entry.header + kLocalBytes + entry.name.size() + 20 + 6;
   const uint64_t padding = (kAlignment - unpadded % kAlignment) % kAlignment;
   Record record;
@@ -380,13 +397,15 @@ void ZipWriter::finish() {
   const uint64_t start = out_.position();
   for (const Entry& entry : entries_) {
     Record wide;
-    if (entry.size >= kFull32) wide.u64(entry.size).u64(entry.size);
+    if (entry.size >= kFull32) wide.u64(entry.size).u64(entry.packed);
     if (entry.header >= kFull32) wide.u64(entry.header);
     const size_t extra = wide.bytes().empty() ? 0 : 4 + wide.bytes().size();
-    const uint64_t size = std::min<uint64_t>(entry.size, kFull32);
+    const bool is_wide = entry.size >= kFull32;
+    const uint16_t version = method() == 0 || extra > 0 ? kVersion : kPlainVersion;
     Record record;
-    record.u32(kCentralHeader).u16(kVersion).u16(kVersion).u16(flags_of(entry.name)).u16(0);
-    record.u32(kDate).u32(entry.crc).u32(size).u32(size).u16(entry.name.size()).u16(extra).u16(0);
+    record.u32(kCentralHeader).u16(version).u16(version).u16(flags_of(entry.name)).u16(method());
+    record.u32(kDate).u32(entry.crc).u32(is_wide ? kFull32 : entry.packed);
+    record.u32(is_wide ? kFull32 : entry.size).u16(entry.name.size()).u16(extra).u16(0);
     record.u16(0).u16(0).u32(0).u32(std::min<uint64_t>(entry.header, kFull32)).text(entry.name);
     if (extra > 0) record.u16(kZip64Field).u16(wide.bytes().size()).text(wide.bytes());
     out_.write(record.bytes());

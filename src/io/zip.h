@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Zip archives as npz and pt use them: where each member's bytes lie, so that stored ones are read
-// in place, and a writer of stored members. Described in PKWARE's APPNOTE.TXT.
+// in place, and a writer. Described in PKWARE's APPNOTE.TXT.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/file_sink.h"
 #include "base/result.h"
+#include "io/deflate.h"
 
 namespace plumb::io {
 
@@ -36,11 +38,16 @@ Result<std::vector<ZipMember>> list_zip(Bytes file);
 Result<Bytes> zip_member_data(Bytes file, const ZipMember& member, uint64_t max_growth,
                               Buffer& scratch);
 
-// Writes an archive of stored members, the data of each aligned to 64 bytes, front to back: sizes
-// and checksums are filled in as they become known.
+// Writes an archive front to back: sizes and checksums are filled in as they become known.
 class ZipWriter {
  public:
-  explicit ZipWriter(FileSink& out) : out_(out) {}
+  enum class Packing : uint8_t {
+    kStored,    // data aligned to 64 bytes
+    kDeflated,  // in the plain way that every reader of documents takes; below 4 GiB for a member
+  };
+  explicit ZipWriter(FileSink& out, Packing packing = Packing::kStored)
+      : out_(out), packing_(packing) {}
+  ZipWriter(const ZipWriter&) = delete;
 
   // Starts the next member and ends the one before.
   Result<void> begin(std::string_view name);
@@ -53,13 +60,17 @@ class ZipWriter {
     std::string name;
     uint64_t header = 0;
     uint64_t size = 0;
+    uint64_t packed = 0;
     uint32_t crc = 0;
   };
-  static std::string local_header(const Entry& entry);
+  std::string local_header(const Entry& entry) const;
+  uint16_t method() const { return packing_ == Packing::kDeflated ? 8 : 0; }
   void end_member();
 
   FileSink& out_;
+  const Packing packing_;
   std::vector<Entry> entries_;
+  std::unique_ptr<Deflater> deflater_;  // of the open member
   bool open_ = false;
 };
 

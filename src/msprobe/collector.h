@@ -24,13 +24,13 @@ struct Collected {
 
 class Collector : public compare::Observer {
  public:
-  explicit Collector(const std::vector<compare::PlannedRow>& plan)
-      : plan_(plan), rows_(plan.size()) {}
+  // With `sides`, pairs that fail are looked at once more, for their first bad element.
+  Collector(const std::vector<compare::PlannedRow>& plan, const compare::Sides* sides,
+            const RunContext& context)
+      : plan_(plan), sides_(sides), context_(context), rows_(plan.size()) {}
 
   // Each row is told of once, by one thread.
-  void pair(const compare::PlannedRow& row, const metrics::PairFacts& facts) override {
-    at(row).real = real_data(facts);
-  }
+  void pair(const compare::PlannedRow& row, const metrics::PairFacts& facts) override;
   void recorded(const compare::PlannedRow& row, const dump::RecordedStatistics& target,
                 const dump::RecordedStatistics& golden) override {
     at(row).recorded = RecordedPair{target, golden};
@@ -42,6 +42,8 @@ class Collector : public compare::Observer {
     return rows_[static_cast<size_t>(&row - plan_.data())];
   }
   const std::vector<compare::PlannedRow>& plan_;
+  const compare::Sides* sides_;
+  const RunContext& context_;
   std::vector<Collected> rows_;  // parallel to the plan
 };
 

@@ -87,7 +87,10 @@ const char* words_of(Mode mode) {
 class Comparison {
  public:
   Comparison(const GeneralRun& run, const DumpSet& target, const DumpSet& golden, Mode mode)
-      : target_(target), golden_(golden), output_(run.output), style_{mode, run.documented_only} {}
+      : target_(target),
+        golden_(golden),
+        output_(run.output),
+        style_{mode, run.documented_only, run.as_xlsx} {}
 
   Result<Written> write(const RunContext& context) {
     plan_ = compare::make_plan(target_, golden_);
@@ -97,10 +100,11 @@ class Comparison {
     for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
       options.columns.push_back(metrics::metric_by_name(name));
     options.passes = compare::Passes::for_metrics(options.columns);
-    Collector collector(plan_);
+    const compare::Sides sides{target_, golden_, nullptr, {}, {}};
+    Collector collector(plan_, style_.documented_only ? nullptr : &sides, context);
     options.observer = &collector;
     collector_ = &collector;
-    rows_ = compare::stream({target_, golden_, nullptr, {}, {}}, plan_, options, context).rows;
+    rows_ = compare::stream(sides, plan_, options, context).rows;
 
     Written written;
     written.interrupted = context.cancelled;
@@ -139,7 +143,7 @@ class Comparison {
         output_,
         fmt::format("compare_result{}_{}", rank ? fmt::format("_rank{}", *rank) : "",
                     local_time_stamp()),
-        header_of(style_));
+        header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
     for (size_t first = 0; first < rows.size();) {
       size_t last = first + 1;
@@ -178,8 +182,7 @@ class Comparison {
         };
         line.metrics = {text(api[k].target, true), text(api[k].golden, api[k].is_matched)};
       }
-      written.count(line.judged);
-      file.add(cells_of(line, style_));
+      written.add(line, style_, file);
     }
   }
 
@@ -237,6 +240,7 @@ class Comparison {
     if (const auto& data = (*collector_)[i].real; data && !line.golden_name.empty()) {
       line.metrics = metric_cells(*data);
       line.judged = judge(*data);
+      line.first_bad = data->first_bad;
     } else if (row.verdict == result::Verdict::kFail && !(*collector_)[i].recorded) {
       line.judged.result = "FAIL";
       line.judged.accuracy = "No";

@@ -16,6 +16,7 @@ struct GeneralRun {
   std::string target, golden;
   std::filesystem::path output = ".";
   bool documented_only = false;
+  bool as_xlsx = false;
 };
 
 Result<Written> compare_general(const GeneralRun& run, const RunContext& context);

@@ -127,7 +127,9 @@ double cosine_of(const Sums& sums) {
   return std::round(sums.tg / length * 1e10) / 1e10;
 }
 
-std::string number(bool is_known, double value) { return is_known ? fmt::format("{}", value) : ""; }
+report::SheetCell number(bool is_known, double value) {
+  return is_known ? report::SheetCell::number(value) : report::SheetCell();
+}
 
 }  // namespace
 
@@ -192,9 +194,10 @@ std::vector<std::string> original_header() {
           "cmp_fail_reason"};
 }
 
-std::vector<std::string> original_cells(const OriginalLine& line) {
+std::vector<report::SheetCell> original_cells(const OriginalLine& line) {
   const OriginalMetrics& m = line.metrics;
-  std::vector<std::string> cells = {fmt::to_string(line.token), fmt::to_string(line.id)};
+  std::vector<report::SheetCell> cells = {report::SheetCell::count(line.token),
+                                          report::SheetCell::count(line.id)};
   const auto add_side = [&](const std::string& path, const std::string& dtype,
                             const std::string& shape, const OriginalSide& side) {
     cells.insert(cells.end(), {path, "", dtype, shape});

@@ -11,6 +11,7 @@
 
 #include "base/run_context.h"
 #include "dump/dump.h"
+#include "report/spreadsheet.h"
 
 namespace plumb::msprobe {
 
@@ -39,6 +40,6 @@ struct OriginalLine {
   OriginalMetrics metrics;
 };
 std::vector<std::string> original_header();
-std::vector<std::string> original_cells(const OriginalLine& line);
+std::vector<report::SheetCell> original_cells(const OriginalLine& line);
 
 }  // namespace plumb::msprobe

@@ -87,7 +87,7 @@ Judged judge(const RealData& data) {
     judged.result = "PASS";
   } else {
     const bool points_the_same_way = data.is_single || *data.cosine >= 0.99;
-    judged.result = points_the_same_way && *data.max_rel < 0.01 ? "PASS" : "FAIL";
+    judged.result = points_the_same_way && *data.max_rel < kRelativeLimit ? "PASS" : "FAIL";
   }
   const bool is_pass = judged.result == "PASS";
   bool is_reached = is_pass;

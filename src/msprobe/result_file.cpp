@@ -3,15 +3,21 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <ctime>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "compare/elements.h"
 
 namespace plumb::msprobe {
 namespace {
 
 namespace fs = std::filesystem;
+using report::Fill;
+using report::SheetCell;
 
 constexpr std::string_view kNone = "N/A";
 
@@ -40,6 +46,31 @@ std::string or_none(const std::optional<int64_t>& number) {
 }
 std::string or_none(const std::optional<Shape>& shape) {
   return shape ? plumb::to_string(*shape) : std::string(kNone);
+}
+
+std::optional<double> number_from(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return {};
+  return number;
+}
+
+SheetCell number(std::string text) { return SheetCell::number(std::move(text)); }
+
+// "[0, 3, 1]"
+std::string index_of(const Line& line) {
+  if (!line.first_bad) return std::string(kNone);
+  const auto count = line.target_shape ? element_count(*line.target_shape) : std::nullopt;
+  const bool is_inside = count && *line.first_bad < *count;
+  return plumb::to_string(is_inside ? compare::coordinates(*line.first_bad, *line.target_shape)
+                                    : Shape{*line.first_bad});
+}
+
+// Names, places and remarks are long, numbers have the width that their title needs.
+double width_of(std::string_view title) {
+  if (title.ends_with("path") || title == "Data Name") return 60;
+  if (title == "API Name" || title.ends_with("message") || title.ends_with("reason")) return 40;
+  return 0;
 }
 
 std::string time_stamp(const std::tm& time) {
@@ -89,66 +120,104 @@ std::vector<std::string> header_of(const FileStyle& style) {
   for (const char* column :
        {"Level", "Rank ID", "Graph ID", "Token ID", "IO", "Match Rule", "NPU Dtype", "Bench Dtype",
         "NPU Tensor Shape", "Bench Tensor Shape", "NPU max", "NPU min", "NPU mean", "NPU l2norm",
-        "Bench max", "Bench min", "Bench mean", "Bench l2norm"})
+        "Bench max", "Bench min", "Bench mean", "Bench l2norm", "First Bad Index"})
     header.emplace_back(column);
   return header;
 }
 
-std::vector<std::string> cells_of(const Line& line, const FileStyle& style) {
-  std::vector<std::string> cells = {
-      line.api, or_none(line.stack),
-      fmt::format("[{}, {}]", or_none(line.target_name), or_none(line.golden_name))};
+Cells cells_of(const Line& line, const FileStyle& style) {
+  Cells cells = {line.api, or_none(line.stack),
+                 fmt::format("[{}, {}]", or_none(line.target_name), or_none(line.golden_name))};
   std::vector<std::string> metrics = line.metrics;
   metrics.resize(metric_columns(style.mode).size(), std::string(kNone));
-  std::move(metrics.begin(), metrics.end(), std::back_inserter(cells));
+  for (std::string& text : metrics)
+    cells.push_back(style.mode == Mode::kChecksum ? SheetCell(std::move(text))
+                                                  : number(std::move(text)));
   cells.emplace_back(line.requires_grad_agrees ? "True" : "False");
   cells.emplace_back(line.judged.result);
   cells.emplace_back(line.judged.accuracy);
   cells.push_back(line.judged.message);
   if (style.documented_only) return cells;
   cells.emplace_back(line.judged.level);
-  for (const auto& number : {line.rank, line.graph, line.token}) cells.push_back(or_none(number));
+  for (const auto& each : {line.rank, line.graph, line.token})
+    cells.push_back(number(or_none(each)));
   for (std::string_view text : {line.io, line.rule, std::string_view(line.target_dtype),
                                 std::string_view(line.golden_dtype)})
     cells.push_back(or_none(text));
   cells.push_back(or_none(line.target_shape));
   cells.push_back(or_none(line.golden_shape));
   for (const auto& side : {line.target, line.golden})
-    for (double SideNumbers::*number :
+    for (double SideNumbers::*member :
          {&SideNumbers::max, &SideNumbers::min, &SideNumbers::mean, &SideNumbers::l2})
-      cells.push_back(side ? text_of((*side).*number) : std::string(kNone));
+      cells.push_back(number(side ? text_of((*side).*member) : std::string(kNone)));
+  cells.emplace_back(index_of(line));
   return cells;
 }
 
 Result<ResultFile> ResultFile::create(const fs::path& directory, const std::string& stem,
-                                      const std::vector<std::string>& header) {
-  fs::path path = directory / (stem + ".csv");
+                                      const std::vector<std::string>& header, bool as_xlsx) {
+  const char* const extension = as_xlsx ? ".xlsx" : ".csv";
+  fs::path path = directory / (stem + extension);
   std::error_code ignored;
   for (int n = 1; fs::exists(path, ignored); ++n)
-    path = directory / fmt::format("{}_{}.csv", stem, n);
+    path = directory / fmt::format("{}_{}{}", stem, n, extension);
   auto sink = FileSink::create(path);
   if (!sink) return sink.error();
   ResultFile file(std::move(path), std::move(*sink));
-  file.add(header);
+  if (!as_xlsx) {
+    file.add(Cells(header.begin(), header.end()));
+    return file;
+  }
+  std::vector<report::SheetColumn> columns;
+  for (const std::string& title : header) columns.push_back({title, width_of(title)});
+  file.open_->book.emplace(file.open_->sink);
+  file.open_->book->begin("Result", std::move(columns));
   return file;
 }
 
-void ResultFile::add(const std::vector<std::string>& cells) {
+void ResultFile::add(const Cells& cells, Fill fill) {
+  if (open_->book) return open_->book->add(cells, fill);
   std::string line;
-  for (const std::string& each : cells) {
+  for (const SheetCell& each : cells) {
     if (&each != &cells.front()) line += ',';
-    line += cell(each);
+    line += cell(each.text());
   }
-  sink_.write(line + "\n");
+  open_->sink.write(line + "\n");
 }
 
 Result<fs::path> ResultFile::commit() {
-  if (auto done = sink_.commit(); !done) return done.error();
+  if (open_->book) open_->book->finish();
+  if (auto done = open_->sink.commit(); !done) return done.error();
   return path_;
 }
 
-void Written::count(const Judged& judged) {
-  ++(judged.result == "PASS" ? pass : judged.result == "FAIL" ? fail : not_compared);
+Fill fill_of(const Judged& judged) {
+  if (judged.result == "FAIL" || judged.level == "error") return Fill::kRed;
+  return judged.result == "N/A" || judged.level == "warning" ? Fill::kYellow : Fill::kGreen;
+}
+
+void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
+  const Fill fill = fill_of(line.judged);
+  file.add(cells_of(line, style), fill);
+  ++(line.judged.result == "PASS" ? pass : line.judged.result == "FAIL" ? fail : not_compared);
+  if (fill == Fill::kGreen) return;
+
+  Notable row{line.api, line.io, line.rank, line.token, {}, {}, line.judged, 0, all_notable++};
+  if (style.mode == Mode::kRealData && !line.metrics.empty()) {
+    row.cosine = number_from(line.metrics[0]);
+    row.max_rel = number_from(line.metrics[3]);
+  }
+  // Failures that have no number come first: NaN, other sizes.
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const bool has_cosine = row.cosine && !std::isnan(*row.cosine);
+  const bool has_ratio = row.max_rel && std::isfinite(*row.max_rel);
+  row.badness = has_cosine ? 1 - *row.cosine : has_ratio ? *row.max_rel / (1 + *row.max_rel) : kInf;
+  if (fill == Fill::kYellow) row.badness = std::isfinite(row.badness) ? row.badness - 10 : -kInf;
+  const auto is_worse = [](const Notable& a, const Notable& b) {
+    return a.badness != b.badness ? a.badness > b.badness : a.order < b.order;
+  };
+  notable.insert(std::upper_bound(notable.begin(), notable.end(), row, is_worse), row);
+  if (notable.size() > kMostNotable) notable.pop_back();
 }
 
 Result<void> Written::add(ResultFile& file) {

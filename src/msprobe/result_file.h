@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "msprobe/real_data.h"
 #include "msprobe/statistics.h"
+#include "report/spreadsheet.h"
 #include "result/row.h"
 
 namespace plumb::msprobe {
@@ -31,6 +33,7 @@ struct Line {
   std::string target_dtype, golden_dtype;
   std::optional<Shape> target_shape, golden_shape;
   std::optional<SideNumbers> target, golden;
+  std::optional<int64_t> first_bad;  // position in the target
 };
 
 std::vector<std::string_view> metric_columns(Mode mode);
@@ -40,36 +43,60 @@ std::vector<std::string> metric_cells(const Differences& differences);
 struct FileStyle {
   Mode mode = Mode::kRealData;
   bool documented_only = false;
+  bool as_xlsx = false;  // with coloured rows, instead of csv
 };
+
+using Cells = std::vector<report::SheetCell>;
 
 // One file; it appears when it is committed, and never takes the place of another.
 class ResultFile {
  public:
   // `stem` without extension; "_1", "_2" is added if there is such a file.
   static Result<ResultFile> create(const std::filesystem::path& directory, const std::string& stem,
-                                   const std::vector<std::string>& header);
-  void add(const std::vector<std::string>& cells);
+                                   const std::vector<std::string>& header, bool as_xlsx);
+  void add(const Cells& cells, report::Fill fill = report::Fill::kNone);
   Result<std::filesystem::path> commit();
 
  private:
+  struct Open {
+    FileSink sink;
+    std::optional<report::Spreadsheet> book;  // writes into the sink
+  };
   ResultFile(std::filesystem::path path, FileSink sink)
-      : path_(std::move(path)), sink_(std::move(sink)) {}
+      : path_(std::move(path)), open_(new Open{std::move(sink), {}}) {}
   std::filesystem::path path_;
-  FileSink sink_;
+  std::unique_ptr<Open> open_;
 };
 
 std::vector<std::string> header_of(const FileStyle& style);
-std::vector<std::string> cells_of(const Line& line, const FileStyle& style);
+Cells cells_of(const Line& line, const FileStyle& style);
+
+// Red for FAIL and errors, yellow for warnings and what has no counterpart, green for the rest.
+report::Fill fill_of(const Judged& judged);
+
+// A row that the screen shows.
+struct Notable {
+  std::string api;
+  std::string_view io;
+  std::optional<int64_t> rank, token;
+  std::optional<double> cosine, max_rel;  // of tensors
+  Judged judged;
+  double badness = 0;
+  int64_t order = 0;
+};
 
 // What was written, for the last lines on the screen.
 struct Written {
+  static constexpr size_t kMostNotable = 10;
+  std::vector<Notable> notable;  // red and yellow rows, worst first; not all of them
+  int64_t all_notable = 0;
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;
   int64_t pass = 0, fail = 0, not_compared = 0;
   int64_t compared = 0;  // without being judged
   bool interrupted = false;
 
-  void count(const Judged& judged);
+  void add(const Line& line, const FileStyle& style, ResultFile& file);
   Result<void> add(ResultFile& file);  // committed
 };
 

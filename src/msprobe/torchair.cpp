@@ -72,9 +72,9 @@ class Comparison {
     for (const char* name : kMetrics)
       stream_options.columns.push_back(metrics::metric_by_name(name));
     stream_options.passes = compare::Passes::for_metrics(stream_options.columns);
-    Collector collector(plan_);
-    stream_options.observer = &collector;
     const compare::Sides sides{target_, golden_, nullptr, {}, {}};
+    Collector collector(plan_, run_.documented_only ? nullptr : &sides, context);
+    stream_options.observer = &collector;
     rows_ = compare::stream(sides, plan_, stream_options, context).rows;
     collector_ = &collector;
     return for_each_rank([&](std::optional<int64_t> rank, const std::vector<size_t>& rows) {
@@ -106,7 +106,7 @@ class Comparison {
               run_.output,
               fmt::format("msprobe_cmp_report{}_{}", rank ? fmt::format("_rank{}", *rank) : "",
                           utc_time_stamp()),
-              original_header());
+              original_header(), run_.as_xlsx);
           if (!file) return file.error();
           int64_t id = 0;
           for (size_t i : rows) {
@@ -309,8 +309,8 @@ class Comparison {
 
   Result<void> write_real(const std::string& stem, const std::vector<size_t>& rows,
                           Written& written) {
-    const FileStyle style{Mode::kRealData, run_.documented_only};
-    auto file = ResultFile::create(run_.output, stem, header_of(style));
+    const FileStyle style{Mode::kRealData, run_.documented_only, run_.as_xlsx};
+    auto file = ResultFile::create(run_.output, stem, header_of(style), run_.as_xlsx);
     if (!file) return file.error();
     for (size_t i : rows) {
       Line line = line_of(i);
@@ -319,12 +319,12 @@ class Comparison {
         line.judged = judge(*data);
         line.target = data->target;
         line.golden = data->golden;
+        line.first_bad = data->first_bad;
         if (transposed(line)) line.judged.add("the shapes are transposed");
       } else {
         line.judged = judge_without(rows_[i]);
       }
-      written.count(line.judged);
-      file->add(cells_of(line, style));
+      written.add(line, style, *file);
     }
     return written.add(*file);
   }
@@ -342,8 +342,8 @@ class Comparison {
   // Rows of one operator are judged together.
   Result<void> write_statistics(const std::string& stem, const std::vector<size_t>& rows,
                                 Written& written) {
-    const FileStyle style{Mode::kStatistics, run_.documented_only};
-    auto file = ResultFile::create(run_.output, stem, header_of(style));
+    const FileStyle style{Mode::kStatistics, run_.documented_only, run_.as_xlsx};
+    auto file = ResultFile::create(run_.output, stem, header_of(style), run_.as_xlsx);
     if (!file) return file.error();
     for (size_t first = 0; first < rows.size();) {
       size_t last = first + 1;
@@ -358,8 +358,7 @@ class Comparison {
         line.judged = row.is_matched ? std::move(judged[k - first]) : judge_without(rows_[rows[k]]);
         line.target = side_numbers(row.target);
         line.golden = side_numbers(row.golden);
-        written.count(line.judged);
-        file->add(cells_of(line, style));
+        written.add(line, style, *file);
       }
       first = last;
     }

@@ -20,6 +20,7 @@ struct TorchairRun {
   std::vector<int64_t> ranks, graphs, tokens;  // only these; empty for all
   std::optional<int64_t> fx_token_base;
   bool documented_only = false;
+  bool as_xlsx = false;
   bool as_original = false;  // the columns and formulas that msprobe itself has
 };
 

@@ -2,7 +2,6 @@
 //
 // A table for spreadsheets and scripts, quoted as RFC 4180 says, one line for each row: control
 // characters in names show as \xNN. A metric that is undefined leaves its cell empty.
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/compile.h>
@@ -26,13 +25,8 @@ bool is_number(std::string_view text) {
 }
 
 // Names come from files. A spreadsheet would run one that starts like a formula, so such a cell
-// gets the apostrophe that marks text. The wide forms count too: some spreadsheets fold them.
-bool is_formula(std::string_view text) {
-  constexpr std::string_view kStarts[] = {"=", "+", "-", "@", "＝", "＋", "－", "＠"};
-  return std::any_of(std::begin(kStarts), std::end(kStarts),
-                     [&](std::string_view start) { return text.starts_with(start); }) &&
-         !is_number(text);
-}
+// gets the apostrophe that marks text.
+bool is_formula(std::string_view text) { return starts_like_formula(text) && !is_number(text); }
 
 // One line of the table, a comma behind every cell. Cells are appended in place: a result has
 // millions of them.

@@ -116,6 +116,12 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+bool starts_like_formula(std::string_view text) {
+  constexpr std::string_view kStarts[] = {"=", "+", "-", "@", "＝", "＋", "－", "＠"};
+  return std::any_of(std::begin(kStarts), std::end(kStarts),
+                     [&](std::string_view start) { return text.starts_with(start); });
+}
+
 std::string valid_utf8(std::string_view text) {
   if (is_plain(text)) return std::string(text);
   std::string valid;

@@ -26,6 +26,10 @@ bool is_plain(std::string_view text);
 // no UTF-8, as \xNN: one line, whatever the name.
 std::string printable(std::string_view text);
 
+// True for text that a spreadsheet would run, were it typed in. The wide forms count too: some
+// spreadsheets fold them.
+bool starts_like_formula(std::string_view text);
+
 // The text with bytes that are no UTF-8 replaced by U+FFFD: parsers refuse a document with them.
 std::string valid_utf8(std::string_view text);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one interface every output file implements: a run becomes text, piece by piece, so that a
-// result of many thousand rows never stands in memory as a document.
+// The one interface every output file implements: a run is written piece by piece, so that a result
+// of many thousand rows never stands in memory as a document.
 #pragma once
 
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_sink.h"
 #include "base/result.h"
 #include "result/row.h"
 
@@ -21,7 +22,9 @@ struct Writer {
   std::string_view extension;  // of the files it writes: ".junit.xml"
   std::string_view name;
   std::string_view summary;  // one line for `plumb formats`
-  void (*write)(const result::Run& run, const Put& put);
+  // One of the two: text goes anywhere, an archive goes back to fill in its sizes.
+  void (*write)(const result::Run& run, const Put& put) = nullptr;
+  void (*pack)(const result::Run& run, FileSink& sink) = nullptr;
 };
 std::span<const Writer> writers();
 

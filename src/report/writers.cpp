@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "base/file_sink.h"
 #include "base/nearest.h"
 #include "report/writer.h"
 
@@ -15,6 +14,7 @@ namespace plumb::report {
 
 void write_json(const result::Run& run, const Put& put);
 void write_csv(const result::Run& run, const Put& put);
+void pack_xlsx(const result::Run& run, FileSink& sink);
 void write_markdown(const result::Run& run, const Put& put);
 void write_junit(const result::Run& run, const Put& put);
 
@@ -22,7 +22,8 @@ namespace {
 
 constexpr Writer kWriters[] = {
     {".json", "json", "everything, for programs (docs/result.schema.json)", write_json},
-    {".csv", "csv", "one line per row with all metrics, for spreadsheets", write_csv},
+    {".csv", "csv", "one line per row with all metrics, for scripts and spreadsheets", write_csv},
+    {".xlsx", "xlsx", "summary and coloured rows, for spreadsheets", nullptr, pack_xlsx},
     {".md", "markdown", "summary and the rows worth a look, for a merge request", write_markdown},
     {".junit.xml", "junit", "one test case per row, for continuous integration", write_junit},
     {".xml", "junit", "the same", write_junit},
@@ -63,7 +64,10 @@ Result<void> write_file(const result::Run& run, const Writer& writer,
                         const std::filesystem::path& path) {
   auto sink = FileSink::create(path);
   if (!sink) return sink.error();
-  writer.write(run, [&](std::string_view text) { sink->write(text); });
+  if (writer.pack != nullptr)
+    writer.pack(run, *sink);
+  else
+    writer.write(run, [&](std::string_view text) { sink->write(text); });
   return sink->commit();
 }
 

@@ -15,10 +15,11 @@ std::filesystem::path temporary_file() {
   return std::filesystem::path(testing::TempDir()) / fmt::format("plumb-{}.zip", ::getpid());
 }
 
-std::vector<std::byte> zipped(const Members& members) {
+std::vector<std::byte> zipped(const Members& members,
+                              ZipWriter::Packing packing = ZipWriter::Packing::kStored) {
   auto sink = FileSink::create(temporary_file());
   EXPECT_TRUE(sink.ok());
-  ZipWriter zip(*sink);
+  ZipWriter zip(*sink, packing);
   for (const auto& [name, data] : members) {
     EXPECT_TRUE(zip.begin(name).ok());
     for (size_t i = 0; i < data.size(); i += 7) zip.write(as_bytes(data.substr(i, 7)));
@@ -48,6 +49,31 @@ TEST(Zip, WritesAlignedMembersThatReadBack) {
     ASSERT_TRUE(data.ok()) << data.error().what;
     EXPECT_EQ(as_text(*data), members[i].second);
   }
+}
+
+TEST(Zip, WritesDeflatedMembersThatReadBack) {
+  std::string noise;  // fills the packer's buffer several times
+  for (uint32_t i = 0, x = 1; i < 300'000; ++i)
+    noise += static_cast<char>((x = x * 69069 + 1) >> 24);
+  const Members members = {
+      {"a", "hello"}, {"empty", ""}, {"größe", std::string(1'000'000, 'x')}, {"noise", noise}};
+  const auto file = zipped(members, ZipWriter::Packing::kDeflated);
+  auto listed = list_zip(file);
+  ASSERT_TRUE(listed.ok()) << listed.error().what;
+  ASSERT_EQ(listed->size(), members.size());
+  Buffer scratch;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const ZipMember& member = (*listed)[i];
+    EXPECT_EQ(member.name, members[i].first);
+    EXPECT_TRUE(member.deflated);
+    auto data = zip_member_data(file, member, 2000, scratch);
+    ASSERT_TRUE(data.ok()) << data.error().what;
+    EXPECT_EQ(as_text(*data), members[i].second);
+  }
+  EXPECT_LT((*listed)[2].packed_bytes, 10'000u);
+  // No fields behind the names: the next header follows the data.
+  EXPECT_EQ((*listed)[0].offset_bytes, 30u + 1);
+  EXPECT_EQ((*listed)[1].offset_bytes, 31u + (*listed)[0].packed_bytes + 30 + 5);
 }
 
 TEST(Zip, RefusesNamesThatDoNotFit) {

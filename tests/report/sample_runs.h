@@ -183,6 +183,17 @@ inline Run hostile_run() {
   return run;
 }
 
+// Names that a spreadsheet would run, decode, or not take.
+inline Run extreme_run() {
+  Run run = sample_run();
+  const std::string long_name(40000, 'x');
+  for (const std::string& name : {std::string("=cmd|' /C calc'!A0"), std::string("🔥 _x0041_"),
+                                  std::string("a\x01\xff"), long_name})
+    run.rows.push_back(paired(name, Verdict::kPass, values(1.0 / 3, 1e-300, 5e300, 0.1 + 0.2)));
+  number_rows(run);
+  return run;
+}
+
 inline Run one_sided_run() {
   Run run = sample_run();
   for (const char* name : {"a", "b"}) run.rows.push_back(alone(name, true, "no_golden"));
@@ -285,6 +296,7 @@ inline std::vector<NamedRun> sample_runs() {
   runs.push_back({"failing", failing_run()});
   runs.push_back({"passing", passing_run()});
   runs.push_back({"hostile", hostile_run()});
+  runs.push_back({"extreme", extreme_run()});
   runs.push_back({"one_sided", one_sided_run()});
   runs.push_back({"empty", sample_run()});
   runs.push_back({"no_metrics", failing_run()});

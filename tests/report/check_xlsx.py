@@ -1,0 +1,150 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the workbooks with openpyxl: every cell against the CSV and the JSON of the same result, every fill
+against its verdict. Then what becomes of one when the disk is full.
+
+usage: tests/report/check_xlsx.py MAKE_SAMPLE_REPORTS BIN
+"""
+import csv
+import json
+import pathlib
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+import openpyxl
+
+RED, YELLOW, GREEN = "FFFF0000", "FFFFFF00", "FF92D050"
+
+
+def fill_of(row):
+    if row["verdict"] == "fail" or "damaged_file" in row["reasons"]:
+        return RED
+    return GREEN if row["verdict"] == "pass" and not row["suspicious"] else YELLOW
+
+
+class Workbooks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.directory = pathlib.Path(cls.scratch.name)
+        subprocess.run([MAKE, cls.directory], check=True)
+        warnings.simplefilter("error")  # openpyxl warns of what it has to repair
+        cls.books = {path.stem: openpyxl.load_workbook(path) for path in cls.directory.glob("*.xlsx")}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def rows(self, name):
+        """Cells of the sheet, and the lines of the CSV and the JSON they must agree with."""
+        sheet = list(self.books[name]["Rows"].rows)
+        with (self.directory / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file))
+        document = json.loads((self.directory / f"{name}.json").read_text(encoding="utf-8"))
+        self.assertEqual(len(sheet), len(lines), name)
+        self.assertEqual([cell.value for cell in sheet[0]], lines[0], name)
+        return zip(sheet[1:], lines[1:], document["rows"]), lines[0], document
+
+    def test_cells_agree_with_csv(self):
+        self.assertGreaterEqual(len(self.books), 9)
+        for name in self.books:
+            rows, header, document = self.rows(name)
+            metrics = set(document["run"]["metrics"])
+            for cells, line, row in rows:
+                for title, cell, text in zip(header, cells, line):
+                    where = f"{name}, row {row['id']}, {title}"
+                    if title in metrics and text == "":  # undefined: why
+                        self.assertEqual(cell.value, row["undefined"].get(title), where)
+                    elif isinstance(cell.value, (int, float)):
+                        self.assertIn(title, metrics | {"id", "step", "rank"}, where)
+                        self.assertEqual(cell.value, float(text), where)
+                    elif len(text) > 32767:
+                        self.assertLessEqual(len(cell.value), 32767, where)
+                        self.assertTrue(cell.value.endswith(f"xx… [cut: {len(text)} characters]"), where)
+                    else:
+                        # This version of openpyxl leaves the code for an underscore as it is.
+                        value = (cell.value or "").replace("_x005F_", "_")
+                        self.assertIn(text, (value, "'" + value), where)
+
+    def test_numbers_are_numbers(self):
+        rows, header, _ = self.rows("failing")
+        cells = dict(zip(header, next(rows)[0]))
+        self.assertEqual(cells["cosine"].value, 0.9999987)
+        self.assertEqual(cells["target_crc32"].value, "0000beef")
+        rows, header, _ = self.rows("hostile")
+        cells = dict(zip(header, next(rows)[0]))
+        self.assertEqual([cells[m].value for m in ("cosine", "rel_euclid", "max_abs")], ["nan", "inf", "-inf"])
+
+    def test_nothing_is_a_formula(self):
+        texts = set()
+        for book in self.books.values():
+            for sheet in book:
+                for cell in (cell for row in sheet.rows for cell in row):
+                    texts.add(cell.value)
+                    self.assertNotEqual(cell.data_type, "f")
+                    self.assertIsNone(cell.hyperlink)
+                    if isinstance(cell.value, str) and cell.value.startswith(tuple("=+-@＝＋－＠")):
+                        self.assertTrue(cell.quotePrefix, cell.value)
+        self.assertIn("=cmd|' /C calc'!A0", texts)
+
+    def test_rows_are_coloured(self):
+        for name in self.books:
+            for cells, _, row in self.rows(name)[0]:
+                self.assertEqual({cell.fill.fgColor.rgb for cell in cells}, {fill_of(row)}, f"{name} {row['id']}")
+
+    def test_titles_stay_in_sight(self):
+        for name, book in self.books.items():
+            self.assertEqual(book.sheetnames, ["Summary", "Rows"], name)
+            sheet = book["Rows"]
+            self.assertEqual(sheet.freeze_panes, "A2")
+            self.assertEqual(sheet.auto_filter.ref, sheet.dimensions)
+
+    def test_summary_adds_up(self):
+        for name, book in self.books.items():
+            document = json.loads((self.directory / f"{name}.json").read_text(encoding="utf-8"))
+            summary, rows = document["summary"], document["rows"]
+            said = {}
+            for key, value in book["Summary"].iter_rows(values_only=True):
+                said.setdefault(key, value)
+            verdict = "nothing compared" if summary["verdict"] == "not_compared" else summary["verdict"]
+            self.assertTrue(said["verdict"].startswith(verdict + ": "), name)
+            for key in ("rows", "pass", "fail", "inconclusive", "not_compared"):
+                self.assertEqual(said[key.replace("_", " ")], summary[key], f"{name} {key}")
+            self.assertEqual(said["profile"], document["run"]["profile"])
+            for reason in {reason for row in rows for reason in row["reasons"]}:
+                self.assertEqual(said[reason], sum(reason in row["reasons"] for row in rows), f"{name} {reason}")
+
+    def test_full_disk(self):
+        """Every size that a file may grow to, short of what the workbook needs, is an error without traces."""
+        work = self.directory / "work"
+        work.mkdir()
+        subprocess.run([BIN / "make_example_dump", "demo"], cwd=work, check=True, capture_output=True)
+        command = [BIN / "plumb", "compare", "demo/npu", "demo/golden", "-o", "result.xlsx"]
+
+        def limited(size):
+            def limit():
+                signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+            return subprocess.run(command, cwd=work, capture_output=True, text=True, preexec_fn=limit)
+
+        first = subprocess.run(command, cwd=work, capture_output=True, text=True)
+        whole = (work / "result.xlsx").read_bytes()
+        self.assertLess(first.returncode, 2, first.stderr)
+        for size in (0, 1, 200, len(whole) // 2, len(whole) - 23, len(whole) - 1):
+            done = limited(size)
+            self.assertEqual(done.returncode, 2, size)
+            self.assertRegex(done.stderr, r"error: cannot write the file\n  where: result\.xlsx: ")
+            self.assertEqual((work / "result.xlsx").read_bytes(), whole)
+            self.assertEqual(sorted(path.name for path in work.iterdir()), ["demo", "result.xlsx"])
+        self.assertEqual(limited(len(whole)).returncode, first.returncode)
+
+
+if __name__ == "__main__":
+    BIN = pathlib.Path(sys.argv.pop(2)).resolve()
+    MAKE = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
