@@ -34,6 +34,14 @@ constexpr std::array kOptions{
     OptionSpec{"", "--fx-token-base", "BASE", "torchair: 0, or 1 if FX directories count from 1"},
     OptionSpec{"", "--columns", "WHICH", "full (default) or documented"},
     OptionSpec{"", "--compat", "msprobe", "torchair: the columns and formulas msprobe itself has"},
+    OptionSpec{"-fm", "--fuzzy_match", "", "auto: whatever the number of the call, in order"},
+    OptionSpec{"-cm", "--cell_mapping", "[YAML]", "auto: Cell is Module; names of cells", false,
+               false, false, true},
+    OptionSpec{"-am", "--api_mapping", "[YAML]", "auto: APIs of MindSpore and PyTorch", false,
+               false, false, true},
+    OptionSpec{"-lm", "--layer_mapping", "[YAML]", "auto: parts of modules, by construct.json",
+               false, false, false, true},
+    OptionSpec{"-dm", "--data_mapping", "YAML", "auto: rows of the result"},
     OptionSpec{"-fr", "--fusion_rule_file", "FILE",
                "offline_data: json of the model (atc --mode=1)"},
     OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
@@ -42,6 +50,7 @@ constexpr std::array kOptions{
 };
 constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
                                               "--compat"};
+constexpr std::string_view kAutoOnly[] = {"-fm", "-cm", "-am", "-lm", "-dm"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
 
 Error usage(std::string what, std::string remedy) {
@@ -136,12 +145,36 @@ int run_torchair(const Arguments& arguments, RunContext& context) {
   return report(msprobe::compare_torchair(*run, context));
 }
 
+// One file at most; -fm goes with what renames calls, not with what pairs rows.
+Result<msprobe::Mapping> mapping_of(const Arguments& arguments) {
+  msprobe::Mapping mapping;
+  mapping.is_fuzzy = arguments.has("-fm");
+  std::string_view before = mapping.is_fuzzy ? "-fm" : "";
+  const std::pair<std::string_view, std::optional<std::string>*> files[] = {{"-lm", &mapping.layer},
+                                                                            {"-dm", &mapping.data},
+                                                                            {"-cm", &mapping.cell},
+                                                                            {"-am", &mapping.api}};
+  for (const auto& [option, file] : files) {
+    if (!arguments.has(option)) continue;
+    if (before == "-fm" && (option == "-cm" || option == "-am")) before = "";
+    if (!before.empty())
+      return usage(fmt::format("{} and {} both say what belongs together", before, option),
+                   "give one of them");
+    before = option;
+    *file = arguments.text(option);
+  }
+  return mapping;
+}
+
 int run_general(const Arguments& arguments, RunContext& context) {
   auto documented = documented_only(arguments);
   if (!documented) return fail_with(documented.error());
-  return report(msprobe::compare_general(
-      {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented},
-      context));
+  auto mapping = mapping_of(arguments);
+  if (!mapping) return fail_with(mapping.error());
+  return report(
+      msprobe::compare_general({arguments.text("-tp"), arguments.text("-gp"),
+                                arguments.text("-o", "."), *documented, std::move(*mapping)},
+                               context));
 }
 
 Result<void> check_options(const Arguments& arguments, std::string_view mode) {
@@ -158,6 +191,8 @@ Result<void> check_options(const Arguments& arguments, std::string_view mode) {
     if (auto checked = refuse(kOfflineOnly); !checked) return checked;
   if (mode != "torchair")
     if (auto checked = refuse(kTorchairOnly); !checked) return checked;
+  if (mode != "auto")
+    if (auto checked = refuse(kAutoOnly); !checked) return checked;
   if (mode == "offline_data" && arguments.has("--columns"))
     return usage("mode offline_data knows no option --columns", "leave it out");
   return {};
