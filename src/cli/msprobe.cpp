@@ -210,6 +210,7 @@ int run_msprobe(int argc, char** argv, RunContext& context) {
         "examples\n"
         "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
         "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
+        "  plumb msprobe compare -tp mindspore/step0 -gp pytorch/step0 -cm cells.yaml\n"
         "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
         "exit status: 0 when the comparison ran, 2 when it could not\n",
         help_of(kOptions));

@@ -58,7 +58,8 @@ std::vector<Call> calls_of(const DumpSet& set, const Scopes& scopes) {
     call.scope = scopes.of(all[first]);
     const auto name = parse_call_name(call.op());
     call.is_backward = name && name->is_backward;
-    call.name = call.is_backward ? numbered(*name, backward[name->base]++) : call.op();
+    if (call.is_backward) call.turn = backward[name->base]++;
+    call.name = call.is_backward ? numbered(*name, call.turn) : call.op();
   }
   return calls;
 }
@@ -85,7 +86,7 @@ Choices pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
     for (const Entry& entry : call.entries) {
       if (is_there)
         choices[&entry] = {found->second->op(), entry.slot, "call-order",
-                           fmt::format("in the order they ran, both are {}", call.name)};
+                           fmt::format("backward call {} of it on both sides", call.turn + 1)};
       else
         choices[&entry] = {{}, {}, {}, "golden has fewer backward calls of it"};
     }

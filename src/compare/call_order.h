@@ -30,6 +30,7 @@ struct Call {
   std::string scope;
   std::string name;  // backward calls numbered in the order they ran
   bool is_backward = false;
+  int64_t turn = 0;  // of a backward call: how many of its API or module ran before
 
   const std::string& op() const { return entries.front().operator_name; }
   std::string key() const { return key_of(scope, name); }

@@ -308,6 +308,9 @@ Result<Written> compare_general(const GeneralRun& run, const RunContext& context
                        ? "add -m torchair"
                        : "name the dump.json of a dump, or use `plumb compare`"};
     modes[i] = mode_of(*opened);
+    const auto damaged = std::find_if(opened->skipped.begin(), opened->skipped.end(),
+                                      [](const dump::Skipped& file) { return file.error; });
+    if (!modes[i] && damaged != opened->skipped.end()) return std::move(*damaged->error).in(path);
     if (!modes[i])
       return Error{"the dump has neither tensors nor statistics", path,
                    "dump again with task statistics or tensor"};

@@ -121,7 +121,9 @@ class Tree {
     const std::string& record = calls.front()->entries.front().record;
     const auto path = (set.root / record).parent_path() / "construct.json";
     auto file = MappedFile::open(path);
-    if (!file) return std::move(file.error());
+    if (!file)
+      return Error{"modules cannot be mapped without their tree", file.error().where,
+                   "keep the construct.json of a dump beside its dump.json"};
     auto parents = dump::parse_construct_json(file->bytes());
     if (!parents) return std::move(parents.error()).in(path.string());
     if (parents->empty())

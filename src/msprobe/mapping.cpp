@@ -72,7 +72,7 @@ Choices pair_renamed(const DumpSet& target, const DumpSet& golden, const Rename&
         choice = {found->second, renamed->slot, rule, {}};
       } else if (const auto same = golden_ops.find(call.key()); same != golden_ops.end()) {
         choice = {same->second, entry.slot, "name", {}};
-      } else {
+      } else if (renamed->op != call.name || renamed->slot != entry.slot) {
         choice.words = fmt::format("by the mapping it is {}", row_name(renamed->op, renamed->slot));
       }
       if (!says_nothing_new(entry, choice)) choices.emplace(&entry, std::move(choice));
