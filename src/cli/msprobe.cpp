@@ -38,6 +38,14 @@ constexpr std::array kOptions{
     OptionSpec{"", "--columns", "WHICH", "full (default) or documented"},
     OptionSpec{"", "--xlsx", "", "a spreadsheet with coloured rows instead of csv"},
     OptionSpec{"", "--compat", "msprobe", "torchair: the columns and formulas msprobe itself has"},
+    OptionSpec{"-fm", "--fuzzy_match", "", "auto: whatever the number of the call, in order"},
+    OptionSpec{"-cm", "--cell_mapping", "[YAML]", "auto: Cell is Module; names of cells", false,
+               false, false, true},
+    OptionSpec{"-am", "--api_mapping", "[YAML]", "auto: APIs of MindSpore and PyTorch", false,
+               false, false, true},
+    OptionSpec{"-lm", "--layer_mapping", "[YAML]", "auto: parts of modules, by construct.json",
+               false, false, false, true},
+    OptionSpec{"-dm", "--data_mapping", "YAML", "auto: rows of the result"},
     OptionSpec{"-fr", "--fusion_rule_file", "FILE",
                "offline_data: json of the model (atc --mode=1)"},
     OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
@@ -46,6 +54,7 @@ constexpr std::array kOptions{
 };
 constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
                                               "--compat"};
+constexpr std::string_view kAutoOnly[] = {"-fm", "-cm", "-am", "-lm", "-dm"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
 constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx"};
 
@@ -191,12 +200,36 @@ int run_torchair(const Arguments& arguments, RunContext& context) {
   return report(msprobe::compare_torchair(*run, context));
 }
 
+// One file at most; -fm goes with what renames calls, not with what pairs rows.
+Result<msprobe::Mapping> mapping_of(const Arguments& arguments) {
+  msprobe::Mapping mapping;
+  mapping.is_fuzzy = arguments.has("-fm");
+  std::string_view before = mapping.is_fuzzy ? "-fm" : "";
+  const std::pair<std::string_view, std::optional<std::string>*> files[] = {{"-lm", &mapping.layer},
+                                                                            {"-dm", &mapping.data},
+                                                                            {"-cm", &mapping.cell},
+                                                                            {"-am", &mapping.api}};
+  for (const auto& [option, file] : files) {
+    if (!arguments.has(option)) continue;
+    if (before == "-fm" && (option == "-cm" || option == "-am")) before = "";
+    if (!before.empty())
+      return usage(fmt::format("{} and {} both say what belongs together", before, option),
+                   "give one of them");
+    before = option;
+    *file = arguments.text(option);
+  }
+  return mapping;
+}
+
 int run_general(const Arguments& arguments, RunContext& context) {
   auto documented = documented_only(arguments);
   if (!documented) return fail_with(documented.error());
+  auto mapping = mapping_of(arguments);
+  if (!mapping) return fail_with(mapping.error());
   return report(
       msprobe::compare_general({arguments.text("-tp"), arguments.text("-gp"),
-                                arguments.text("-o", "."), *documented, arguments.has("--xlsx")},
+                                arguments.text("-o", "."), *documented, arguments.has("--xlsx"),
+                                std::move(*mapping)},
                                context));
 }
 
@@ -214,6 +247,8 @@ Result<void> check_options(const Arguments& arguments, std::string_view mode) {
     if (auto checked = refuse(kOfflineOnly); !checked) return checked;
   if (mode != "torchair")
     if (auto checked = refuse(kTorchairOnly); !checked) return checked;
+  if (mode != "auto")
+    if (auto checked = refuse(kAutoOnly); !checked) return checked;
   if (mode == "offline_data") return refuse(kNotOffline);
   return {};
 }
@@ -230,6 +265,7 @@ int run_msprobe(int argc, char** argv, RunContext& context) {
         "examples\n"
         "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
         "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
+        "  plumb msprobe compare -tp mindspore/step0 -gp pytorch/step0 -cm cells.yaml\n"
         "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
         "exit status: 0 when the comparison ran, 2 when it could not\n",
         help_of(kOptions));

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "compare/call_order.h"
 #include "compare/partners.h"
+#include "compare/scopes.h"
 #include "dump/names.h"
 
 namespace plumb::compare {
@@ -60,33 +62,9 @@ struct Candidate {
 };
 using Candidates = std::vector<Candidate>;
 
-// Rank, step and graph count only if a side has several of them: a dump of one step pairs with
-// another of one step, whatever number each tool gave it.
-struct Scopes {
-  bool rank = false, step = false, graph = false;
-
-  std::string of(const Entry& entry) const {
-    std::string scope;
-    const auto add = [&](bool counts, const std::optional<int64_t>& number) {
-      if (counts) scope += number ? fmt::format("{}|", *number) : "-|";
-    };
-    add(rank, entry.rank);
-    add(step, entry.step);
-    if (graph) scope += entry.graph;
-    return scope;
-  }
-};
-
 Scopes scopes_of(const Candidates& target, const Candidates& golden) {
-  const auto several = [&](auto member) {
-    const auto has_several = [&](const Candidates& side) {
-      return std::any_of(side.begin(), side.end(), [&](const Candidate& c) {
-        return c.entry->*member != side.front().entry->*member;
-      });
-    };
-    return has_several(target) || has_several(golden);
-  };
-  return {several(&Entry::rank), several(&Entry::step), several(&Entry::graph)};
+  return compare::scopes_of(target, golden,
+                            [](const Candidate& c) -> const Entry& { return *c.entry; });
 }
 
 // "rank 0, step 3", for a message.
@@ -411,8 +389,19 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   Candidates targets = candidates_of(target), goldens = candidates_of(golden);
   const Partners partners(options.map, options.matcher, target, golden);
   std::unordered_map<const Entry*, std::string_view> owners;  // of golden tensors
+  const Choices by_order = options.choices == nullptr && options.decisions == nullptr
+                               ? pair_by_call_order(target, golden)
+                               : Choices();
+  const Choices& choices = options.choices != nullptr ? *options.choices : by_order;
   for (Candidate& c : targets) {
-    if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
+    if (const auto choice = choices.find(c.entry);
+        choice != choices.end() && !is_mapped(options.map, *c.entry)) {
+      const auto& [op, slot, rule, words] = choice->second;
+      if (op.empty())
+        c.why = {"no_golden", words};
+      else
+        c.wanted = Wanted{op, slot, rule, words, false, false, {}};
+    } else if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
       c.wanted = partners.golden_for(*c.entry, c.why);
     } else if (const auto found = options.decisions->find(c.entry);
                found != options.decisions->end()) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compare/choice.h"
 #include "compare/name_map.h"
 #include "dump/dump.h"
 #include "match/matcher.h"
@@ -54,6 +55,7 @@ struct PlanOptions {
   std::function<bool(const dump::Entry&)> wants;  // empty: everything
   NameMap map;                                    // what the user knows better
   const match::Matcher* matcher = nullptr;        // what the graphs say
+  const Choices* choices = nullptr;  // what the map does not say; by default, the order of calls
   // If there, it decides all that the map does not, and shapes may differ.
   const Decisions* decisions = nullptr;
 };

@@ -93,6 +93,8 @@ Result<Arguments> Arguments::parse(std::span<const OptionSpec> specs,
       if (found[0].value) return usage(fmt::format("{} takes no value", found[0].name), word);
     } else if (found[0].value) {
       value = *found[0].value;
+    } else if (spec.value_is_optional && (i + 1 == words.size() || is_option(words[i + 1]))) {
+      // the option alone says something
     } else {
       if (i + 1 == words.size() || is_option(words[i + 1]))
         return usage(fmt::format("{} needs a value", found[0].name), word);

@@ -24,6 +24,7 @@ struct OptionSpec {
   bool is_required = false;
   bool is_integer = false;
   bool takes_integers = false;  // two or more integers after it belong to it: "-alg 1 4"
+  bool value_is_optional = false;
 };
 
 class Arguments {

@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
 
 #include <fmt/format.h>
 
 #include "base/mapped_file.h"
 #include "compare/stream.h"
-#include "dump/names.h"
 #include "dump/stack_json.h"
 #include "msprobe/collector.h"
+#include "msprobe/dtype_match.h"
+#include "msprobe/row_name.h"
 
 namespace plumb::msprobe {
 namespace {
@@ -21,21 +21,6 @@ using dump::DumpSet;
 using dump::Entry;
 using dump::SlotKind;
 
-// "Functional.relu.0.forward.input.0"
-std::string row_name(const Entry& entry) {
-  std::string name = entry.operator_name;
-  switch (entry.slot.kind) {
-    case SlotKind::kInput: name += ".input"; break;
-    case SlotKind::kOutput: name += ".output"; break;
-    case SlotKind::kParameter: name += ".parameters"; break;
-    case SlotKind::kParameterGradient:
-    case SlotKind::kOther: break;
-  }
-  if (entry.slot.index >= 0) name += fmt::format(".{}", entry.slot.index);
-  if (!entry.slot.path.empty()) name += "." + entry.slot.path;
-  return name;
-}
-
 // The second word of an API's name: what it does.
 std::string_view function_of(std::string_view api) {
   const size_t dot = api.find('.');
@@ -44,29 +29,11 @@ std::string_view function_of(std::string_view api) {
   return api.substr(0, api.find('.'));
 }
 
-// Inputs, parameters, outputs, gradients; what has a number before what has a name.
-int order_of(SlotKind kind) {
-  switch (kind) {
-    case SlotKind::kInput: return 0;
-    case SlotKind::kParameter: return 1;
-    case SlotKind::kOutput: return 2;
-    case SlotKind::kParameterGradient: return 3;
-    case SlotKind::kOther: return 4;
-  }
-  return 4;
-}
-
 bool is_argument(const Entry& entry) { return !entry.recorded_shape && entry.parts.empty(); }
 
-// Tensors of these types are compared with each other.
-bool is_common_float(std::string_view dtype) {
-  for (std::string_view name : {"float16", "float32", "bfloat16", "Float16", "Float32", "BFloat16"})
-    if (dtype.ends_with(name)) return true;
-  return false;
-}
 bool may_be_compared(const Entry& target, const Entry& golden) {
-  return target.dtype_text == golden.dtype_text || is_argument(target) || is_argument(golden) ||
-         (is_common_float(target.dtype_text) && is_common_float(golden.dtype_text));
+  return is_argument(target) || is_argument(golden) ||
+         dtypes_match(target.dtype_text, golden.dtype_text);
 }
 
 std::optional<Mode> mode_of(const DumpSet& set) {
@@ -89,11 +56,13 @@ class Comparison {
   Comparison(const GeneralRun& run, const DumpSet& target, const DumpSet& golden, Mode mode)
       : target_(target),
         golden_(golden),
+        mapping_(run.mapping),
         output_(run.output),
         style_{mode, run.documented_only, run.as_xlsx} {}
 
   Result<Written> write(const RunContext& context) {
-    plan_ = compare::make_plan(target_, golden_);
+    Written written;
+    if (auto planned = make_plan(written.warnings); !planned) return planned.error();
     auto rules = compare::load_rules("torchair", "");
     if (!rules) return rules.error();
     compare::StreamOptions options{*rules, {}, {}, false, nullptr};
@@ -106,50 +75,66 @@ class Comparison {
     collector_ = &collector;
     rows_ = compare::stream(sides, plan_, options, context).rows;
 
-    Written written;
     written.interrupted = context.cancelled;
-    std::map<std::optional<int64_t>, std::vector<size_t>> by_rank;
+    std::map<std::optional<int64_t>, Rows> by_rank;
     size_t golden_only = 0;
+    for (size_t i = 0; i < plan_.size(); ++i)
+      if (plan_[i].target != nullptr) by_rank[plan_[i].target->rank].both.push_back(i);
     for (size_t i = 0; i < plan_.size(); ++i) {
-      if (plan_[i].target != nullptr)
-        by_rank[plan_[i].target->rank].push_back(i);
-      else
-        golden_only += plan_[i].golden != nullptr;
+      if (plan_[i].target != nullptr || plan_[i].golden == nullptr) continue;
+      // Of one rank each, whatever their numbers.
+      Rows& rows = by_rank.size() == 1 ? by_rank.begin()->second : by_rank[plan_[i].golden->rank];
+      rows.golden_only.push_back(i);
+      ++golden_only;
     }
     if (golden_only > 0)
       written.warnings.push_back(
           fmt::format("{} tensors and arguments of golden are not in target", golden_only));
     for (auto& [rank, rows] : by_rank) {
-      std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return is_before(a, b); });
+      std::sort(rows.both.begin(), rows.both.end(), [&](size_t a, size_t b) {
+        return row_is_before(*plan_[a].target, *plan_[b].target);
+      });
       if (auto done = write_rank(rank, rows, written); !done) return done.error();
     }
     return written;
   }
 
  private:
-  bool is_before(size_t a, size_t b) const {
-    const auto key = [&](const Entry& e) {
-      return std::tuple(e.step, e.timestamp, std::string_view(e.operator_name),
-                        order_of(e.slot.kind), e.slot.index < 0, e.slot.index);
-    };
-    const Entry &x = *plan_[a].target, &y = *plan_[b].target;
-    if (key(x) != key(y)) return key(x) < key(y);
-    return dump::natural_less(x.slot.path, y.slot.path);
+  // Of one file, by position in the plan.
+  struct Rows {
+    std::vector<size_t> both;  // or target only
+    std::vector<size_t> golden_only;
+  };
+
+  Result<void> make_plan(std::vector<std::string>& warnings) {
+    compare::PlanOptions options;
+    Result<compare::Choices> choices = compare::Choices();
+    if (mapping_.any()) {
+      choices = choose_partners(mapping_, target_, golden_, warnings);
+      if (!choices) return choices.error();
+      options.choices = &*choices;
+    }
+    plan_ = compare::make_plan(target_, golden_, options);
+    return {};
   }
 
-  Result<void> write_rank(std::optional<int64_t> rank, const std::vector<size_t>& rows,
-                          Written& written) {
+  Result<void> write_rank(std::optional<int64_t> rank, const Rows& rows, Written& written) {
     auto file = ResultFile::create(
         output_,
         fmt::format("compare_result{}_{}", rank ? fmt::format("_rank{}", *rank) : "",
                     local_time_stamp()),
         header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
-    for (size_t first = 0; first < rows.size();) {
+    const std::span<const size_t> both(rows.both);
+    for (size_t first = 0; first < both.size();) {
       size_t last = first + 1;
-      while (last < rows.size() && is_same_call(rows[first], rows[last])) ++last;
-      write_api(std::span(rows).subspan(first, last - first), *file, written);
+      while (last < both.size() && is_same_call(both[first], both[last])) ++last;
+      write_api(both.subspan(first, last - first), *file, written);
       first = last;
+    }
+    for (size_t i : rows.golden_only) {
+      const Line line = golden_line(plan_[i]);
+      written.add(line, style_, *file);
     }
     return written.add(*file);
   }
@@ -171,7 +156,7 @@ class Comparison {
       Line line = line_of(rows[k], api[k]);
       if (k == 0) line.stack = stack_of(*plan_[rows[k]].target);
       if (style_.mode == Mode::kRealData)
-        add_real_data(rows[k], line);
+        add_real_data(rows[k], api[k], line);
       else
         line.judged = std::move(judged[k]);
       if (style_.mode == Mode::kStatistics) line.metrics = metric_cells(differences_of(api[k]));
@@ -190,8 +175,15 @@ class Comparison {
     StatisticRow row;
     row.is_output = planned.target->slot.kind == SlotKind::kOutput;
     row.is_argument = is_argument(*planned.target);
-    row.is_matched = planned.golden != nullptr && planned.reason.empty() &&
-                     may_be_compared(*planned.target, *planned.golden);
+    const bool has_golden = planned.golden != nullptr && planned.reason.empty();
+    row.is_matched = has_golden && (mapping_.says_what_is_compared() ||
+                                    may_be_compared(*planned.target, *planned.golden));
+    row.is_refused = has_golden && !row.is_matched;
+    if (row.is_refused)
+      row.why_unmatched = fmt::format("dtype differs: {} and {} are not compared",
+                                      planned.target->dtype_text, planned.golden->dtype_text);
+    else if (!row.is_matched)
+      row.why_unmatched = planned.message;
     if (planned.target->statistics) row.target = *planned.target->statistics;
     if (!row.is_argument) row.target_dtype = planned.target->dtype_text;
     row.target_shape = planned.target->recorded_shape;
@@ -212,11 +204,7 @@ class Comparison {
         row.is_matched && row.target.requires_grad == row.golden.requires_grad;
     line.rank = planned.target->rank;
     line.token = planned.target->step;
-    const SlotKind kind = planned.target->slot.kind;
-    line.io = kind == SlotKind::kInput       ? "input"
-              : kind == SlotKind::kOutput    ? "output"
-              : kind == SlotKind::kParameter ? "parameter"
-                                             : "gradient";
+    line.io = io_of(planned.target->slot.kind);
     line.rule = row.is_matched ? planned.rule : "";
     line.target_dtype = planned.target->dtype_text;
     line.target_shape = planned.target->recorded_shape;
@@ -228,6 +216,29 @@ class Comparison {
     return line;
   }
 
+  static std::string_view io_of(SlotKind kind) {
+    return kind == SlotKind::kInput       ? "input"
+           : kind == SlotKind::kOutput    ? "output"
+           : kind == SlotKind::kParameter ? "parameter"
+                                          : "gradient";
+  }
+
+  Line golden_line(const PlannedRow& planned) const {
+    const Entry& golden = *planned.golden;
+    Line line;
+    line.api = row_name(golden);
+    line.golden_name = data_name(&golden);
+    line.requires_grad_agrees = false;
+    line.rank = golden.rank;
+    line.token = golden.step;
+    line.io = io_of(golden.slot.kind);
+    line.golden_dtype = golden.dtype_text;
+    line.golden_shape = golden.recorded_shape;
+    if (golden.statistics) line.golden = side_numbers(*golden.statistics);
+    line.judged.add(planned.message.empty() ? "no target data for this tensor" : planned.message);
+    return line;
+  }
+
   std::string data_name(const Entry* entry) const {
     if (style_.mode != Mode::kRealData) return row_name(*entry);
     if (entry->parts.empty()) return "";
@@ -235,9 +246,11 @@ class Comparison {
     return file.substr(file.rfind('/') + 1);
   }
 
-  void add_real_data(size_t i, Line& line) const {
+  void add_real_data(size_t i, const StatisticRow& sides, Line& line) const {
     const result::Row& row = rows_[i];
-    if (const auto& data = (*collector_)[i].real; data && !line.golden_name.empty()) {
+    if (sides.is_refused) {
+      line.judged = refused(sides);
+    } else if (const auto& data = (*collector_)[i].real; data && !line.golden_name.empty()) {
       line.metrics = metric_cells(*data);
       line.judged = judge(*data);
       line.first_bad = data->first_bad;
@@ -271,6 +284,7 @@ class Comparison {
 
   const DumpSet& target_;
   const DumpSet& golden_;
+  const Mapping& mapping_;
   const std::filesystem::path output_;
   const FileStyle style_;
   std::vector<PlannedRow> plan_;
@@ -294,6 +308,9 @@ Result<Written> compare_general(const GeneralRun& run, const RunContext& context
                        ? "add -m torchair"
                        : "name the dump.json of a dump, or use `plumb compare`"};
     modes[i] = mode_of(*opened);
+    const auto damaged = std::find_if(opened->skipped.begin(), opened->skipped.end(),
+                                      [](const dump::Skipped& file) { return file.error; });
+    if (!modes[i] && damaged != opened->skipped.end()) return std::move(*damaged->error).in(path);
     if (!modes[i])
       return Error{"the dump has neither tensors nor statistics", path,
                    "dump again with task statistics or tensor"};

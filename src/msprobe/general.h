@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/run_context.h"
+#include "msprobe/mapping.h"
 #include "msprobe/result_file.h"
 
 namespace plumb::msprobe {
@@ -17,6 +18,7 @@ struct GeneralRun {
   std::filesystem::path output = ".";
   bool documented_only = false;
   bool as_xlsx = false;
+  Mapping mapping;
 };
 
 Result<Written> compare_general(const GeneralRun& run, const RunContext& context);

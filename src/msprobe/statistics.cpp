@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "io/crc32.h"
+#include "msprobe/dtype_match.h"
 
 namespace plumb::msprobe {
 namespace {
@@ -51,7 +52,7 @@ std::optional<double> norm_ratio(const Differences& differences) {
 // Types of floating point numbers are compared with each other, but their difference is reported.
 bool dtypes_differ(const StatisticRow& row) {
   return !row.target_dtype.empty() && !row.golden_dtype.empty() &&
-         row.target_dtype != row.golden_dtype;
+         plain_dtype(row.target_dtype) != plain_dtype(row.golden_dtype);
 }
 
 void fail(Judged& judged, std::string_view clause) {
@@ -64,9 +65,11 @@ void finish(Judged& judged) {
   judged.accuracy = judged.level == "error" ? "No" : "Yes";
 }
 
-Judged unmatched() {
+Judged unmatched(const StatisticRow& row) {
+  if (row.is_refused) return refused(row);
   Judged judged;
   judged.add("no golden data for this tensor");
+  if (!row.why_unmatched.empty()) judged.add(row.why_unmatched);
   return judged;
 }
 
@@ -111,6 +114,13 @@ void judge_growth(std::span<const StatisticRow> api, std::span<const Differences
 
 }  // namespace
 
+Judged refused(const StatisticRow& row) {
+  Judged judged;
+  fail(judged, row.why_unmatched);
+  finish(judged);
+  return judged;
+}
+
 Difference difference_of(std::optional<double> target, std::optional<double> golden) {
   if (!target || !golden) return {};
   const bool same = *target == *golden || (std::isnan(*target) && std::isnan(*golden));
@@ -152,7 +162,7 @@ std::vector<Judged> judge_statistics(std::span<const StatisticRow> api, std::str
     if (api[i].is_matched)
       finish(judged[i]);
     else
-      judged[i] = unmatched();
+      judged[i] = unmatched(api[i]);
   }
   return judged;
 }
@@ -166,7 +176,7 @@ std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::stri
   std::vector<Judged> judged(api.size());
   for (size_t i = 0; i < api.size(); ++i) {
     if (!api[i].is_matched) {
-      judged[i] = unmatched();
+      judged[i] = unmatched(api[i]);
       continue;
     }
     judged[i].level = "pass";

@@ -19,8 +19,10 @@ namespace plumb::msprobe {
 struct StatisticRow {
   dump::RecordedStatistics target, golden;
   bool is_output = false;
-  bool is_argument = false;                // a Python value, no tensor
-  bool is_matched = true;                  // golden has it
+  bool is_argument = false;  // a Python value, no tensor
+  bool is_matched = true;    // golden has it
+  bool is_refused = false;   // ... in a form it cannot be compared with
+  std::string why_unmatched;
   std::string target_dtype, golden_dtype;  // empty: not to be compared
   std::optional<Shape> target_shape, golden_shape;
 };
@@ -35,6 +37,8 @@ Difference difference_of(std::optional<double> target, std::optional<double> gol
 Differences differences_of(const StatisticRow& row);
 // Of one side, if it has extremes at all; NaN for what it lacks.
 std::optional<SideNumbers> side_numbers(const dump::RecordedStatistics& statistics);
+
+Judged refused(const StatisticRow& row);
 
 // Determines all rows of one API, `function` being its middle name ("relu"): some functions leave
 // memory as it is, or have inputs that are filled elsewhere, and are judged more mildly.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of general dumps: what a tensor or argument is called in results and mapping files, and
+// which comes first.
+#pragma once
+
+#include <string>
+
+#include "dump/dump.h"
+
+namespace plumb::msprobe {
+
+// "Functional.relu.0.forward.input.0"
+std::string row_name(const dump::Entry& entry);
+std::string row_name(std::string_view op, const dump::Slot& slot);
+
+// In the order of calls; of one call inputs, parameters, outputs, gradients, and what has a number
+// before what has a name.
+bool row_is_before(const dump::Entry& a, const dump::Entry& b);
+
+}  // namespace plumb::msprobe
