@@ -413,7 +413,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   if (!wishes.explain.empty())
     return explain(*plan, inputs.matcher ? &*inputs.matcher : nullptr, wishes.explain);
   if (wishes.plan) {
-    print_plan(*plan);
+    print_plan(*plan, inputs.matcher.has_value());
     return kAgreement;
   }
 

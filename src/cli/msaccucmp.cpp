@@ -5,24 +5,12 @@
 #include "cli/msaccucmp.h"
 
 #include <algorithm>
-#include <array>
-#include <filesystem>
 
 #include <fmt/format.h>
 
-#include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "cli/command.h"
-#include "dump/names.h"
-#include "msaccucmp/advisor.h"
-#include "msaccucmp/arguments.h"
-#include "msaccucmp/batch.h"
-#include "msaccucmp/convert.h"
-#include "msaccucmp/mapping_table.h"
-#include "msaccucmp/output.h"
-#include "msaccucmp/overflow.h"
-#include "msaccucmp/pytorch_h5.h"
-#include "msaccucmp/single_op.h"
+#include "cli/msaccucmp/subcommand.h"
 
 namespace plumb::cli {
 
@@ -30,528 +18,16 @@ using namespace msaccucmp;
 
 namespace {
 
-namespace fs = std::filesystem;
-
-int report(const Fault& fault) {
-  print_error(fault.error);
-  return static_cast<int>(fault.code);
-}
-
-int refuse(std::string what, std::string where, std::string remedy,
-           Code code = Code::kInvalidParameter) {
-  return report({code, {std::move(what), std::move(where), std::move(remedy)}});
-}
-
-void warn(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) print_warning(warning);
-}
-
-void say_written(const fs::path& path) { fmt::print("written: {}\n", path.string()); }
-
-// Half a result would look like a whole one.
-int interrupted() {
-  print_error(
-      {"interrupted", "the comparison is not complete, nothing is written", "run it again"});
-  return kInterrupted;
-}
-
-std::optional<int> write_advice(std::string_view csv, const std::vector<std::string>& input_nodes,
-                                const fs::path& output) {
-  auto advice = advise(csv, input_nodes);
-  if (!advice) return report(advice.fault());
-  const fs::path path = output / "advisor_summary.txt";
-  if (auto failure = write_text(path, advice->text())) return report(*failure);
-  fmt::print("{}", advice->text());
-  say_written(path);
-  return std::nullopt;
-}
-
-int write_result(const ResultTable& table, const std::string& name, const NetworkRun& run,
-                 const std::vector<std::string>& input_nodes, const RunContext& context) {
-  if (context.cancelled) return interrupted();
-  warn(table.warnings);
-  const std::string csv = to_csv(table);
-  const fs::path path = fs::path(run.output) / name;
-  if (auto failure = write_text(path, csv)) return report(*failure);
-  const auto compared = std::count_if(table.rows.begin(), table.rows.end(),
-                                      [](const ResultRow& row) { return row.is_compared; });
-  fmt::print("{} rows, {} compared, {} not\n", table.rows.size(), compared,
-             std::ssize(table.rows) - compared);
-  say_written(path);
-  if (run.advisor)
-    if (auto status = write_advice(csv, input_nodes, run.output)) return *status;
-  return static_cast<int>(table.code);
-}
-
-int compare_directories(const NetworkRun& run, const std::string& prefix, RunContext& context) {
-  auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
-  if (!network) return report(network.fault());
-  warn(network->target.warnings);
-  warn(network->golden.warnings);
-  NetworkOptions options = run.options;
-  if (options.overflow && network->target.has_npy) {
-    print_warning("-overflow_detection is for device dumps; there is no column OverFlow");
-    options.overflow = false;
-  }
-  const std::string name = fmt::format("{}result_{}.csv", prefix, time_stamp());
-  if (!network->rules)
-    return write_result(compare_by_name(*network, options, context), name, run, {}, context);
-  auto table = compare_network(*network, options, context);
-  if (!table) return report(table.fault());
-  return write_result(*table, name, run, network->rules->input_nodes(), context);
-}
-
-// ---- compare ----
-
-constexpr std::array kCompareOptions{
-    OptionSpec{"-m", "--my_dump_path", "PATH", "dump of the model on the device", true},
-    OptionSpec{"-g", "--golden_dump_path", "PATH", "golden data", true},
-    OptionSpec{"-f", "--fusion_rule_file", "FILE",
-               "json of the model (atc --mode=1), or directory"},
-    OptionSpec{"-q", "--quant_fusion_rule_file", "FILE", "json written by AMCT"},
-    OptionSpec{"-cf", "--close_fusion_rule_file", "FILE", "json of the model without fusion"},
-    OptionSpec{"-out", "--output", "DIR", "for the results (default: here)"},
-    OptionSpec{"-c", "--custom_script_path", "DIR", "plug-ins in Python are not run"},
-    OptionSpec{"-alg", "--algorithm", "LIST", "0..9 or names (default: all)", false, false, true},
-    OptionSpec{"-a", "--algorithm_options", "TEXT", "for plug-ins; not used"},
-    OptionSpec{"-map", "--mapping", "", "only the table of operators and files"},
-    OptionSpec{"-overflow_detection", "", "", "add the column OverFlow"},
-    OptionSpec{"-advisor", "", "", "add advisor_summary.txt"},
-    OptionSpec{"-r", "--range", "START,END,STEP", "only operators with these numbers; needs -f"},
-    OptionSpec{"-s", "--select", "I,J,K", "only these operators; needs -f"},
-    OptionSpec{"-p", "--post_process", "0|1", ".h5: also write the suspicious rows", false, true},
-    OptionSpec{"-max", "--max_cmp_size", "N", "only the first N elements", false, true},
-    OptionSpec{"-v", "--version", "1|2", "historic, no effect", false, true},
-    OptionSpec{"-op", "--op_name", "NAME", "one operator, element by element"},
-    OptionSpec{"-o", "--output_tensor", "K", "its output K (default: 0)"},
-    OptionSpec{"-i", "--input_tensor", "K", "its input K"},
-    OptionSpec{"", "--ignore_single_op_result", "", "no file of all elements"},
-    OptionSpec{"-n", "--topn", "N", "largest errors, 1..10000 (default: 20)", false, true},
-    OptionSpec{"-ml", "--max_line", "N", "lines in a file (default: 1000000)", false, true},
-    OptionSpec{"-ffts", "", "", "do not join FFTS+ slices; the newest counts"},
-};
-
-// A run whose result depends on Python code is refused rather than done without it.
-std::optional<int> refuse_plugins(const std::string& directory, std::string_view algorithm_text,
-                                  const Selection& selection) {
-  if (directory.empty()) return std::nullopt;
-  std::error_code ignored;
-  const auto refuse_file = [](const fs::path& file) {
-    return refuse("plug-ins in Python are not run", file.string(),
-                  "leave out -c and the plug-in's name, or run msaccucmp.py itself");
-  };
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(fs::path(directory) / "format_convert", ignored))
-    if (entry.path().extension() == ".py" && entry.path().filename() != "__init__.py")
-      return refuse_file(entry.path());
-  for (const fs::directory_entry& entry :
-       fs::directory_iterator(fs::path(directory) / "algorithm", ignored)) {
-    const std::string stem = entry.path().stem().string();
-    if (entry.path().extension() != ".py" || !stem.starts_with("alg_")) continue;
-    const std::string name = stem.substr(4);
-    const bool replaces = std::any_of(selection.begin(), selection.end(),
-                                      [&](const Algorithm* each) { return each->name == name; });
-    const bool is_named =
-        fmt::format(",{},", algorithm_text).find("," + name + ",") != std::string::npos;
-    if (replaces || is_named) return refuse_file(entry.path());
-  }
-  print_warning("-c: plug-ins in Python are not run; this comparison uses none of them");
-  return std::nullopt;
-}
-
-bool is_h5(const std::string& path) {
-  std::error_code ignored;
-  return path.ends_with(".h5") && fs::is_regular_file(path, ignored);
-}
-
-int compare_h5_files(const Arguments& arguments, const NetworkRun& run, RunContext& context) {
-  for (const char* option : {"-f", "-q", "-c", "-op", "-map"})
-    if (arguments.has(option))
-      return refuse(fmt::format("{} is not used with .h5 files", option), "compare",
-                    "leave it out");
-  if (arguments.integer("-v", 2) != 2)
-    return refuse("-v 1 is not used with .h5 files", "compare", "leave it out");
-  auto result = compare_h5(run.target, run.golden, run.options, context);
-  if (!result) return report(result.fault());
-  if (context.cancelled) return interrupted();
-  const std::string stem = "result_" + time_stamp();
-  const fs::path output = run.output;
-  const std::string csv = result->csv(false);
-  if (auto failure = write_text(output / (stem + ".csv"), csv)) return report(*failure);
-  say_written(output / (stem + ".csv"));
-  if (arguments.integer("-p", 0) == 1) {
-    const fs::path filtered = output / (stem + "_filtered");
-    if (auto failure = make_output_directory(filtered)) return report(*failure);
-    if (auto failure = write_text(filtered / "filtered_result.csv", result->csv(true)))
-      return report(*failure);
-    for (const H5Row& row : result->rows) {
-      if (!row.is_suspicious) continue;
-      for (const auto& [side, file, dataset] :
-           {std::tuple("my_dump", &run.target, &row.target),
-            std::tuple("gold_dump", &run.golden, &row.golden)}) {
-        auto array = h5_array(*file, *dataset);
-        if (!array) continue;  // an operator without counterpart has no dataset
-        std::string name = side + *dataset + ".npy";
-        std::replace(name.begin(), name.end(), '/', '_');
-        if (auto failure = write_npy(filtered / name, *array)) return report(*failure);
-      }
-    }
-    say_written(filtered);
-  }
-  if (run.advisor)
-    if (auto status = write_advice(csv, {}, output)) return *status;
-  return 0;
-}
-
-// Only printed.
-int compare_files(const NetworkRun& run) {
-  auto target = load_only_tensor(run.target);
-  if (!target) return report(target.fault());
-  auto golden = load_only_tensor(run.golden);
-  if (!golden) return report(golden.fault());
-  if (target->count != golden->count)
-    return refuse("the tensors differ in length",
-                  fmt::format("target {}, golden {}", target->count, golden->count),
-                  "compare tensors of one size", Code::kShape);
-  PairTraits traits;
-  traits.is_scalar = counts_as_scalar(target->shape);
-  traits.both_bool = target->dtype == DType::kBool && golden->dtype == DType::kBool;
-  traits.target_file = run.target;
-  traits.golden_file = run.golden;
-  const View left = flat_view(*target), right = flat_view(*golden);
-  auto scores =
-      score(run.options.algorithms, traits, pairs_of(left, right, run.options.max_elements));
-  if (!scores) return report({Code::kInvalidDumpData, scores.error()});
-  std::string names, values;
-  for (size_t i = 0; i < scores->cells.size(); ++i) {
-    const std::string_view name = run.options.algorithms[i]->name;
-    const size_t width = std::max(name.size(), scores->cells[i].size());
-    const bool last = i + 1 == scores->cells.size();
-    names += last ? std::string(name) : fmt::format("{:<{}} ", name, width);
-    values += last ? scores->cells[i] : fmt::format("{:<{}} ", scores->cells[i], width);
-  }
-  fmt::print("{}\n{}\n", names, values);
-  for (const std::string& reason : scores->reasons) fmt::print("{}\n", reason);
-  return 0;
-}
-
-int compare_one_operator(const Arguments& arguments, const NetworkRun& run) {
-  SingleOp wanted;
-  wanted.name = arguments.text("-op");
-  wanted.is_input = arguments.has("-i");
-  const std::string index = arguments.text(wanted.is_input ? "-i" : "-o", "0");
-  if (!dump::number_from(index))
-    return refuse("the index of a tensor is a number", index, "for example -o 0");
-  wanted.index = *dump::number_from(index);
-  wanted.top = arguments.integer("-n", 20);
-  wanted.max_lines = arguments.integer("-ml", 1000000);
-  wanted.only_summary = arguments.has("--ignore_single_op_result");
-  if (wanted.top < 1 || wanted.top > 10000)
-    return refuse("-n is out of range", fmt::format("-n {}", wanted.top), "1 to 10000 are possible",
-                  Code::kOutOfBounds);
-  if (wanted.max_lines < 10000 || wanted.max_lines > 1000000)
-    return refuse("-ml is out of range", fmt::format("-ml {}", wanted.max_lines),
-                  "10000 to 1000000 are possible");
-  auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
-  if (!network) return report(network.fault());
-  auto files = compare_single_op(*network, wanted, run.output);
-  if (!files) return report(files.fault());
-  fmt::print("{}", files->summary);
-  for (const std::string& name : files->written) say_written(fs::path(run.output) / name);
-  return 0;
-}
-
-int write_mapping(const NetworkRun& run) {
-  auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
-  if (!network) return report(network.fault());
-  std::vector<std::string> warnings;
-  auto csv = mapping_csv(*network, run.options.choice, warnings);
-  if (!csv) return report(csv.fault());
-  warn(warnings);
-  const fs::path path = fs::path(run.output) / fmt::format("mapping_{}.csv", time_stamp());
-  if (auto failure = write_text(path, *csv)) return report(*failure);
-  say_written(path);
-  return 0;
-}
-
-// What the options forbid each other.
-std::optional<int> check_options(const Arguments& arguments) {
-  struct Rule {
-    const char* option;
-    const char* other;
-    bool needs;  // else it excludes it
-  };
-  constexpr std::array kRules{
-      Rule{"-map", "-op", false}, Rule{"-map", "-i", false},
-      Rule{"-map", "-o", false},  Rule{"-r", "-f", true},
-      Rule{"-s", "-f", true},     Rule{"-r", "-op", false},
-      Rule{"-s", "-op", false},   Rule{"-r", "-s", false},
-      Rule{"-i", "-o", false},    Rule{"-i", "-op", true},
-      Rule{"-o", "-op", true},    Rule{"-n", "-op", true},
-      Rule{"-ml", "-op", true},   Rule{"--ignore_single_op_result", "-op", true},
-  };
-  for (const Rule& rule : kRules)
-    if (arguments.has(rule.option) && arguments.has(rule.other) != rule.needs)
-      return refuse(fmt::format("{} {} {}", rule.option,
-                                rule.needs ? "needs" : "cannot be used with", rule.other),
-                    "compare", rule.needs ? "give both" : "give one of them");
-  if (arguments.has("-map") && !arguments.has("-f") && !arguments.has("-q"))
-    return refuse("-map needs -f or -q", "compare", "give a rule file");
-  if (arguments.integer("-max", 0) < 0)
-    return refuse("-max is below 0", fmt::format("-max {}", arguments.text("-max")),
-                  "0 compares all elements");
-  return std::nullopt;
-}
-
-int run_compare_command(const Arguments& arguments, RunContext& context) {
-  const int64_t version = arguments.integer("-v", 2);
-  if (version != 1 && version != 2)
-    return refuse("-v is 1 or 2", arguments.text("-v"), "leave it out", Code::kUsage);
-  if (version == 1) print_warning("-v 1 is historic and read as 2");
-  if (auto status = check_options(arguments)) return *status;
-
-  NetworkRun run;
-  run.target = arguments.text("-m");
-  run.golden = arguments.text("-g");
-  run.rules = {arguments.text("-f"), arguments.text("-q"), arguments.text("-cf")};
-  run.output = arguments.text("-out", ".");
-  run.options.max_elements = arguments.integer("-max", 0);
-  run.options.choice = {arguments.text("-r"), arguments.text("-s")};
-  run.options.overflow = arguments.has("-overflow_detection");
-  run.advisor = arguments.has("-advisor");
-  run.join_slices = !arguments.has("-ffts");
-  std::vector<std::string> warnings;
-  const std::string algorithms = arguments.text("-alg", "all");
-  auto selection = select_algorithms(algorithms, warnings);
-  if (auto status =
-          refuse_plugins(arguments.text("-c"), algorithms, selection ? *selection : Selection{}))
-    return *status;
-  warn(warnings);
-  if (!selection) return report(selection.fault());
-  run.options.algorithms = std::move(*selection);
-  if (auto failure = make_output_directory(run.output)) return report(*failure);
-
-  std::error_code ignored;
-  if (arguments.has("-map")) return write_mapping(run);
-  if (is_h5(run.target) && is_h5(run.golden)) return compare_h5_files(arguments, run, context);
-  if (arguments.has("-p"))
-    return refuse("-p is only used with .h5 files", "compare", "leave it out");
-  if (fs::is_regular_file(run.target, ignored) && fs::is_regular_file(run.golden, ignored))
-    return compare_files(run);
-  if (!run.rules.rules.empty() && fs::is_directory(run.rules.rules, ignored)) {
-    if (arguments.has("-op"))
-      return refuse("-op is not used with a directory of rule files", "compare", "name one file");
-    return run_network(run, context);
-  }
-  if (run.advisor && (run.options.choice.is_given() || arguments.has("-op"))) {
-    print_warning("-advisor looks at whole networks; it is not used with -r, -s and -op");
-    run.advisor = false;
-  }
-  if (run.advisor) run.options.overflow = true;
-  if (arguments.has("-op")) return compare_one_operator(arguments, run);
-  return run_network(run, context);
-}
-
-// ---- the other commands ----
-
-constexpr std::array kConvertOptions{
-    OptionSpec{"-d", "--dump_file", "PATH", "file, list of files with commas, or directory", true},
-    OptionSpec{"-f", "--format", "NAME", "layout to convert to (default: as stored)"},
-    OptionSpec{"-s", "--shape", "LIST", "original shape, e.g. 1,3,224,224; needs -f"},
-    OptionSpec{"-o", "--output_tensor", "K", "only output K; needs -f"},
-    OptionSpec{"-i", "--input_tensor", "K", "only input K; needs -f"},
-    OptionSpec{"-c", "--custom_script_path", "DIR", "plug-ins in Python are not run"},
-    OptionSpec{"-out", "--output", "DIR", "for the results (default: here)"},
-    OptionSpec{"-v", "--version", "1|2", "historic, no effect", false, true},
-    OptionSpec{"-t", "--type", "TYPE", "npy (default), msnpy or bin"},
-};
-
-int run_convert_command(const Arguments& arguments, RunContext& context) {
-  ConvertOptions options;
-  options.format = arguments.text("-f");
-  options.type = arguments.text("-t", "npy");
-  if (options.type == "pt")
-    return refuse("type pt needs PyTorch and is not written", "-t pt",
-                  "write npy, or safetensors with `plumb convert`");
-  if (options.type != "npy" && options.type != "msnpy" && options.type != "bin")
-    return refuse("unknown type of output", "-t " + options.type, "npy, msnpy or bin");
-  if (arguments.has("-c"))
-    return refuse("plug-ins in Python are not run", "-c " + arguments.text("-c"),
-                  "leave out -c; `plumb convert --layout` knows all layouts");
-  for (const char* option : {"-s", "-o", "-i"})
-    if (arguments.has(option) && options.format.empty())
-      return refuse(fmt::format("{} needs -f", option), "convert", "give both");
-  if (arguments.has("-o") && arguments.has("-i"))
-    return refuse("-i cannot be used with -o", "convert", "give one of them");
-  if (!options.format.empty() && !layout_from_name(options.format))
-    return refuse("unknown format", "-f " + options.format,
-                  did_you_mean(options.format, layout_names()) + "`plumb formats` lists them");
-  if (arguments.has("-s")) {
-    const auto shape = shape_from_text(arguments.text("-s"));
-    if (!shape || shape->empty())
-      return refuse("-s is not a shape", arguments.text("-s"), "for example 1,3,224,224",
-                    Code::kShape);
-    options.shape = *shape;
-  }
-
-  std::vector<fs::path> files;
-  const std::string paths = arguments.text("-d");
-  std::error_code code;
-  const bool is_directory = fs::is_directory(paths, code);
-  if (is_directory) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(paths, code))
-      if (std::error_code ignored; entry.is_regular_file(ignored)) files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    if (files.empty()) return refuse("the directory is empty", paths, "name one with dump files");
-  } else {
-    for (size_t at = 0; at <= paths.size();) {
-      const size_t comma = std::min(paths.find(',', at), paths.size());
-      files.emplace_back(paths.substr(at, comma - at));
-      at = comma + 1;
-    }
-    for (const fs::path& file : files)
-      if (!fs::is_regular_file(file, code))
-        return refuse("no such file", file.string(), "check the path", Code::kInvalidPath);
-  }
-  if (!is_directory && (arguments.has("-o") || arguments.has("-i"))) {
-    const std::string index = arguments.text(arguments.has("-i") ? "-i" : "-o");
-    if (!dump::number_from(index))
-      return refuse("the index of a tensor is a number", index, "for example -o 0");
-    options.is_input = arguments.has("-i");
-    options.index = *dump::number_from(index);
-  }
-
-  const fs::path output = arguments.text("-out", ".");
-  if (auto failure = make_output_directory(output)) return report(*failure);
-  const Converted result = convert_files(files, options, output, context);
-  std::string failed;
-  for (const auto& [path, fault] : result.failed) {
-    print_error(fault.error);
-    if (!failed.ends_with(path + "\n")) failed += path + "\n";
-  }
-  fmt::print("{} files written to {}\n", result.written.size(), output.string());
-  if (result.failed.empty()) return 0;
-  if (auto failure = write_text(output / "convert_failed_file_list.txt", failed))
-    return report(*failure);
-  return static_cast<int>(result.failed.front().second.code);
-}
-
-constexpr std::array kOverflowOptions{
-    OptionSpec{"-d", "--dump_path", "DIR", "dumps with overflow debug records", true},
-    OptionSpec{"-out", "--output", "DIR", "for the results", true},
-    OptionSpec{"-n", "--top_n", "N", "how many overflows, 1..5 (default: 1)", false, true},
-};
-
-int run_overflow_command(const Arguments& arguments, RunContext&) {
-  const int64_t top = arguments.integer("-n", 1);
-  if (top < 1 || top > 5)
-    return refuse("-n is out of range", fmt::format("-n {}", top), "1 to 5 are possible",
-                  Code::kUsage);
-  const fs::path output = arguments.text("-out");
-  std::error_code ignored;
-  if (!fs::is_directory(arguments.text("-d"), ignored))
-    return refuse("no such directory", arguments.text("-d"), "check the path", Code::kInvalidPath);
-  if (auto failure = make_output_directory(output)) return report(*failure);
-  auto result = analyse_overflow(arguments.text("-d"), top, output);
-  if (!result) return report(result.fault());
-  warn(result->warnings);
-  if (result->summary.empty()) return 0;
-  const fs::path path = output / fmt::format("overflow_summary_{}.txt", time_stamp());
-  if (auto failure = write_text(path, result->summary)) return report(*failure);
-  fmt::print("{}", result->summary);
-  say_written(path);
-  return 0;
-}
-
-constexpr std::array kFileOptions{
-    OptionSpec{"-m", "--my_dump_path", "FILE", ".npy file", true},
-    OptionSpec{"-g", "--golden_dump_path", "FILE", ".npy file", true},
-    OptionSpec{"-out", "--output", "DIR", "for the result", true},
-};
-
-int run_file_compare_command(const Arguments& arguments, RunContext&) {
-  for (const char* side : {"-m", "-g"})
-    if (!arguments.text(side).ends_with(".npy"))
-      return refuse("only .npy files are compared", arguments.text(side),
-                    "`plumb compare` reads other files, too", Code::kFileType);
-  auto target = load_only_tensor(arguments.text("-m"));
-  if (!target) return report(target.fault());
-  auto golden = load_only_tensor(arguments.text("-g"));
-  if (!golden) return report(golden.fault());
-  auto pair = align_equal(*target, *golden);
-  if (!pair) return report(pair.fault());
-  PairTraits traits;
-  traits.is_scalar = counts_as_scalar(target->shape);
-  traits.both_bool = target->dtype == DType::kBool && golden->dtype == DType::kBool;
-  traits.target_file = arguments.text("-m");
-  traits.golden_file = arguments.text("-g");
-  const Selection selection = file_algorithms();
-  auto scores = score(selection, traits, pairs_of(pair->target, pair->golden, 0));
-  if (!scores) return report({Code::kInvalidDumpData, scores.error()});
-  const fs::path output = arguments.text("-out");
-  if (auto failure = make_output_directory(output)) return report(*failure);
-  std::string text;
-  for (size_t i = 0; i < selection.size(); ++i)
-    text += fmt::format("{}: {}\n", selection[i]->name, scores->cells[i]);
-  const fs::path path = output / fmt::format("file_result_{}.txt", time_stamp());
-  if (auto failure = write_text(path, text)) return report(*failure);
-  fmt::print("{}", text);
-  say_written(path);
-  return 0;
-}
-
-constexpr std::array kAdvisorOptions{
-    OptionSpec{"-i", "--input_file", "FILE", "result of a comparison, .csv", true},
-    OptionSpec{"-input_nodes", "", "LIST", "operators that are inputs, as \"a;b\""},
-    OptionSpec{"-o", "--out_path", "DIR", "for the result (default: here)"},
-};
-
-int run_advisor_command(const Arguments& arguments, RunContext&) {
-  const std::string input = arguments.text("-i");
-  constexpr size_t kMostBytes = 100 << 20;
-  if (!input.ends_with(".csv"))
-    return refuse("a .csv file is wanted", input, "give the result of a comparison");
-  auto file = MappedFile::open(input);
-  if (!file) return report({Code::kInvalidPath, file.error()});
-  if (file->bytes().size() > kMostBytes)
-    return refuse("the file is too large", fmt::format("{}: {} bytes", input, file->bytes().size()),
-                  "at most 100 MB are read");
-  std::vector<std::string> nodes;
-  const std::string list = arguments.text("-input_nodes");
-  for (size_t at = 0; at < list.size();) {
-    const size_t end = std::min(list.find(';', at), list.size());
-    nodes.push_back(list.substr(at, end - at));
-    at = end + 1;
-  }
-  const fs::path output = arguments.text("-o", ".");
-  if (auto failure = make_output_directory(output)) return report(*failure);
-  return write_advice(as_text(file->bytes()), nodes, output).value_or(0);
-}
-
-struct Subcommand {
-  std::string_view name;
-  std::string_view summary;
-  std::span<const OptionSpec> options;
-  int (*run)(const Arguments& arguments, RunContext& context);
-};
-
-constexpr std::array kSubcommands{
-    Subcommand{"compare", "compare dumps of two models, operator by operator", kCompareOptions,
-               run_compare_command},
-    Subcommand{"convert", "decode dump files to npy or bin", kConvertOptions, run_convert_command},
-    Subcommand{"overflow", "which operators overflowed first", kOverflowOptions,
-               run_overflow_command},
-    Subcommand{"file_compare", "compare two npy files", kFileOptions, run_file_compare_command},
-    Subcommand{"advisor", "one finding about the result of a comparison", kAdvisorOptions,
-               run_advisor_command},
-};
+const Subcommand* const kSubcommands[] = {&kMsaccucmpCompare, &kMsaccucmpConvert,
+                                          &kMsaccucmpOverflow, &kMsaccucmpFileCompare,
+                                          &kMsaccucmpAdvisor};
 
 void print_overview(std::FILE* to) {
   fmt::print(to,
              "The commands of msaccucmp.py, for scripts that call it.\n\n"
              "usage: plumb msaccucmp COMMAND [options]\n\ncommands\n");
-  for (const Subcommand& each : kSubcommands)
-    fmt::print(to, "  {:<18}{}\n", each.name, each.summary);
+  for (const Subcommand* each : kSubcommands)
+    fmt::print(to, "  {:<18}{}\n", each->name, each->summary);
   fmt::print(to,
              "\n`plumb msaccucmp COMMAND --help` shows the options. A link to plumb that is named\n"
              "msaccucmp runs these commands directly. New scripts better use `plumb compare`.\n");
@@ -559,23 +35,20 @@ void print_overview(std::FILE* to) {
 
 }  // namespace
 
-int run_network(const NetworkRun& run, RunContext& context) {
-  std::error_code ignored;
-  if (run.rules.rules.empty() || !fs::is_directory(run.rules.rules, ignored))
-    return compare_directories(run, "", context);
-  auto jobs = plan_batch(run.target, run.rules.rules);
-  if (!jobs) return report(jobs.fault());
-  int status = 0;
-  for (const BatchJob& job : *jobs) {
-    NetworkRun one = run;
-    one.target = job.target.string();
-    one.rules.rules = job.rules.string();
-    if (context.cancelled) break;
-    const int last = compare_directories(one, job.prefix + "_", context);
-    if (status == 0) status = last;
-  }
-  return status;
+int report(const Fault& fault) {
+  print_error(fault.error);
+  return static_cast<int>(fault.code);
 }
+
+int refuse(std::string what, std::string where, std::string remedy, Code code) {
+  return report({code, {std::move(what), std::move(where), std::move(remedy)}});
+}
+
+void warn(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) print_warning(warning);
+}
+
+void say_written(const std::filesystem::path& path) { fmt::print("written: {}\n", path.string()); }
 
 int run_msaccucmp(int argc, char** argv, RunContext& context) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
@@ -584,23 +57,24 @@ int run_msaccucmp(int argc, char** argv, RunContext& context) {
     print_overview(words.empty() ? stderr : stdout);
     return words.empty() ? kTrouble : 0;
   }
-  for (const Subcommand& each : kSubcommands) {
-    if (each.name != words[0]) continue;
+  for (const Subcommand* each : kSubcommands) {
+    if (each->name != words[0]) continue;
     if (std::any_of(words.begin() + 1, words.end(), is_help)) {
-      fmt::print("{}\n\nusage: plumb msaccucmp {} [options]\n{}",
-                 fmt::format("{:c}{}", std::toupper(each.summary[0]), each.summary.substr(1)) + ".",
-                 each.name, help_of(each.options));
+      fmt::print(
+          "{}\n\nusage: plumb msaccucmp {} [options]\n{}",
+          fmt::format("{:c}{}", std::toupper(each->summary[0]), each->summary.substr(1)) + ".",
+          each->name, help_of(each->options));
       return 0;
     }
-    auto arguments = Arguments::parse(each.options, std::span(words).subspan(1));
-    if (arguments) return each.run(*arguments, context);
+    auto arguments = Arguments::parse(each->options, std::span(words).subspan(1));
+    if (arguments) return each->run(*arguments, context);
     Error error = arguments.error();
-    error.where = fmt::format("plumb msaccucmp {}: {}", each.name, error.where);
+    error.where = fmt::format("plumb msaccucmp {}: {}", each->name, error.where);
     print_error(error);
     return kTrouble;
   }
   std::vector<std::string> names;
-  for (const Subcommand& each : kSubcommands) names.emplace_back(each.name);
+  for (const Subcommand* each : kSubcommands) names.emplace_back(each->name);
   print_error({fmt::format("unknown command '{}'", words[0]), "plumb msaccucmp",
                did_you_mean(words[0], names) + "`plumb msaccucmp --help` lists the commands"});
   return kTrouble;

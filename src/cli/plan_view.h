@@ -10,7 +10,8 @@
 
 namespace plumb::cli {
 
-void print_plan(const std::vector<compare::PlannedRow>& plan);
+// With a graph only the rules of pairs, which explain() spells out.
+void print_plan(const std::vector<compare::PlannedRow>& plan, bool has_graph);
 
 // How the tensors of one operator, of either side, were paired. Returns the exit status.
 int explain(const std::vector<compare::PlannedRow>& plan, const match::Matcher* matcher,

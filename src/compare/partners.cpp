@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/partners.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
+
+#include "compare/damaged.h"
 
 namespace plumb::compare {
 namespace {
@@ -31,8 +34,10 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
     : map_(map), matcher_(matcher), targets_(names_in(target)), goldens_(names_in(golden)) {
   if (matcher != nullptr) {
     for (std::string_view name : goldens_) golden_names_.add(name);
-    for (const Entry& entry : golden.entries)
+    for (const Entry& entry : golden.entries) {
       golden_tensors_.insert(tensor_text(entry.operator_name, entry.slot));
+      is_in_order_ = is_in_order_ && entry.timestamp != 0;  // else they are in order of names
+    }
   }
   for (const auto& [to, from] : map.operators) {
     golden_of_[to] = {from, "map"};
@@ -45,10 +50,14 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
     pair_fused_names();
     return;
   }
-  for (std::string_view name : goldens_)
-    if (matcher->made_of(name) == nullptr && matcher->giver_of(name, 0) == nullptr &&
-        unclaimed_.empty())
-      unclaimed_ = name;
+  // An operator whose file cannot be read is there all the same: nothing else may take its place.
+  for (const dump::Skipped& skipped : golden.skipped) {
+    if (!skipped.error) continue;
+    const std::string& name = damaged_.emplace_back(promise_of(skipped.file).op);
+    if (const auto found = golden_names_.find(name); found.name.empty() && !found.several)
+      golden_names_.add(name);
+  }
+  find_unclaimed();
 }
 
 // The same name; else one that dump tools may have changed, unless that would merge distinct
@@ -141,6 +150,57 @@ void Partners::pair_fused_names() {
   }
 }
 
+// Golden operators that nothing in the graph was made from were folded into some layer before it.
+// Where golden's operators come in the order of the graph, such a one stands behind the layer that
+// it was folded into, and before all that read what the layer gives.
+void Partners::find_unclaimed() {
+  const auto is_unclaimed = [&](std::string_view name) {
+    return matcher_->made_of(name) == nullptr && matcher_->giver_of(name, 0) == nullptr;
+  };
+  for (size_t i = 0; i < goldens_.size(); ++i) {
+    position_[goldens_[i]] = i;
+    if (is_unclaimed(goldens_[i])) unclaimed_.push_back({goldens_[i], i});
+  }
+  for (const std::string& name : damaged_)
+    if (!position_.contains(name) && is_unclaimed(name)) unclaimed_.push_back({name, {}});
+  if (unclaimed_.empty()) return;
+  const auto position_of = [&](std::string_view name) -> std::optional<size_t> {
+    const auto found = position_.find(golden_names_.find(name).name);
+    return found == position_.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (const graph::Operator& op : matcher_->target().operators) {
+    if (match::keeps_values(op.type)) continue;
+    const auto golden = matcher_->output(op, 0).golden;
+    const auto own = golden ? position_of(golden->op) : std::nullopt;
+    if (!own) continue;
+    for (int64_t k = 0; k < std::ssize(op.inputs); ++k) {
+      const match::Match input = matcher_->input(op, k);
+      const std::string& layer = input.dequantized_layer;
+      const auto before = position_of(!layer.empty() ? layer
+                                      : input.golden ? input.golden->op
+                                                     : std::string_view());
+      is_in_order_ = is_in_order_ && (!before || *before <= *own);
+      if (layer.empty()) continue;
+      const auto read = first_reader_.try_emplace(layer, *own).first;
+      read->second = std::min(read->second, *own);
+    }
+  }
+}
+
+// What may have been folded into a layer of golden, so that its dequantized output need not be what
+// the layer gave; empty if nothing may.
+std::string_view Partners::folded_into(std::string_view layer, const std::string& name) const {
+  const auto layer_at = position_.find(layer);
+  const auto read = first_reader_.find(name);
+  for (const Unclaimed& each : unclaimed_) {
+    const bool is_elsewhere = is_in_order_ && each.position &&
+                              ((layer_at != position_.end() && *each.position < layer_at->second) ||
+                               (read != first_reader_.end() && *each.position > read->second));
+    if (!is_elsewhere) return each.name;
+  }
+  return {};
+}
+
 std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
   const auto tensor = map_.tensors.empty()
                           ? map_.tensors.end()
@@ -225,14 +285,20 @@ std::optional<Partners::Place> Partners::find_in_dump(match::Match& match, Refus
       golden_names_.find(name.starts_with("input_") ? std::string_view(name).substr(6) : name);
   if (has(source.name, input)) return Place{source.name, input};
   // A tensor that its maker did not dump may have been dumped by those who read it.
+  std::optional<Place> damaged;
   for (const match::Tensor& reader : matcher_->golden_readers(*match.golden)) {
     const Slot read{SlotKind::kInput, reader.output, {}};
     const auto found = golden_names_.find(reader.op);
-    if (!has(found.name, read)) continue;
+    if (!has(found.name, read)) {
+      if (std::find(damaged_.begin(), damaged_.end(), found.name) != damaged_.end())
+        damaged = Place{found.name, read};
+      continue;
+    }
     match.evidence += fmt::format(", which golden has as {}", tensor_text(found.name, read));
     return Place{found.name, read};
   }
   if (!golden.name.empty()) return Place{golden.name, output};  // the operator, without this output
+  if (damaged) return damaged;
   // A model that was not quantized lacks the operators that do it.
   if (match.before_quantization) {
     match.rule = "before-quantization";
@@ -242,10 +308,11 @@ std::optional<Partners::Place> Partners::find_in_dump(match::Match& match, Refus
   }
   if (const auto layer = golden_names_.find(match.dequantized_layer); !layer.name.empty()) {
     match.rule = "dequantized-layer";
-    if (unclaimed_.empty()) return Place{layer.name, {}};
+    const std::string_view folded = folded_into(layer.name, match.dequantized_layer);
+    if (folded.empty()) return Place{layer.name, {}};
     why = {"ambiguous_pair",
            fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells", layer.name,
-                       unclaimed_)};
+                       folded)};
     return std::nullopt;
   }
   if (golden.several)

@@ -4,6 +4,7 @@
 // graphs record, else by name. Knows names and slots only, no files.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ class Partners {
  private:
   void pair_names();
   void pair_fused_names();
+  void find_unclaimed();
+  std::string_view folded_into(std::string_view layer, const std::string& name) const;
   std::optional<match::Match> match_of(const dump::Entry& target) const;
   std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
   std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
@@ -67,7 +70,16 @@ class Partners {
   const NameMap& map_;
   const match::Matcher* matcher_;
   match::Names golden_names_;
-  std::string_view unclaimed_;  // a golden operator that nothing in the graph was made from
+  std::deque<std::string> damaged_;  // golden operators whose files cannot be read
+  // Golden operators that nothing in the graph was made from, with their place in goldens_.
+  struct Unclaimed {
+    std::string_view name;
+    std::optional<size_t> position;
+  };
+  std::vector<Unclaimed> unclaimed_;
+  std::unordered_map<std::string_view, size_t> position_;    // in goldens_
+  std::unordered_map<std::string, size_t> first_reader_;     // by the layer that was dequantized
+  bool is_in_order_ = true;                                  // no operator before what it reads
   std::unordered_set<std::string> golden_tensors_;           // as tensor_text()
   std::vector<std::string_view> targets_, goldens_;          // each name once, in order
   std::unordered_map<std::string_view, Partner> golden_of_;  // by target operator

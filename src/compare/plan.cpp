@@ -10,16 +10,15 @@
 #include <fmt/format.h>
 
 #include "compare/call_order.h"
+#include "compare/damaged.h"
 #include "compare/partners.h"
 #include "compare/scopes.h"
-#include "dump/names.h"
 
 namespace plumb::compare {
 namespace {
 
 using dump::DumpSet;
 using dump::Entry;
-using dump::Skipped;
 using dump::Slot;
 using dump::SlotKind;
 
@@ -224,87 +223,6 @@ class Pairing {
   std::vector<PlannedRow>& rows_;
 };
 
-// What a damaged file should have held, as far as its name tells.
-struct Promise {
-  std::string op;
-  std::optional<Slot> slot;  // nullopt: any
-};
-
-Promise promise_of(std::string_view path) {
-  const std::string_view file = path.substr(path.rfind('/') + 1);
-  const std::string_view extension = file.substr(std::min(file.rfind('.'), file.size()));
-  const std::string_view stem = file.substr(0, file.size() - extension.size());
-  if (const auto fx = dump::parse_fx_name(file)) return {std::string(fx->op), fx->slot};
-  if (const auto golden = dump::parse_golden_name(stem); golden && extension == ".npy")
-    return {std::string(golden->op), Slot{dump::SlotKind::kOutput, golden->index, {}}};
-  if (const auto device = dump::parse_device_name(file)) return {std::string(device->op), {}};
-  return {std::string(path.substr(0, path.size() - extension.size())), Slot{}};
-}
-
-// Of a target file: the golden tensors that those it should have held belong to.
-std::vector<Promise> promises(const Promise& promise, bool is_target, const PlanOptions& options) {
-  if (!is_target) return {promise};
-  for (const auto& [to, from] : options.map.operators)
-    if (match::normalised(to) == match::normalised(promise.op)) return {{from, promise.slot}};
-  const graph::Operator* op =
-      options.matcher == nullptr ? nullptr : options.matcher->find(promise.op);
-  if (op == nullptr) return {promise};
-  std::vector<Promise> wanted;
-  for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op->outputs)); ++k) {
-    const match::Match match = options.matcher->output(*op, k);
-    if (match.golden && (!promise.slot || *promise.slot == Slot{dump::SlotKind::kOutput, k, {}}))
-      wanted.push_back({match.golden->op, Slot{dump::SlotKind::kOutput, match.golden->output, {}}});
-  }
-  return wanted;
-}
-
-// A damaged file stands for the missing side of the rows whose operator it names, one of each slot
-// (of the next execution there may be another file); otherwise it is a row of its own.
-void place_damaged(const DumpSet& set, bool is_target, const PlanOptions& options,
-                   std::vector<PlannedRow>& rows) {
-  const auto is_damaged = [](const Skipped& skipped) { return skipped.error.has_value(); };
-  if (std::none_of(set.skipped.begin(), set.skipped.end(), is_damaged)) return;
-  // What each waiting row wants of the other side.
-  std::unordered_map<std::string, std::vector<std::pair<size_t, Slot>>> waiting;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const PlannedRow& row = rows[i];
-    if (row.reason == "no_golden" && !is_target)
-      waiting[match::normalised(row.wanted ? row.wanted->op : row.target->operator_name)]
-          .emplace_back(i, row.wanted ? row.wanted->slot : row.target->slot);
-    if (row.reason == "no_target" && is_target)
-      waiting[match::normalised(row.wanted ? row.wanted->op : row.golden->operator_name)]
-          .emplace_back(i, row.wanted ? row.wanted->slot : row.golden->slot);
-  }
-  const auto present = [&](size_t at) {
-    const Entry& entry = is_target ? *rows[at].golden : *rows[at].target;
-    return tensor_text(entry.operator_name, entry.slot);
-  };
-  for (const Skipped& skipped : set.skipped) {
-    if (!is_damaged(skipped)) continue;
-    std::vector<size_t> places;
-    for (const Promise& promised : promises(promise_of(skipped.file), is_target, options)) {
-      std::set<std::string> seen;
-      std::erase_if(waiting[match::normalised(promised.op)], [&](const auto& row) {
-        if ((promised.slot && *promised.slot != row.second) ||
-            !seen.insert(present(row.first)).second)
-          return false;
-        places.push_back(row.first);
-        return true;
-      });
-    }
-    if (places.empty()) {
-      places.push_back(rows.size());
-      rows.emplace_back();
-    }
-    for (size_t at : places) {
-      rows[at].reason = "damaged_file";
-      rows[at].message = skipped.error->what + ": " + skipped.error->where;
-      rows[at].damaged = &skipped;
-      rows[at].damaged_is_target = is_target;
-    }
-  }
-}
-
 Candidates candidates_of(const DumpSet& set) {
   Candidates candidates;
   candidates.reserve(set.entries.size());
@@ -330,10 +248,11 @@ template <class NameOf>
 Candidates split_off(Candidates& all, const PlanOptions& options, NameOf&& name_of) {
   if (!options.wants) return {};
   const auto is_wanted = [&](const Candidate& c) {
-    const std::string_view name = name_of(c);
-    if (name.empty() || name == c.name()) return options.wants(*c.entry);
+    const auto [name, slot] = name_of(c);
+    if (name.empty() || (name == c.name() && slot == c.slot())) return options.wants(*c.entry);
     Entry renamed = *c.entry;
     renamed.operator_name = name;
+    renamed.slot = slot;
     return options.wants(renamed);
   };
   const auto first = std::stable_partition(all.begin(), all.end(), is_wanted);
@@ -426,20 +345,29 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
     if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
     targets[0].wanted = std::move(only);
   }
-  // By the target's name, also where a golden tensor was fused away.
-  ByKey<std::string_view> wanting;
-  for (const Candidate& c : targets)
-    if (c.wanted && options.wants) wanting.try_emplace(Key(c.wanted->op, c.wanted->slot), c.name());
+  // By the target's name, also where a golden tensor was fused away. What any wanted tensor needs
+  // stays, though it may be another operator's output.
+  ByKey<const Entry*> wanting;
+  if (options.wants)
+    for (const Candidate& c : targets)
+      if (c.wanted) {
+        const Entry*& one = wanting[Key(c.wanted->op, c.wanted->slot)];
+        if (one == nullptr || options.wants(*c.entry)) one = c.entry;
+      }
 
   std::vector<PlannedRow> rows;
   rows.reserve(
       std::max(targets.size(), goldens.size()));  // rows are large: growing would copy them
-  Candidates unwanted_targets =
-      split_off(targets, options, [](const Candidate& c) { return c.name(); });
+  using Name = std::pair<std::string_view, const Slot&>;
+  Candidates unwanted_targets = split_off(targets, options, [](const Candidate& c) {
+    return Name{c.name(), c.slot()};
+  });
   Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
-    if (const auto owner = owners.find(c.entry); owner != owners.end()) return owner->second;
+    if (const auto owner = owners.find(c.entry); owner != owners.end())
+      return Name{owner->second, c.slot()};
     const auto found = wanting.find(Key(c.name(), c.slot()));
-    return found != wanting.end() ? found->second : partners.target_of(*c.entry);
+    if (found != wanting.end()) return Name{found->second->operator_name, found->second->slot};
+    return Name{partners.target_of(*c.entry), c.slot()};
   });
   std::unordered_set<const Entry*> decided;
   Pairing(targets, goldens, partners, decided, rows).run();

@@ -79,7 +79,9 @@ std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& g
     return !f.target_is_quantized  ? "offline-vs-original"
            : f.golden_is_quantized ? "quantized-offline-vs-quantized-original"
                                    : "quantized-offline-vs-original";
-  if (f.quant != nullptr && f.graph == nullptr) return "quantized-original-vs-original";
+  if (f.graph == nullptr &&
+      (f.quant != nullptr || (f.target_is_quantized && !f.golden_is_quantized)))
+    return "quantized-original-vs-original";
   return "dump-vs-dump";
 }
 
@@ -106,6 +108,14 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
                  "golden holds quantizing operators",
                  "dump the original model that was not quantized as golden, or convert the "
                  "quantized one"};
+  if (f.quant != nullptr && f.golden_is_quantized)
+    return Error{
+        "--quant leads to the original model, but golden is quantized itself",
+        "--quant, and golden holds quantizing operators",
+        fmt::format("{}; or name the dump of the original that was not quantized as golden",
+                    f.graph != nullptr || !f.target_is_device || on_device
+                        ? "leave out --quant"
+                        : "give --graph FILE, the json of atc, instead of --quant")};
   if (scenario == "processor-switch" &&
       ((f.graph != nullptr && match::count_fused(*f.graph) > 0) ||
        (f.golden_graph != nullptr && match::count_fused(*f.golden_graph) > 0)))

@@ -9,6 +9,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "compare/damaged.h"
 #include "compare/measure.h"
 #include "compare/summary.h"
 #include "compare/verdict.h"
@@ -114,9 +115,12 @@ class Streamer {
     if (planned.golden != nullptr) row.golden = side_of(*planned.golden);
     if (planned.damaged != nullptr) {
       auto& side = planned.damaged_is_target ? row.target : row.golden;
+      const Promise promise = promise_of(planned.damaged->file);
       if (!side) side.emplace();
       side->file = planned.damaged->file;
-      if (side->operator_name.empty()) side->operator_name = operator_in(row, *planned.damaged);
+      if (side->operator_name.empty()) side->operator_name = operator_in(row, promise, side->file);
+      if (side->slot.empty() && promise.is_told && promise.slot)
+        side->slot = to_string(*promise.slot);
     }
     if (!planned.reason.empty()) {
       leave_out(row, planned.reason, planned.message);
@@ -153,11 +157,12 @@ class Streamer {
   }
 
  private:
-  // A damaged file that stands for no known operator goes by its own name.
-  static std::string operator_in(const Row& row, const dump::Skipped& damaged) {
+  // The operator of a damaged file: by its name, else the one it stands beside, else by its path.
+  static std::string operator_in(const Row& row, const Promise& promise, const std::string& file) {
+    if (promise.is_told) return promise.op;
     if (row.target && !row.target->operator_name.empty()) return row.target->operator_name;
     if (row.golden && !row.golden->operator_name.empty()) return row.golden->operator_name;
-    return damaged.file;
+    return file;
   }
 
   void compare(const PlannedRow& planned, Row& row) {
@@ -173,12 +178,12 @@ class Streamer {
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
     complete(*row.target, *target);
     complete(*row.golden, *golden);
-    if (stands_for_numbers && kind_of(target->reader().dtype()) == DKind::kInteger)
-      return leave_out(row, "quantized_interior",
-                       "integers of the quantized part, whose scale is not recorded");
     if (auto obstacle = obstacle_of(*target, *golden, planned.is_flat))
       return (obstacle->is_difference ? fail : leave_out)(row, obstacle->reason,
                                                           std::move(obstacle->message));
+    if (stands_for_numbers && kind_of(target->reader().dtype()) == DKind::kInteger)
+      return leave_out(row, "quantized_interior",
+                       "integers of the quantized part, whose scale is not recorded");
     const int64_t bytes = bytes_of(*target) + bytes_of(*golden);
     bytes_ += bytes;
     if (options_.checksum) {

@@ -29,7 +29,7 @@ class GraphReader {
         read_operator(field);
         if (parts_.empty()) parts_.push_back({});
         parts_.back().end = out_.operators.size();
-      } else if (field.name == "graph" && is_message(field)) {
+      } else if (field.name == "graph" && reader_.is_message(field)) {
         read_graph();
       }
     }
@@ -41,12 +41,6 @@ class GraphReader {
   const ProtoTextReader& text() const { return reader_; }
 
  private:
-  bool is_message(const ProtoTextField& field) {
-    if (field.kind == ProtoTextField::Kind::kMessage) return true;
-    reader_.fail(field.position, fmt::format("'{}' is not a message", field.name));
-    return false;
-  }
-
   void read_graph() {
     reader_.enter();
     std::string name;
@@ -62,7 +56,7 @@ class GraphReader {
   }
 
   void read_operator(const ProtoTextField& field) {
-    if (!is_message(field)) return;
+    if (!reader_.is_message(field)) return;
     if (!limit_.take(sizeof(Operator))) return fail_limit(field.position);
     reader_.enter();
     GeOperator current;
@@ -76,10 +70,10 @@ class GraphReader {
         current.op.id = member.integer();
       } else if (member.name == "input") {
         current.add_input(member.text());
-      } else if (member.name == "attr" && is_message(member)) {
+      } else if (member.name == "attr" && reader_.is_message(member)) {
         read_attribute(ge_operator_key,
                        [&](GeKey key, GeValue value) { current.set(key, std::move(value)); });
-      } else if (member.name == "output_desc" && is_message(member)) {
+      } else if (member.name == "output_desc" && reader_.is_message(member)) {
         if (!limit_.take(sizeof(Output))) return fail_limit(member.position);
         read_output(current.op.outputs.emplace_back());
       }
@@ -97,24 +91,15 @@ class GraphReader {
         output.dtype = ge_dtype(field.value);
       } else if (field.name == "layout") {
         output.layout = field.text();
-      } else if (field.name == "shape" && is_message(field)) {
-        output.shape = read_shape();
-      } else if (field.name == "attr" && is_message(field)) {
+      } else if (field.name == "shape" && reader_.is_message(field)) {
+        output.shape = reader_.dims();
+      } else if (field.name == "attr" && reader_.is_message(field)) {
         output.has_attributes = true;
         read_attribute(ge_output_key, [&](GeKey key, GeValue value) {
           GeOperator::set(output, key, std::move(value));
         });
       }
     }
-  }
-
-  Shape read_shape() {
-    reader_.enter();
-    Shape shape;
-    ProtoTextField field;
-    while (reader_.next(field))
-      if (field.name == "dim") shape.push_back(integer(field));
-    return shape;
   }
 
   template <class Set>
@@ -126,7 +111,7 @@ class GraphReader {
     while (reader_.next(field)) {
       if (field.name == "key") {
         key = key_of(field.text());
-      } else if (field.name == "value" && key != GeKey::kNone && is_message(field)) {
+      } else if (field.name == "value" && key != GeKey::kNone && reader_.is_message(field)) {
         read_value(value);
       }
     }
@@ -140,25 +125,19 @@ class GraphReader {
       if (field.name == "s") {
         value.s = field.text();
       } else if (field.name == "i") {
-        value.i = integer(field);
+        value.i = reader_.integer(field);
       } else if (field.name == "f") {
         value.f = field.number();
       } else if (field.name == "b") {
         value.b = field.boolean();
-      } else if (field.name == "list" && is_message(field)) {
+      } else if (field.name == "list" && reader_.is_message(field)) {
         reader_.enter();
         while (reader_.next(field)) {
           if (field.name == "s") value.list_s.push_back(field.text());
-          if (field.name == "i") value.list_i.push_back(integer(field));
+          if (field.name == "i") value.list_i.push_back(reader_.integer(field));
         }
       }
     }
-  }
-
-  int64_t integer(const ProtoTextField& field) {
-    const auto value = field.integer();
-    if (!value) reader_.fail(field.position, fmt::format("'{}' is not an integer", field.name));
-    return value.value_or(0);
   }
 
   void fail_limit(size_t position) {

@@ -272,6 +272,27 @@ void ProtoTextReader::skip_blank() {
   }
 }
 
+bool ProtoTextReader::is_message(const ProtoTextField& field) {
+  if (field.kind == ProtoTextField::Kind::kMessage) return true;
+  fail(field.position, fmt::format("'{}' is not a message", field.name));
+  return false;
+}
+
+int64_t ProtoTextReader::integer(const ProtoTextField& field) {
+  const auto value = field.integer();
+  if (!value) fail(field.position, fmt::format("'{}' is not an integer", field.name));
+  return value.value_or(0);
+}
+
+Shape ProtoTextReader::dims() {
+  enter();
+  Shape shape;
+  ProtoTextField field;
+  while (next(field))
+    if (field.name == "dim") shape.push_back(integer(field));
+  return shape;
+}
+
 void ProtoTextReader::fail(size_t position, std::string problem) {
   if (!ok()) return;
   failed_at_ = position;

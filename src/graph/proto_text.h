@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tensor/shape.h"
 
 namespace plumb::graph {
 
@@ -41,6 +42,12 @@ class ProtoTextReader {
 
   // Into the message that `next` has just handed out; without this, it is stepped over.
   void enter();
+
+  // What a field has to be; anything else is a failure.
+  bool is_message(const ProtoTextField& field);
+  int64_t integer(const ProtoTextField& field);
+  // Into a shape that was handed out: the numbers of its fields `dim`.
+  Shape dims();
 
   // For the caller: what it read makes no sense. The first failure wins.
   void fail(size_t position, std::string problem);

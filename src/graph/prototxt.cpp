@@ -65,10 +65,10 @@ class NetReader {
       } else if (field.name == "input") {
         add_input(field);
       } else if (field.name == "input_dim") {
-        old_dims_.push_back(integer(field));
-      } else if (field.name == "input_shape" && is_message(field)) {
-        shapes_.push_back(read_shape());
-      } else if ((field.name == "layer" || field.name == "layers") && is_message(field)) {
+        old_dims_.push_back(reader_.integer(field));
+      } else if (field.name == "input_shape" && reader_.is_message(field)) {
+        shapes_.push_back(reader_.dims());
+      } else if ((field.name == "layer" || field.name == "layers") && reader_.is_message(field)) {
         read_layer(field);
       }
     }
@@ -93,27 +93,6 @@ class NetReader {
     std::vector<Shape> shapes;  // of an Input layer
     bool has_include = false, is_included = false, is_excluded = false;
   };
-  bool is_message(const ProtoTextField& field) {
-    if (field.kind == ProtoTextField::Kind::kMessage) return true;
-    reader_.fail(field.position, fmt::format("'{}' is not a message", field.name));
-    return false;
-  }
-
-  int64_t integer(const ProtoTextField& field) {
-    const auto value = field.integer();
-    if (!value) reader_.fail(field.position, fmt::format("'{}' is not an integer", field.name));
-    return value.value_or(0);
-  }
-
-  Shape read_shape() {
-    reader_.enter();
-    Shape shape;
-    ProtoTextField field;
-    while (reader_.next(field))
-      if (field.name == "dim") shape.push_back(integer(field));
-    return shape;
-  }
-
   void add_input(const ProtoTextField& field) {
     if (!take(sizeof(Operator) + sizeof(Output), field.position)) return;
     Operator op;
@@ -152,15 +131,16 @@ class NetReader {
         layer.bottoms.push_back(member.text());
       } else if (member.name == "top") {
         layer.tops.push_back(member.text());
-      } else if (member.name == "include" && is_message(member)) {
+      } else if (member.name == "include" && reader_.is_message(member)) {
         layer.has_include = true;
         layer.is_included |= read_phase() != "TRAIN";
-      } else if (member.name == "exclude" && is_message(member)) {
+      } else if (member.name == "exclude" && reader_.is_message(member)) {
         layer.is_excluded |= read_phase() == "TEST";
-      } else if (member.name == "input_param" && is_message(member)) {
+      } else if (member.name == "input_param" && reader_.is_message(member)) {
         reader_.enter();
         while (reader_.next(member))
-          if (member.name == "shape" && is_message(member)) layer.shapes.push_back(read_shape());
+          if (member.name == "shape" && reader_.is_message(member))
+            layer.shapes.push_back(reader_.dims());
       }
     }
     if (!reader_.ok()) return;

@@ -349,7 +349,7 @@ Match Matcher::input(const Operator& op, int64_t index) const {
   return match;
 }
 
-std::vector<std::string> Matcher::explain(const Operator& op) const {
+std::vector<std::string> describe(const Operator& op) {
   std::vector<std::string> lines{
       fmt::format("{} ({})", op.name, op.type.empty() ? "no type" : op.type)};
   if (!op.origins)
@@ -363,15 +363,6 @@ std::vector<std::string> Matcher::explain(const Operator& op) const {
   if (op.quantization)
     lines.push_back(fmt::format("  quantizes: integer = round(number * {} + {})",
                                 op.quantization->scale, op.quantization->offset));
-  const auto add = [&](std::string_view slot, size_t index, const Match& match) {
-    lines.push_back(match.golden ? fmt::format("  {}:{} = golden {} by {}: {}", slot, index,
-                                               text_of(*match.golden), match.rule, match.evidence)
-                                 : fmt::format("  {}:{} has no partner, {}: {}", slot, index,
-                                               match.reason, match.message));
-  };
-  for (size_t k = 0; k < op.inputs.size(); ++k) add("input", k, input(op, static_cast<int64_t>(k)));
-  for (size_t k = 0; k < std::max<size_t>(1, op.outputs.size()); ++k)
-    add("output", k, output(op, static_cast<int64_t>(k)));
   return lines;
 }
 

@@ -61,9 +61,6 @@ class Matcher {
   // ... and the operators of it that read a tensor, with the input they read it by.
   std::vector<Tensor> golden_readers(const Tensor& tensor) const;
 
-  // Lines that say what an operator was made from and how its tensors are paired.
-  std::vector<std::string> explain(const graph::Operator& op) const;
-
   const graph::Graph& target() const { return *target_; }
 
  private:
@@ -98,6 +95,8 @@ bool is_dequant(const graph::Operator& op);
 bool is_quantized(const graph::Graph& graph);
 // True if the converter recorded where any operator came from.
 bool is_converted(const graph::Graph& graph);
+// Lines that say what an operator is and what it was made from.
+std::vector<std::string> describe(const graph::Operator& op);
 // How many operators were made from several.
 int64_t count_fused(const graph::Graph& graph);
 

@@ -181,8 +181,11 @@ bool has_depth(std::string_view format) {
   return format == "NDHWC" || format == "NCDHW" || format == "DHWCN" || format == "NDC1HWC0";
 }
 
-// Layouts that store more than the tensor: what is cut off there is padding.
-bool is_padded_layout(const Tensor& tensor) { return !is_plain(tensor.layout); }
+// What is cut off in layouts that store more than the tensor is padding, as far as that goes.
+bool is_cut(const Tensor& tensor, int64_t before, int64_t after) {
+  if (is_plain(tensor.layout)) return after != before;
+  return !tensor.original.empty() && after < element_count(tensor.original).value_or(0);
+}
 
 }  // namespace
 
@@ -223,7 +226,7 @@ Outcome<Aligned> align(const Tensor& target, const Tensor& golden, Description d
     if (!left) return left.fault();
   }
   if (left->count != right->count) return shape_fault({left->count}, {right->count});
-  const bool truncated = left->count != before && !is_padded_layout(target);
+  const bool truncated = is_cut(target, before, left->count);
   return Aligned{std::move(*left), std::move(*right), truncated};
 }
 

@@ -38,6 +38,7 @@ std::vector<Operator> operators_of(const Network& network) {
 
 struct Compared {
   std::vector<ResultRow> rows;
+  std::vector<std::string> warnings;
   Code code = Code::kNone;
 };
 
@@ -62,8 +63,8 @@ class OperatorComparison {
     const std::string outputs = difference(target->outputs, golden->outputs, false);
     if (!inputs.empty() && !outputs.empty())
       return add_missing(Code::kInvalidDumpData, "SHAPE_MISMATCH", inputs + "," + outputs);
-    if (inputs.empty()) compare(target->inputs, golden->inputs, true);
-    if (outputs.empty()) compare(target->outputs, golden->outputs, false);
+    compare(target->inputs, golden->inputs, true, inputs);
+    compare(target->outputs, golden->outputs, false, outputs);
   }
 
  private:
@@ -101,8 +102,13 @@ class OperatorComparison {
     return {};
   }
 
-  void compare(const std::vector<Tensor>& target, const std::vector<Tensor>& golden,
-               bool is_input) {
+  // The tool drops all inputs, or all outputs, if one differs in shape; here that costs its row.
+  void compare(const std::vector<Tensor>& target, const std::vector<Tensor>& golden, bool is_input,
+               const std::string& difference) {
+    if (target.size() != golden.size()) {
+      out_.warnings.push_back(difference + "; they have no rows");
+      return;
+    }
     for (size_t k = 0; k < target.size(); ++k) {
       ResultRow& row = out_.rows.emplace_back(new_row());
       row.type = type_in_name(op_.target->name);
@@ -113,6 +119,11 @@ class OperatorComparison {
       row.tensor = tensor_id(op_.name, is_input, k);
       row.shape = shape_cell(target[k].shape);
       if (options_.overflow) row.overflow = overflow_cell(target[k]);
+      if (target[k].shape != golden[k].shape) {
+        row.reasons.push_back(difference);
+        row.codes.emplace_back("SHAPE_MISMATCH");
+        continue;
+      }
       const View left = restored(target[k]), right = restored(golden[k]);
       if (left.count != right.count) {
         row.reasons.push_back(fmt::format("the original shapes differ: {} and {}",
@@ -154,8 +165,10 @@ ResultTable compare_by_name(const Network& network, const NetworkOptions& option
       row.index = static_cast<int64_t>(i);
       table.rows.push_back(std::move(row));
     }
-  for (const Compared& each : results)
+  for (const Compared& each : results) {
     if (table.code == Code::kNone) table.code = each.code;
+    table.warnings.insert(table.warnings.end(), each.warnings.begin(), each.warnings.end());
+  }
   return table;
 }
 

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "base/file_sink.h"
 #include "base/uuid.h"
 #include "io/npy.h"
 #include "tensor/decode.h"
@@ -30,13 +29,14 @@ std::optional<Fault> make_output_directory(const fs::path& path) {
 }
 
 std::optional<Fault> write_text(const fs::path& path, std::string_view text) {
-  return write_text(path, std::vector{text});
+  return write_parts(path, [&](FileSink& sink) { sink.write(text); });
 }
 
-std::optional<Fault> write_text(const fs::path& path, const std::vector<std::string_view>& parts) {
+std::optional<Fault> write_parts(const fs::path& path,
+                                 const std::function<void(FileSink&)>& write) {
   auto sink = FileSink::create(path);
   if (!sink) return Fault{Code::kWriteFile, std::move(sink.error())};
-  for (std::string_view part : parts) sink->write(part);
+  write(*sink);
   if (auto done = sink->commit(/*sync=*/false); !done)
     return Fault{Code::kWriteFile, std::move(done.error())};
   return std::nullopt;
@@ -60,13 +60,10 @@ DecodedArray decoded(const View& view) {
 }
 
 std::optional<Fault> write_npy(const fs::path& path, const DecodedArray& array) {
-  auto sink = FileSink::create(path);
-  if (!sink) return Fault{Code::kWriteFile, std::move(sink.error())};
-  sink->write(io::npy_header(array.dtype, array.shape));
-  sink->write(array.elements);
-  if (auto done = sink->commit(/*sync=*/false); !done)
-    return Fault{Code::kWriteFile, std::move(done.error())};
-  return std::nullopt;
+  return write_parts(path, [&](FileSink& sink) {
+    sink.write(io::npy_header(array.dtype, array.shape));
+    sink.write(array.elements);
+  });
 }
 
 std::string time_stamp() {

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
+#include "base/file_sink.h"
 #include "msaccucmp/code.h"
 #include "msaccucmp/tensors.h"
 
@@ -16,8 +18,9 @@ namespace plumb::msaccucmp {
 std::optional<Fault> make_output_directory(const std::filesystem::path& path);
 
 std::optional<Fault> write_text(const std::filesystem::path& path, std::string_view text);
-std::optional<Fault> write_text(const std::filesystem::path& path,
-                                const std::vector<std::string_view>& parts);
+// ... and a file that is never in memory as a whole.
+std::optional<Fault> write_parts(const std::filesystem::path& path,
+                                 const std::function<void(FileSink&)>& write);
 
 // The elements in types that numpy has: bfloat16 becomes float32, 8-bit floats float64.
 struct DecodedArray {

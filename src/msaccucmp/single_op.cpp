@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "dump/listing.h"
+#include "msaccucmp/decimal.h"
 #include "tensor/decode.h"
 #include "tensor/encode.h"
 
@@ -91,66 +93,103 @@ double integer_error(DType dtype, int64_t target, int64_t golden) {
   return size == wrapped ? -static_cast<double>(size) : static_cast<double>(size);
 }
 
-// Writes rows [first, last) of the elements.
+char* append_text(std::string_view text, char* out) {
+  return std::copy(text.begin(), text.end(), out);
+}
+
+char* append_value(double value, bool is_top, char* out) {
+  *out++ = ',';
+  if (std::isfinite(value))
+    out = append_decimal(value, out);
+  else if (is_top)
+    out = append_text(value == -std::numeric_limits<double>::infinity() ? "--" : "-", out);
+  else
+    out = append_text(std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf", out);
+  *out++ = '\t';
+  return out;
+}
+
+// Writes the rows of elements.
 class Writer {
  public:
   Writer(const ElementErrors& errors, Shape shape, bool is_bool)
       : errors_(errors), shape_(std::move(shape)), is_bool_(is_bool) {
     if (shape_.size() < kUsualRank) shape_.resize(kUsualRank, 1);
+    shape_.resize(std::min(shape_.size(), kMostAxes));
   }
 
-  void append(int64_t index, bool is_top, fmt::memory_buffer& out) const {
-    const auto i = static_cast<size_t>(index);
-    fmt::format_to(fmt::appender(out), "{},", index);
-    append_coordinates(index, out);
-    if (is_bool_) {
-      const auto word = [](double value) { return value != 0 ? "True" : "False"; };
-      fmt::format_to(fmt::appender(out), ",{}\t,{}\t,-\t,-{}\n", word(errors_.target[i]),
-                     word(errors_.golden[i]), is_top ? "\t" : "");
-      return;
+  // Those of [first, last), one after the other.
+  void append(int64_t first, int64_t last, bool is_top, fmt::memory_buffer& out) const {
+    // A row holds an index, coordinates and four numbers.
+    std::array<char, 24 + kMostAxes * 21 + 4 * (kMostDecimalChars + 4)> row;
+    const int64_t length = shape_.back();
+    std::array<char, kMostAxes * 21> coordinates;  // of all axes but the last
+    char* end = nullptr;
+    for (int64_t index = first; index < last; ++index) {
+      const int64_t column = length > 0 ? index % length : 0;
+      if (end == nullptr || column == 0) end = append_coordinates(index, coordinates.data());
+      char* at = std::to_chars(row.data(), row.data() + 24, index).ptr;
+      *at++ = ',';
+      at = std::copy(coordinates.data(), end, at);
+      at = std::to_chars(at, at + 24, column).ptr;
+      at = append_numbers(static_cast<size_t>(index), is_top, at);
+      out.append(row.data(), at);
     }
-    append_value(errors_.target[i], is_top, out);
-    append_value(errors_.golden[i], is_top, out);
-    // An infinite error is written as NaN, as if the difference could not be told.
-    const double absolute = errors_.absolute[i];
-    append_value(std::isinf(absolute) ? std::numeric_limits<double>::quiet_NaN() : absolute, is_top,
-                 out);
-    if (std::isfinite(errors_.relative[i]))
-      append_value(errors_.relative[i], is_top, out);
-    else
-      add(is_top ? ",-\t" : ",-", out);
-    add("\n", out);
   }
 
  private:
-  static void add(std::string_view text, fmt::memory_buffer& out) {
-    out.append(text.data(), text.data() + text.size());
+  static constexpr size_t kMostAxes = 64;
+
+  char* append_numbers(size_t i, bool is_top, char* out) const {
+    if (is_bool_) {
+      const auto word = [](double value) { return value != 0 ? "True" : "False"; };
+      return fmt::format_to(out, ",{}\t,{}\t,-\t,-{}\n", word(errors_.target[i]),
+                            word(errors_.golden[i]), is_top ? "\t" : "");
+    }
+    out = append_value(errors_.target[i], is_top, out);
+    out = append_value(errors_.golden[i], is_top, out);
+    // An infinite error is written as NaN, as if the difference could not be told.
+    const double absolute = errors_.absolute[i];
+    out = append_value(std::isinf(absolute) ? std::numeric_limits<double>::quiet_NaN() : absolute,
+                       is_top, out);
+    out = std::isfinite(errors_.relative[i]) ? append_value(errors_.relative[i], is_top, out)
+                                             : append_text(is_top ? ",-\t" : ",-", out);
+    *out++ = '\n';
+    return out;
   }
 
-  static void append_value(double value, bool is_top, fmt::memory_buffer& out) {
-    if (std::isfinite(value))
-      fmt::format_to(fmt::appender(out), ",{:.6f}\t", value);
-    else if (is_top)
-      add(std::isinf(value) && value < 0 ? ",--\t" : ",-\t", out);
-    else
-      add(std::isnan(value) ? ",nan\t" : value < 0 ? ",-inf\t" : ",inf\t", out);
-  }
-
-  void append_coordinates(int64_t index, fmt::memory_buffer& out) const {
-    std::array<int64_t, 64> coordinates;  // as many as a tensor may have
-    const size_t rank = std::min(shape_.size(), coordinates.size());
-    for (size_t axis = rank; axis-- > 0;) {
+  char* append_coordinates(int64_t index, char* out) const {
+    std::array<int64_t, kMostAxes> coordinates;
+    for (size_t axis = shape_.size(); axis-- > 0;) {
       coordinates[axis] = shape_[axis] > 0 ? index % shape_[axis] : 0;
       index = shape_[axis] > 0 ? index / shape_[axis] : index;
     }
-    fmt::format_to(fmt::appender(out), "{}",
-                   fmt::join(coordinates.begin(), coordinates.begin() + rank, " "));
+    for (size_t axis = 0; axis + 1 < shape_.size(); ++axis) {
+      out = std::to_chars(out, out + 20, coordinates[axis]).ptr;
+      *out++ = ' ';
+    }
+    return out;
   }
 
   const ElementErrors& errors_;
   Shape shape_;
   bool is_bool_;
 };
+
+// The rows [first, last), made by all threads, some megabytes of text at a time.
+void write_rows(const Writer& writer, int64_t first, int64_t last, FileSink& sink) {
+  constexpr int64_t kBlock = 1 << 13, kWindow = 16 * kBlock;
+  for (int64_t begin = first; begin < last; begin += kWindow) {
+    const int64_t end = std::min(last, begin + kWindow);
+    std::vector<fmt::memory_buffer> blocks(
+        static_cast<size_t>((end - begin + kBlock - 1) / kBlock));
+    dump::for_each_index(blocks.size(), [&](size_t b) {
+      const int64_t at = begin + static_cast<int64_t>(b) * kBlock;
+      writer.append(at, std::min(end, at + kBlock), false, blocks[b]);
+    });
+    for (const fmt::memory_buffer& block : blocks) sink.write({block.data(), block.size()});
+  }
+}
 
 double or_zero(double error) { return std::isfinite(error) ? error : 0; }
 
@@ -378,27 +417,22 @@ Outcome<SingleOpFiles> compare_single_op(const Network& network, const SingleOp&
   const auto count = static_cast<int64_t>(errors.target.size());
   for (int64_t first = 0; !wanted.only_summary && (first < count || first == 0);
        first += wanted.max_lines) {
-    constexpr int64_t kBlock = 1 << 15;
     const int64_t last = std::min(count, first + wanted.max_lines);
-    std::vector<fmt::memory_buffer> blocks(
-        static_cast<size_t>((last - first + kBlock - 1) / kBlock));
-    dump::for_each_index(blocks.size(), [&](size_t b) {
-      const int64_t begin = first + static_cast<int64_t>(b) * kBlock;
-      for (int64_t i = begin; i < std::min(last, begin + kBlock); ++i)
-        writer.append(i, false, blocks[b]);
+    save(fmt::format("_{}.csv", first), [&](const fs::path& path) {
+      return write_parts(path, [&](FileSink& sink) {
+        sink.write(header);
+        write_rows(writer, first, last, sink);
+      });
     });
-    std::vector<std::string_view> parts{header};
-    for (const fmt::memory_buffer& block : blocks) parts.emplace_back(block.data(), block.size());
-    save(fmt::format("_{}.csv", first),
-         [&](const fs::path& path) { return write_text(path, parts); });
   }
   for (const bool absolute : {true, false}) {
     fmt::memory_buffer rows;
     for (int64_t i : worst(absolute ? errors.absolute : errors.relative, wanted.top, is_bool))
-      writer.append(i, true, rows);
-    const std::vector<std::string_view> parts{header, {rows.data(), rows.size()}};
+      writer.append(i, i + 1, true, rows);
     save(absolute ? "_absolute_error_topn.csv" : "_relative_error_topn.csv",
-         [&](const fs::path& path) { return write_text(path, parts); });
+         [&](const fs::path& path) {
+           return write_text(path, header + std::string(rows.data(), rows.size()));
+         });
   }
   if (failure) return std::move(*failure);
   return files;

@@ -338,7 +338,15 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
     add_inspection(run.target, &name, block);
   }
   if (has("damaged_file")) advise("copy damaged files again from where they were written");
-  if (has("no_golden") || has("no_target")) {
+  const bool lacks_quant =
+      (run.scenario == "quantized-original-vs-original" && run.graphs.empty()) ||
+      (run.scenario == "quantized-offline-vs-original" && has("ambiguous_pair"));
+  if (lacks_quant && s.verdict != Verdict::kPass)
+    advise(
+        "--quant FILE, the json that the quantization tool (AMCT) wrote, tells what was folded "
+        "into "
+        "which layer");
+  if (!lacks_quant && (has("no_golden") || has("no_target"))) {
     // An operator that the other side has as well, with fewer slots, says so.
     const bool only_slots = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
       return !row.pairing_rule.empty() || row.is_excused() ||

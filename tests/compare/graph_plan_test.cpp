@@ -66,8 +66,7 @@ std::string line_of(const PlannedRow& row) {
          std::string(row.reason.empty() ? row.rule : row.reason);
 }
 std::vector<std::string> plan_of(const DumpSet& target, const DumpSet& golden,
-                                 PlanOptions options = {}) {
-  const graph::Graph graph = network();
+                                 PlanOptions options = {}, const graph::Graph& graph = network()) {
   const match::Matcher matcher(graph);
   options.matcher = &matcher;
   std::vector<std::string> lines;
@@ -133,6 +132,86 @@ TEST(GraphPlan, SelectionGoesByTheTargetsNames) {
               set_of({entry("relu1"), entry("bn1"), entry("fc")}), options),
       UnorderedElementsAre("net_conv1relu1 output:0 = relu1 output:0 filtered",
                            "fc output:0 = fc output:0 origin", "- = bn1 output:0 filtered"));
+}
+
+// A tensor of golden stays as long as anything selected reads it, by whatever slot.
+TEST(GraphPlan, SelectedInputsKeepTheirGoldenTensors) {
+  const DumpSet target = set_of({entry("net_conv1relu1"), entry("fc", input(0)), entry("fc")});
+  const DumpSet golden = set_of({entry("relu1"), entry("fc")});
+  PlanOptions options;
+  options.wants = [](const Entry& e) {
+    return e.operator_name == "fc" && e.slot.kind == SlotKind::kInput;
+  };
+  EXPECT_THAT(plan_of(target, golden, options),
+              UnorderedElementsAre("net_conv1relu1 output:0 = - filtered",
+                                   "fc input:0 = relu1 output:0 origin",
+                                   "fc output:0 = fc output:0 filtered"));
+}
+
+Entry at(int64_t time, std::string name) {
+  Entry made = entry(std::move(name));
+  made.timestamp = time;
+  return made;
+}
+
+// Two quantized layers, each quantized, dequantized and followed by another operator.
+graph::Graph quantized_network() {
+  graph::Graph graph;
+  graph.operators = {op("data", "Data", {}, {})};
+  std::string last = "data";
+  for (const std::string n : {"1", "2"}) {
+    const std::string quant = "conv" + n + "_quant_layer", dequant = "conv" + n + "_dequant_layer";
+    graph.operators.push_back(op(quant, "AscendQuant", {{last, 0}}, {quant}));
+    graph.operators.push_back(op("conv" + n, "Conv2D", {{quant, 0}}, {"conv" + n}));
+    graph.operators.push_back(op(dequant, "AscendDequant", {{"conv" + n, 0}}, {dequant}));
+    graph.operators.push_back(op("relu" + n, "Relu", {{dequant, 0}}, {"relu" + n}));
+    last = "relu" + n;
+  }
+  return graph;
+}
+
+TEST(GraphPlan, OnlyTheLayerBeforeAFoldedOperatorIsInDoubt) {
+  graph::Graph graph = quantized_network();
+  const DumpSet target = set_of({entry("conv1_dequant_layer"), entry("conv2_dequant_layer")});
+  const auto dequantized = [&](const DumpSet& golden) {
+    std::vector<std::string> lines = plan_of(target, golden, {}, graph);
+    std::erase_if(lines, [](const std::string& line) { return line.starts_with("- ="); });
+    return lines;
+  };
+  const char* const first = "conv1_dequant_layer output:0 = conv1 output:0 dequantized-layer";
+  const char* const second = "conv2_dequant_layer output:0 = conv2 output:0 dequantized-layer";
+  const char* const no_first = "conv1_dequant_layer output:0 = - ambiguous_pair";
+  const char* const no_second = "conv2_dequant_layer output:0 = - ambiguous_pair";
+  const auto golden = [](int64_t bn, int64_t conv2 = 4) {
+    return set_of(
+        {at(1, "conv1"), at(3, "relu1"), at(conv2, "conv2"), at(6, "relu2"), at(bn, "bn")});
+  };
+  EXPECT_THAT(dequantized(golden(2)), ElementsAre(no_first, second));
+  EXPECT_THAT(dequantized(golden(5)), ElementsAre(first, no_second));
+  // What hands the dequantized tensor on is not what reads it.
+  graph.operators.push_back(op("trans", "TransData", {{"conv1_dequant_layer", 0}}, {}));
+  EXPECT_THAT(dequantized(golden(2)), ElementsAre(no_first, second));
+  // conv2 comes after what reads it: not in the order of the graph. And none at all.
+  EXPECT_THAT(dequantized(golden(2, 7)), ElementsAre(no_first, no_second));
+  EXPECT_THAT(dequantized(set_of(
+                  {entry("conv1"), entry("relu1"), entry("conv2"), entry("relu2"), entry("bn")})),
+              ElementsAre(no_first, no_second));
+}
+
+// conv1 is no substitute for a conv1_dequant_layer that golden has, but that cannot be read.
+TEST(GraphPlan, NothingTakesThePlaceOfADamagedFile) {
+  EXPECT_THAT(plan_of(set_of({entry("conv1_dequant_layer"), entry("conv2_quant_layer")}),
+                      set_of({at(1, "conv1"), at(3, "relu1")},
+                             {"conv1_dequant_layer.0.1682931245123456.npy",
+                              "conv2_quant_layer.0.1682931245123457.npy"}),
+                      {}, quantized_network()),
+              UnorderedElementsAre("conv1_dequant_layer output:0 = - damaged_file",
+                                   "conv2_quant_layer output:0 = - damaged_file",
+                                   "- = conv1 output:0 no_target", "- = relu1 output:0 no_target"));
+  EXPECT_THAT(
+      plan_of(set_of({entry("trans"), entry("fc")}),
+              set_of({entry("fc")}, {"data.0.1682931245123456.npy"})),
+      UnorderedElementsAre("trans output:0 = - damaged_file", "fc output:0 = fc output:0 origin"));
 }
 
 TEST(GraphPlan, OperatorsTheGraphDoesNotKnowGoByName) {

@@ -48,6 +48,8 @@ TEST(Scenario, ToldFromTheContent) {
   EXPECT_EQ(told(kNpu, kNpy), "offline-vs-original");
   EXPECT_EQ(told(kNpy, kNpy, one), "offline-vs-original");  // a dump converted to npy
   EXPECT_EQ(told(kQuantizedNpy, kNpy, quant), "quantized-original-vs-original");
+  EXPECT_EQ(told(kQuantizedNpy, kNpy), "quantized-original-vs-original");
+  EXPECT_EQ(told(kQuantizedNpy, kQuantizedNpy), "dump-vs-dump");
   EXPECT_EQ(told(kQuantizedNpu, kQuantizedNpy, one), "quantized-offline-vs-quantized-original");
   EXPECT_EQ(told(kQuantizedNpu, kNpy, one), "quantized-offline-vs-original");
   EXPECT_EQ(told(kQuantizedNpu, kNpy, quant), "quantized-offline-vs-original");
@@ -71,6 +73,17 @@ TEST(Scenario, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(told(kNpu, kNpu, {}, "npu-vs-cpu"), HasSubstr("did you mean 'npu-vs-npu'?"));
   // Whoever asks for plain names gets them.
   EXPECT_EQ(told(kQuantizedNpu, kNpu, {}, "dump-vs-dump"), "dump-vs-dump");
+}
+
+// The file of the quantization tool leads to the original, which a quantized golden side is not.
+TEST(Scenario, QuantNeedsTheOriginalAsGolden) {
+  Graphs alone, both;
+  alone.quant = both.quant = converted({"conv1"});
+  both.target = converted({"conv1"});
+  EXPECT_THAT(told(kQuantizedNpu, kQuantizedNpy, alone), HasSubstr("instead of --quant"));
+  EXPECT_THAT(told(kQuantizedNpu, kQuantizedNpy, both), HasSubstr("leave out --quant;"));
+  EXPECT_THAT(told(kQuantizedNpy, kQuantizedNpy, alone), HasSubstr("golden is quantized itself"));
+  EXPECT_THAT(told(kQuantizedNpu, kQuantizedNpu, alone), HasSubstr("leave out --quant"));
 }
 
 TEST(Scenario, OutputsNobodyCompared) {

@@ -110,6 +110,10 @@ TEST(Align, ElementsComeInTheGoldenOrder) {
   EXPECT_THAT(values_of(aligned->target), ElementsAre(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14));
   EXPECT_FALSE(aligned->truncated);
   EXPECT_TRUE(align(counted("ND", {10}), counted("ND", {9}), {"ND", {}}, {})->truncated);
+  // Not all that is cut off is padding: the tensor has four channels.
+  EXPECT_TRUE(align(counted("NC1HWC0", {1, 2, 2, 2, 2}, {1, 4, 2, 2}), counted("ND", {1, 3, 2, 2}),
+                    {"NCHW", {}}, {})
+                  ->truncated);
 }
 
 // The rule says NHWC, but the golden file turns out to be NCHW.

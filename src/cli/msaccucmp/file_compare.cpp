@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb msaccucmp file_compare`: two npy files, one line for each algorithm.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cli/msaccucmp/subcommand.h"
+#include "msaccucmp/algorithms.h"
+#include "msaccucmp/align.h"
+#include "msaccucmp/output.h"
+
+namespace plumb::cli {
+
+using namespace msaccucmp;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array kFileOptions{
+    OptionSpec{"-m", "--my_dump_path", "FILE", ".npy file", true},
+    OptionSpec{"-g", "--golden_dump_path", "FILE", ".npy file", true},
+    OptionSpec{"-out", "--output", "DIR", "for the result", true},
+};
+
+int run_file_compare_command(const Arguments& arguments, RunContext&) {
+  for (const char* side : {"-m", "-g"})
+    if (!arguments.text(side).ends_with(".npy"))
+      return refuse("only .npy files are compared", arguments.text(side),
+                    "`plumb compare` reads other files, too", Code::kFileType);
+  auto target = load_only_tensor(arguments.text("-m"));
+  if (!target) return report(target.fault());
+  auto golden = load_only_tensor(arguments.text("-g"));
+  if (!golden) return report(golden.fault());
+  auto pair = align_equal(*target, *golden);
+  if (!pair) return report(pair.fault());
+  PairTraits traits;
+  traits.is_scalar = counts_as_scalar(target->shape);
+  traits.both_bool = target->dtype == DType::kBool && golden->dtype == DType::kBool;
+  traits.target_file = arguments.text("-m");
+  traits.golden_file = arguments.text("-g");
+  const Selection selection = file_algorithms();
+  auto scores = score(selection, traits, pairs_of(pair->target, pair->golden, 0));
+  if (!scores) return report({Code::kInvalidDumpData, scores.error()});
+  const fs::path output = arguments.text("-out");
+  if (auto failure = make_output_directory(output)) return report(*failure);
+  std::string text;
+  for (size_t i = 0; i < selection.size(); ++i)
+    text += fmt::format("{}: {}\n", selection[i]->name, scores->cells[i]);
+  const fs::path path = output / fmt::format("file_result_{}.txt", time_stamp());
+  if (auto failure = write_text(path, text)) return report(*failure);
+  fmt::print("{}", text);
+  say_written(path);
+  return 0;
+}
+
+}  // namespace
+
+const Subcommand kMsaccucmpFileCompare{"file_compare", "compare two npy files", kFileOptions,
+                                       run_file_compare_command};
+
+}  // namespace plumb::cli

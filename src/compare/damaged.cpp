@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/damaged.h"
+
+#include <algorithm>
+#include <set>
+
+#include "dump/names.h"
+
+namespace plumb::compare {
+namespace {
+
+using dump::Entry;
+using dump::Skipped;
+using dump::Slot;
+using dump::SlotKind;
+
+// Of a target file: the golden tensors that those it should have held belong to.
+std::vector<Promise> promises(const Promise& promise, bool is_target, const PlanOptions& options) {
+  if (!is_target) return {promise};
+  for (const auto& [to, from] : options.map.operators)
+    if (match::normalised(to) == match::normalised(promise.op)) return {{from, promise.slot}};
+  const graph::Operator* op =
+      options.matcher == nullptr ? nullptr : options.matcher->find(promise.op);
+  if (op == nullptr) return {promise};
+  std::vector<Promise> wanted;
+  for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op->outputs)); ++k) {
+    const match::Match match = options.matcher->output(*op, k);
+    if (match.golden && (!promise.slot || *promise.slot == Slot{SlotKind::kOutput, k, {}}))
+      wanted.push_back({match.golden->op, Slot{SlotKind::kOutput, match.golden->output, {}}});
+  }
+  return wanted;
+}
+
+}  // namespace
+
+Promise promise_of(std::string_view path) {
+  const std::string_view file = path.substr(path.rfind('/') + 1);
+  const std::string_view extension = file.substr(std::min(file.rfind('.'), file.size()));
+  const std::string_view stem = file.substr(0, file.size() - extension.size());
+  if (const auto fx = dump::parse_fx_name(file)) return {std::string(fx->op), fx->slot};
+  if (const auto golden = dump::parse_golden_name(stem); golden && extension == ".npy")
+    return {std::string(golden->op), Slot{SlotKind::kOutput, golden->index, {}}};
+  if (const auto device = dump::parse_device_name(file)) return {std::string(device->op), {}};
+  return {std::string(path.substr(0, path.size() - extension.size())), Slot{}, false};
+}
+
+void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& options,
+                   std::vector<PlannedRow>& rows) {
+  const auto is_damaged = [](const Skipped& skipped) { return skipped.error.has_value(); };
+  if (std::none_of(set.skipped.begin(), set.skipped.end(), is_damaged)) return;
+  // What each waiting row wants of the other side.
+  std::unordered_map<std::string, std::vector<std::pair<size_t, Slot>>> waiting;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const PlannedRow& row = rows[i];
+    if (row.reason != (is_target ? "no_target" : "no_golden")) continue;
+    const Entry& own = is_target ? *row.golden : *row.target;
+    waiting[match::normalised(row.wanted ? row.wanted->op : own.operator_name)].emplace_back(
+        i, row.wanted ? row.wanted->slot : own.slot);
+  }
+  const auto present = [&](size_t at) {
+    const Entry& entry = is_target ? *rows[at].golden : *rows[at].target;
+    return tensor_text(entry.operator_name, entry.slot);
+  };
+  for (const Skipped& skipped : set.skipped) {
+    if (!is_damaged(skipped)) continue;
+    std::vector<size_t> places;
+    for (const Promise& promised : promises(promise_of(skipped.file), is_target, options)) {
+      std::set<std::string> seen;
+      std::erase_if(waiting[match::normalised(promised.op)], [&](const auto& row) {
+        if ((promised.slot && *promised.slot != row.second) ||
+            !seen.insert(present(row.first)).second)
+          return false;
+        places.push_back(row.first);
+        return true;
+      });
+    }
+    if (places.empty()) {
+      places.push_back(rows.size());
+      rows.emplace_back();
+    }
+    for (size_t at : places) {
+      rows[at].reason = "damaged_file";
+      rows[at].message = skipped.error->what + ": " + skipped.error->where;
+      rows[at].damaged = &skipped;
+      rows[at].damaged_is_target = is_target;
+    }
+  }
+}
+
+}  // namespace plumb::compare
