@@ -154,6 +154,7 @@ void Partners::pair_fused_names() {
 // Where golden's operators come in the order of the graph, such a one stands behind the layer that
 // it was folded into, and before all that read what the layer gives.
 void Partners::find_unclaimed() {
+  if (!match::is_quantized(matcher_->target())) return;  // nothing was dequantized
   const auto is_unclaimed = [&](std::string_view name) {
     return matcher_->made_of(name) == nullptr && matcher_->giver_of(name, 0) == nullptr;
   };
