@@ -27,6 +27,8 @@ using dump::Entry;
 
 namespace {
 
+constexpr size_t kMaxLevels = 256;  // looking a path up takes time by its square
+
 using Path = std::vector<std::string>;  // names from the top
 
 Path split(std::string_view text) {
@@ -55,7 +57,7 @@ Path module_path(const Path& parts, size_t behind) {
 std::optional<Place> place_of(const std::string& op, const dump::Parents& parents) {
   const Path parts = split(op);
   const size_t n = parts.size();
-  if (n < 4) return std::nullopt;
+  if (n < 4 || n > kMaxLevels) return std::nullopt;
   const auto gradient = [&](size_t behind) {
     return Place{module_path(parts, behind), parts[n - behind], "parameters_grad"};
   };
@@ -78,41 +80,52 @@ std::optional<std::string> forward_of(const std::string& op) {
   return fmt::format("{}.{}.{}", call->base, word(call->head), word(call->tail));
 }
 
-// Pipelines may number the layers of a stage from its own first one or from the model's.
-void number_from_zero(std::vector<std::optional<Place>>& places) {
-  std::map<Path, std::optional<int64_t>> firsts;  // of the layers below
-  for (const auto& place : places)
-    if (place && place->type == "ParallelTransformer") {
-      Path layers = place->path;
-      layers.push_back("layers");
-      firsts.emplace(std::move(layers), std::nullopt);
-    }
-  const auto number_below = [](const Place& place, const Path& layers) -> std::optional<int64_t> {
-    if (place.path.size() <= layers.size() ||
-        !std::equal(layers.begin(), layers.end(), place.path.begin()))
-      return std::nullopt;
-    const std::string& name = place.path[layers.size()];
-    const size_t end = name.find_last_of("0123456789");
-    if (end == std::string::npos) return std::nullopt;
-    const size_t before = name.find_last_not_of("0123456789", end);
-    const size_t begin = before == std::string::npos ? 0 : before + 1;
-    return dump::number_from(std::string_view(name).substr(begin, end + 1 - begin));
-  };
-  for (auto& [layers, first] : firsts)
-    for (const auto& place : places)
-      if (const auto number = place ? number_below(*place, layers) : std::nullopt)
-        first = std::min(first.value_or(*number), *number);
-  for (const auto& [layers, first] : firsts)
-    for (auto& place : places)
-      if (const auto number = place && first ? number_below(*place, layers) : std::nullopt)
-        place->path[layers.size()] = std::to_string(*number - *first);
-}
-
 std::string join(const Path& path, size_t from, size_t to) {
   return fmt::format("{}", fmt::join(path.begin() + static_cast<ptrdiff_t>(from),
                                      path.begin() + static_cast<ptrdiff_t>(to), "."));
 }
 std::string join(const Path& path) { return join(path, 0, path.size()); }
+
+// The last number in "layers.12" or "layer_12".
+std::optional<int64_t> number_in(std::string_view name) {
+  const size_t end = name.find_last_of("0123456789");
+  if (end == std::string_view::npos) return std::nullopt;
+  const size_t before = name.find_last_not_of("0123456789", end);
+  const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  return dump::number_from(name.substr(begin, end + 1 - begin));
+}
+
+// Pipelines may number the layers of a stage from its own first one or from the model's.
+void number_from_zero(std::vector<std::optional<Place>>& places) {
+  std::unordered_map<std::string, std::optional<int64_t>> firsts;  // by path of the layers
+  for (const auto& place : places) {
+    if (!place || place->type != "ParallelTransformer") continue;
+    Path layers = place->path;
+    layers.push_back("layers");
+    firsts[join(layers)];
+  }
+  if (firsts.empty()) return;
+  // Calls `use` with each numbered name below such layers, its number and the first one.
+  const auto each = [&](Path& path, auto&& use) {
+    const Path names = path;
+    for (size_t i = 0; i + 1 < names.size(); ++i) {
+      if (names[i] != "layers") continue;
+      const auto found = firsts.find(join(names, 0, i + 1));
+      const auto number = found == firsts.end() ? std::nullopt : number_in(names[i + 1]);
+      if (number) use(path[i + 1], *number, found->second);
+    }
+  };
+  for (auto& place : places)
+    if (place)
+      each(place->path, [](std::string&, int64_t number, std::optional<int64_t>& first) {
+        first = std::min(first.value_or(number), number);
+      });
+  for (auto& place : places)
+    if (place)
+      each(place->path, [](std::string& name, int64_t number, std::optional<int64_t>& first) {
+        name = std::to_string(number - *first);
+      });
+}
 
 // The calls of one run in the tree of its modules.
 class Tree {
@@ -132,7 +145,6 @@ class Tree {
     return Tree(std::move(calls), *parents);
   }
 
-  const std::vector<const Call*>& calls() const { return calls_; }
   const std::optional<Place>& place(size_t call) const { return places_[call]; }
   size_t turn(size_t call) const { return turns_[call]; }
   const Call* find(const std::string& path, const std::string& state, size_t turn) const {
