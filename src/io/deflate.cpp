@@ -15,7 +15,8 @@ struct Deflater::Stream {
 
 Deflater::Deflater(std::function<void(Bytes)> out)
     : stream_(std::make_unique<Stream>()), out_(std::move(out)) {
-  // Raw, 32 KiB window. Level 3 takes half the time of the default and 15 % more room for tables.
+  // Raw, 32 KiB window. On the rows of a spreadsheet level 3 takes two fifths of the default's time
+  // and a fifth more room.
   deflateInit2(&stream_->z, 3, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY);
 }
 Deflater::~Deflater() = default;

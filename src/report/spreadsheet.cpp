@@ -2,6 +2,7 @@
 #include "report/spreadsheet.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
