@@ -33,7 +33,8 @@ TEST(AscendOverflow, PrintsWhatTheReferencePrints) {
       const std::string name = one["file"];
       auto file = open_tensor_file(vectors() / name);
       ASSERT_TRUE(file.ok());
-      EXPECT_TRUE(is_overflow_dump(file->path.filename().string(), file->listing));
+      EXPECT_TRUE(
+          is_overflow_dump(std::filesystem::path(file->path).filename().string(), file->listing));
       ASSERT_EQ(file->listing.tensors.size(), 1u);
       const auto record = decode_overflow(file->mapping.bytes(), file->listing.tensors[0]);
       ASSERT_TRUE(record.ok()) << record.error().what;
