@@ -50,7 +50,7 @@ struct Place {
 
 // The path of a module's call "Module.a.b.Class.forward.0": a, b.
 Path module_path(const Path& parts, size_t behind) {
-  if (parts.size() < behind + 2) return {};
+  if (parts.size() < behind + 2 || parts.size() > kMaxLevels) return {};
   return Path(parts.begin() + 1, parts.end() - static_cast<ptrdiff_t>(behind));
 }
 
