@@ -121,8 +121,9 @@ bool ElementView::show(const compare::Sides& sides, const std::vector<compare::P
 Result<void> ElementView::show_row(const compare::Sides& sides, const compare::PlannedRow& planned,
                                    const result::Row& row, const std::string& file_name,
                                    const RunContext& context) const {
-  auto target =
-      EntryReader::open(sides.target, *planned.target, sides.target_hints, planned.target_order);
+  io::ReadOrder order;
+  order.dequantize = planned.dequantize;
+  auto target = EntryReader::open(sides.target, *planned.target, sides.target_hints, order);
   if (!target) return target.error();
   auto golden = EntryReader::open(sides.golden_of(planned), *planned.golden, sides.golden_hints);
   if (!golden) return golden.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/call_order.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "dump/names.h"
@@ -67,6 +68,10 @@ std::vector<Call> calls_of(const DumpSet& set, const Scopes& scopes) {
 Choices pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
   Choices choices;
   if (target.convention != "msprobe" || golden.convention != "msprobe") return choices;
+  const auto may_be_backward = [](const Entry& entry) {
+    return entry.operator_name.find("backward") != std::string::npos;
+  };
+  if (std::none_of(target.entries.begin(), target.entries.end(), may_be_backward)) return choices;
   const Scopes scopes = scopes_of(target, golden);
   const auto goldens = calls_of(golden, scopes);
   std::unordered_map<std::string, const Call*> by_order;

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/boxed_optional.h"
 #include "compare/name_map.h"
 #include "dump/dump.h"
 #include "match/matcher.h"
@@ -22,7 +23,7 @@ namespace plumb::compare {
 struct Refusal {
   std::string_view reason;
   std::string message;
-  std::optional<TensorName> wanted = {};  // what golden should have had
+  BoxedOptional<TensorName> wanted = {};  // what golden should have had
 };
 
 struct Wanted {

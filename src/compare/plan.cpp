@@ -49,9 +49,10 @@ using ByKey = std::unordered_map<Key, Value, KeyHash>;
 // An entry with what it is paired by.
 struct Candidate {
   const Entry* entry;
-  std::optional<Wanted> wanted;  // target: the golden tensor it belongs to
-  Refusal why;                   // ... or why there is none
-  std::string scope;  // rank, step and graph, as far as they tell entries of a side apart
+  BoxedOptional<Wanted> wanted = {};  // target: the golden tensor it belongs to
+  BoxedOptional<Refusal> why = {};    // ... or why there is none
+  std::string scope = {};     // rank, step and graph, as far as they tell entries of a side apart
+  Candidate* next = nullptr;  // that only the time of writing tells apart
   bool is_placed = false;
   const Decision* decision = nullptr;
 
@@ -91,7 +92,18 @@ class Pairing {
   }
 
  private:
-  using Group = std::vector<Candidate*>;  // tensors that only their time of writing tells apart
+  // Tensors that only their time of writing tells apart, each leading to the next.
+  struct Group {
+    Candidate* first = nullptr;
+    Candidate* last = nullptr;
+    size_t size = 0;
+
+    void add(Candidate& c) {
+      (first == nullptr ? first : last->next) = &c;
+      last = &c;
+      ++size;
+    }
+  };
 
   // Pairs first: a tensor that is some other's golden is in no row of its own.
   void place_decided() {
@@ -128,50 +140,55 @@ class Pairing {
       if (!c.wanted || c.is_placed) continue;
       const auto [found, is_new] = place.try_emplace(c.key(), groups.size());
       if (is_new) groups.emplace_back();
-      groups[found->second].push_back(&c);
+      groups[found->second].add(c);
     }
     ByKey<Group> goldens;
     goldens.reserve(golden_.size());
     for (Candidate& c : golden_)
-      if (!c.is_placed) goldens[c.key()].push_back(&c);
+      if (!c.is_placed) goldens[c.key()].add(c);
     for (const Group& group : groups) {
-      const Wanted& wanted = *group.front()->wanted;
-      const auto found = goldens.find(Key(wanted.op, wanted.slot, group.front()->scope));
+      const Wanted& wanted = *group.first->wanted;
+      const auto found = goldens.find(Key(wanted.op, wanted.slot, group.first->scope));
       if (found != goldens.end()) pair_group(group, found->second);
     }
   }
 
   void pair_group(const Group& target, const Group& golden) {
-    if (target.size() != golden.size()) {
+    if (target.size != golden.size) {
       const std::string message = fmt::format(
           "{} of them in target, {} in golden: which belong together cannot be told; select a step",
-          target.size(), golden.size());
-      for (Candidate* c : target) add_single(*c, true, {"duplicate_name", message});
-      for (Candidate* c : golden)
+          target.size, golden.size);
+      for (Candidate* c = target.first; c != nullptr; c = c->next)
+        add_single(*c, true, {"duplicate_name", message});
+      for (Candidate* c = golden.first; c != nullptr; c = c->next)
         if (!c->is_placed) add_single(*c, false, {"duplicate_name", message});
       return;
     }
-    for (size_t i = 0; i < target.size(); ++i) {
-      const Wanted& wanted = *target[i]->wanted;
+    Candidate *t = target.first, *g = golden.first;
+    for (size_t i = 0; i < target.size; ++i, t = t->next, g = g->next) {
+      const Wanted& wanted = *t->wanted;
       PlannedRow& row = rows_.emplace_back();
-      row.target = target[i]->entry;
-      row.golden = golden[i]->entry;
+      row.target = t->entry;
+      row.golden = g->entry;
       row.rule = wanted.rule;
       row.evidence = wanted.evidence;
       row.is_quantized = wanted.is_quantized;
       if (wanted.quantization)
-        row.target_order.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
-      target[i]->is_placed = golden[i]->is_placed = true;
-      if (target.size() > 1)
+        row.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
+      t->is_placed = g->is_placed = true;
+      if (target.size > 1)
         row.evidence += fmt::format("{}execution {} of {}", row.evidence.empty() ? "" : ", ", i + 1,
-                                    target.size());
+                                    target.size);
     }
   }
 
   void add_single(Candidate& c, bool is_target, Refusal why) {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
-    row.wanted = c.wanted ? TensorName{std::string(c.wanted->op), c.wanted->slot} : why.wanted;
+    if (c.wanted)
+      row.wanted = TensorName{std::string(c.wanted->op), c.wanted->slot};
+    else
+      row.wanted = std::move(why.wanted);
     row.reason = why.reason;
     row.message = std::move(why.message);
     c.is_placed = true;
@@ -189,7 +206,7 @@ class Pairing {
     for (Candidate& c : target_) {
       if (c.is_placed) continue;
       if (!c.wanted) {
-        add_single(c, true, c.why);
+        add_single(c, true, std::move(*c.why));
       } else if (const auto found = goldens.find(c.wanted->op); found != goldens.end()) {
         add_single(c, true, {"no_golden", what_is_there(c, c.wanted->slot, found->second)});
       } else {
@@ -226,7 +243,7 @@ class Pairing {
 Candidates candidates_of(const DumpSet& set) {
   Candidates candidates;
   candidates.reserve(set.entries.size());
-  for (const Entry& entry : set.entries) candidates.push_back({&entry, {}, {}, {}});
+  for (const Entry& entry : set.entries) candidates.push_back({&entry});
   return candidates;
 }
 
@@ -317,17 +334,21 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
         choice != choices.end() && !is_mapped(options.map, *c.entry)) {
       const auto& [op, slot, rule, words] = choice->second;
       if (op.empty())
-        c.why = {"no_golden", words};
+        c.why = Refusal{"no_golden", words};
       else
         c.wanted = Wanted{op, slot, rule, words, false, false, {}};
     } else if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
-      c.wanted = partners.golden_for(*c.entry, c.why);
+      Refusal why;
+      if (auto wanted = partners.golden_for(*c.entry, why))
+        c.wanted = std::move(*wanted);
+      else
+        c.why = std::move(why);
     } else if (const auto found = options.decisions->find(c.entry);
                found != options.decisions->end()) {
       c.decision = &found->second;
       if (c.decision->golden != nullptr) owners.try_emplace(c.decision->golden, c.name());
     } else {
-      c.why = {"no_golden", ""};
+      c.why = Refusal{"no_golden", ""};
     }
   }
   if (options.decisions != nullptr)

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/boxed_optional.h"
 #include "compare/choice.h"
 #include "compare/name_map.h"
 #include "dump/dump.h"
@@ -28,13 +29,13 @@ struct PlannedRow {
   std::string evidence;
   std::string_view reason;           // a reason code if there is nothing to compare, else empty
   std::string message;               // ... in words
-  std::optional<TensorName> wanted;  // what a side alone would be compared with
+  BoxedOptional<TensorName> wanted;  // what a side alone would be compared with
   int64_t index = 0;                 // the operator's position in the order of execution
   bool is_quantized = false;         // integers of a quantized model stand for golden's numbers ...
-  io::ReadOrder target_order;        // ... by a scale, if that is known
-  bool golden_is_own = false;        // `golden` is another tensor of the target set
-  bool is_flat = false;              // the number of elements has to agree, shapes need not
-  const dump::Entry* owner = nullptr;  // golden alone: a tensor of the operator it belongs to
+  std::optional<io::Dequantize> dequantize;  // ... by a scale, if that is known
+  bool golden_is_own = false;                // `golden` is another tensor of the target set
+  bool is_flat = false;                      // the number of elements has to agree, shapes need not
+  const dump::Entry* owner = nullptr;        // golden alone: a tensor of the operator it belongs to
 };
 
 // The partner of a target tensor where names do not tell it, or why a tensor of either side has
@@ -47,7 +48,7 @@ struct Decision {
   std::string_view reason;
   std::string message;
   const dump::Entry* owner = nullptr;  // of a golden tensor
-  std::optional<TensorName> wanted;    // what the other side should have had
+  BoxedOptional<TensorName> wanted;    // what the other side should have had
 };
 using Decisions = std::unordered_map<const dump::Entry*, Decision>;
 

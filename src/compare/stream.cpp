@@ -172,9 +172,10 @@ class Streamer {
     // Two quantized models are compared by their integers.
     const bool stands_for_numbers =
         planned.is_quantized && kind_of(golden->reader().dtype()) == DKind::kFloat;
+    io::ReadOrder order;
+    if (stands_for_numbers) order.dequantize = planned.dequantize;
     auto target =
-        EntryReader::open(sides_.target, *planned.target, sides_.target_hints,
-                          stands_for_numbers ? planned.target_order : io::ReadOrder(), &files_);
+        EntryReader::open(sides_.target, *planned.target, sides_.target_hints, order, &files_);
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
     complete(*row.target, *target);
     complete(*row.golden, *golden);

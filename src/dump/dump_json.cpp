@@ -111,6 +111,15 @@ std::string text_of(json::value value) {
   return text;
 }
 
+// Keys have no escapes, as a rule: those are read where they stand.
+std::string_view key_of(json::field& field) {
+  const char* const begin = field.key().raw();
+  const char* end = begin;
+  while (*end != '"' && *end != '\\') ++end;
+  return *end == '"' ? std::string_view(begin, static_cast<size_t>(end - begin))
+                     : std::string_view(field.unescaped_key());
+}
+
 std::string string_or_empty(json::value value) {
   return value.type() == json::json_type::string ? std::string(std::string_view(value.get_string()))
                                                  : std::string();
@@ -241,7 +250,7 @@ class Calls {
     bool is_tensor = false;
     std::optional<double> number;
     for (auto field : object) {
-      const std::string_view key = field.unescaped_key();
+      const std::string_view key = key_of(field.value_unsafe());
       json::value value = field.value();
       if (key == "type") {
         type = string_or_empty(value);

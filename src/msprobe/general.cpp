@@ -73,7 +73,9 @@ class Comparison {
     Collector collector(plan_, style_.documented_only ? nullptr : &sides, context);
     options.observer = &collector;
     collector_ = &collector;
-    rows_ = compare::stream(sides, plan_, options, context).rows;
+    // What was recorded is judged by msprobe's own rules, below.
+    if (style_.mode == Mode::kRealData)
+      rows_ = compare::stream(sides, plan_, options, context).rows;
 
     written.interrupted = context.cancelled;
     std::map<std::optional<int64_t>, Rows> by_rank;
@@ -91,9 +93,11 @@ class Comparison {
       written.warnings.push_back(
           fmt::format("{} tensors and arguments of golden are not in target", golden_only));
     for (auto& [rank, rows] : by_rank) {
-      std::sort(rows.both.begin(), rows.both.end(), [&](size_t a, size_t b) {
+      const auto is_before = [&](size_t a, size_t b) {
         return row_is_before(*plan_[a].target, *plan_[b].target);
-      });
+      };
+      if (!std::is_sorted(rows.both.begin(), rows.both.end(), is_before))
+        std::sort(rows.both.begin(), rows.both.end(), is_before);
       if (auto done = write_rank(rank, rows, written); !done) return done.error();
     }
     return written;
@@ -150,7 +154,11 @@ class Comparison {
     for (size_t i : rows) api.push_back(statistic_row(plan_[i]));
     const std::string_view name = plan_[rows.front()].target->operator_name;
     std::vector<Judged> judged;
-    if (style_.mode == Mode::kStatistics) judged = judge_statistics(api, function_of(name));
+    std::vector<Differences> differences;
+    if (style_.mode == Mode::kStatistics) {
+      for (const StatisticRow& row : api) differences.push_back(differences_of(row));
+      judged = judge_statistics(api, differences, function_of(name));
+    }
     if (style_.mode == Mode::kChecksum) judged = judge_checksums(api, function_of(name));
     for (size_t k = 0; k < rows.size(); ++k) {
       Line line = line_of(rows[k], api[k]);
@@ -159,13 +167,14 @@ class Comparison {
         add_real_data(rows[k], api[k], line);
       else
         line.judged = std::move(judged[k]);
-      if (style_.mode == Mode::kStatistics) line.metrics = metric_cells(differences_of(api[k]));
+      if (style_.mode == Mode::kStatistics) line.metrics = metric_cells(differences[k]);
       if (style_.mode == Mode::kChecksum) {
-        const auto text = [&](const dump::RecordedStatistics& side, bool is_there) {
+        const auto add = [&](const dump::RecordedStatistics& side, bool is_there) {
           const std::string sum = is_there ? checksum_of(side, api[k].is_argument) : "";
-          return sum.empty() ? std::string("N/A") : sum;
+          line.metrics.text(sum.empty() ? "N/A" : sum);
         };
-        line.metrics = {text(api[k].target, true), text(api[k].golden, api[k].is_matched)};
+        add(api[k].target, true);
+        add(api[k].golden, api[k].is_matched);
       }
       written.add(line, style_, file);
     }

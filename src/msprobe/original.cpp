@@ -127,10 +127,6 @@ double cosine_of(const Sums& sums) {
   return std::round(sums.tg / length * 1e10) / 1e10;
 }
 
-report::SheetCell number(bool is_known, double value) {
-  return is_known ? report::SheetCell::number(value) : report::SheetCell();
-}
-
 }  // namespace
 
 Result<std::optional<OriginalMetrics>> original_metrics(dump::EntryReader& target,
@@ -194,25 +190,34 @@ std::vector<std::string> original_header() {
           "cmp_fail_reason"};
 }
 
-std::vector<report::SheetCell> original_cells(const OriginalLine& line) {
+Cells original_cells(const OriginalLine& line) {
   const OriginalMetrics& m = line.metrics;
-  std::vector<report::SheetCell> cells = {report::SheetCell::count(line.token),
-                                          report::SheetCell::count(line.id)};
+  Cells cells;
+  const auto add_number = [&](bool is_known, double value) {
+    if (is_known)
+      cells.number(value);
+    else
+      cells.text("");
+  };
+  cells.count(line.token);
+  cells.count(line.id);
   const auto add_side = [&](const std::string& path, const std::string& dtype,
                             const std::string& shape, const OriginalSide& side) {
-    cells.insert(cells.end(), {path, "", dtype, shape});
+    for (std::string_view text : {std::string_view(path), std::string_view(),
+                                  std::string_view(dtype), std::string_view(shape)})
+      cells.text(text);
     for (double each : {side.max, side.min, side.mean})
-      cells.push_back(number(!m.is_empty && side.is_finite, each));
+      add_number(!m.is_empty && side.is_finite, each);
   };
   add_side(line.golden_path, line.golden_dtype, line.golden_shape, m.golden);
   add_side(line.target_path, line.target_dtype, line.target_shape, m.target);
   for (double each : {m.cosine, m.max_rel, m.mean_rel, m.max_abs, m.mean_abs, m.kl, m.rel_euclid})
-    cells.push_back(number(m.are_defined(), each));
+    add_number(m.are_defined(), each);
   std::string reason;
   if (!m.golden.is_finite) reason = "golden_data includes NAN or inf.";
   if (!m.target.is_finite)
     reason += (reason.empty() ? "" : " ") + std::string("my_data includes NAN or inf.");
-  cells.push_back(reason);
+  cells.text(reason);
   return cells;
 }
 

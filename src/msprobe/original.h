@@ -11,7 +11,7 @@
 
 #include "base/run_context.h"
 #include "dump/dump.h"
-#include "report/spreadsheet.h"
+#include "msprobe/cells.h"
 
 namespace plumb::msprobe {
 
@@ -40,6 +40,6 @@ struct OriginalLine {
   OriginalMetrics metrics;
 };
 std::vector<std::string> original_header();
-std::vector<report::SheetCell> original_cells(const OriginalLine& line);
+Cells original_cells(const OriginalLine& line);
 
 }  // namespace plumb::msprobe

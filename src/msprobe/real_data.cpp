@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/compile.h>
 
 namespace plumb::msprobe {
 namespace {
@@ -32,10 +32,19 @@ void Judged::add(std::string_view clause) {
   message += clause;
 }
 
+void append_number(std::string& text, std::optional<double> number) {
+  if (!number)
+    text += "N/A";
+  else if (std::isnan(*number))
+    text += "NaN";
+  else
+    fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}"), *number);
+}
+
 std::string text_of(std::optional<double> number) {
-  if (!number) return "N/A";
-  if (std::isnan(*number)) return "NaN";
-  return fmt::format("{}", *number);
+  std::string text;
+  append_number(text, number);
+  return text;
 }
 
 RealData real_data(const metrics::PairFacts& facts) {

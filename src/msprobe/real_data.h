@@ -46,5 +46,6 @@ Judged judge(const RealData& data);
 
 // "0.5", "NaN", "inf", "N/A": as few digits as read back to the same number.
 std::string text_of(std::optional<double> number);
+void append_number(std::string& text, std::optional<double> number);
 
 }  // namespace plumb::msprobe

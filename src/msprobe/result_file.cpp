@@ -7,6 +7,7 @@
 #include <ctime>
 #include <limits>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,33 +30,34 @@ bool is_number(std::string_view text) {
 }
 
 // A spreadsheet would run a name that starts like a formula; an apostrophe marks it as text.
-std::string cell(std::string_view text) {
-  std::string out(text);
-  if (!text.empty() && std::string_view("=+-@").find(text.front()) != std::string_view::npos &&
-      !is_number(text))
-    out.insert(0, "'");
-  if (out.find_first_of("\",\r\n") == std::string::npos) return out;
-  std::string quoted = "\"";
-  for (const char c : out) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted + "\"";
+void append_cell(std::string& line, std::string_view text) {
+  const bool is_formula = !text.empty() &&
+                          std::string_view("=+-@").find(text.front()) != std::string_view::npos &&
+                          !is_number(text);
+  const bool is_quoted = std::any_of(text.begin(), text.end(), [](char c) {
+    return c == '"' || c == ',' || c == '\r' || c == '\n';
+  });
+  if (is_quoted) line += '"';
+  if (is_formula) line += '\'';
+  if (!is_quoted) {
+    line += text;
+    return;
+  }
+  for (const char c : text) line.append(c == '"' ? 2 : 1, c);
+  line += '"';
 }
 
-std::string or_none(std::string_view text) { return std::string(text.empty() ? kNone : text); }
-std::string or_none(const std::optional<int64_t>& number) {
-  return number ? fmt::to_string(*number) : std::string(kNone);
-}
+std::string_view or_none(std::string_view text) { return text.empty() ? kNone : text; }
 std::string or_none(const std::optional<Shape>& shape) {
   return shape ? plumb::to_string(*shape) : std::string(kNone);
 }
 
-std::optional<double> number_from(const std::string& text) {
+std::optional<double> number_from(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   return number;
 }
-
-SheetCell number(std::string text) { return SheetCell::number(std::move(text)); }
 
 // "[0, 3, 1]"
 std::string index_of(const Line& line) {
@@ -98,15 +100,17 @@ std::vector<std::string_view> metric_columns(Mode mode) {
   return {};
 }
 
-std::vector<std::string> metric_cells(const RealData& d) {
-  return {text_of(d.cosine),  text_of(d.euclid),    text_of(d.max_abs),
-          text_of(d.max_rel), text_of(d.below_1e3), text_of(d.below_5e3)};
+Cells metric_cells(const RealData& d) {
+  Cells cells;
+  for (const auto& number : {d.cosine, d.euclid, d.max_abs, d.max_rel, d.below_1e3, d.below_5e3})
+    cells.number(number);
+  return cells;
 }
 
-std::vector<std::string> metric_cells(const Differences& differences) {
-  std::vector<std::string> cells;
-  for (const Difference& each : differences) cells.push_back(each.difference);
-  for (const Difference& each : differences) cells.push_back(each.relative);
+Cells metric_cells(const Differences& differences) {
+  Cells cells;
+  for (const Difference& each : differences) cells.number(each.difference);
+  for (const Difference& each : differences) cells.percent(each.relative);
   return cells;
 }
 
@@ -125,34 +129,35 @@ std::vector<std::string> header_of(const FileStyle& style) {
   return header;
 }
 
-Cells cells_of(const Line& line, const FileStyle& style) {
-  Cells cells = {line.api, or_none(line.stack),
-                 fmt::format("[{}, {}]", or_none(line.target_name), or_none(line.golden_name))};
-  std::vector<std::string> metrics = line.metrics;
-  metrics.resize(metric_columns(style.mode).size(), std::string(kNone));
-  for (std::string& text : metrics)
-    cells.push_back(style.mode == Mode::kChecksum ? SheetCell(std::move(text))
-                                                  : number(std::move(text)));
-  cells.emplace_back(line.requires_grad_agrees ? "True" : "False");
-  cells.emplace_back(line.judged.result);
-  cells.emplace_back(line.judged.accuracy);
-  cells.push_back(line.judged.message);
-  if (style.documented_only) return cells;
-  cells.emplace_back(line.judged.level);
-  for (const auto& each : {line.rank, line.graph, line.token})
-    cells.push_back(number(or_none(each)));
+namespace {
+
+void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
+  cells.text(line.api);
+  cells.text(or_none(line.stack));
+  cells.text(
+      fmt::format(FMT_COMPILE("[{}, {}]"), or_none(line.target_name), or_none(line.golden_name)));
+  cells.add(line.metrics);
+  for (size_t i = line.metrics.size(); i < metric_columns(style.mode).size(); ++i) cells.number({});
+  for (std::string_view text :
+       {std::string_view(line.requires_grad_agrees ? "True" : "False"), line.judged.result,
+        line.judged.accuracy, std::string_view(line.judged.message)})
+    cells.text(text);
+  if (style.documented_only) return;
+  cells.text(line.judged.level);
+  for (const auto& each : {line.rank, line.graph, line.token}) cells.count(each);
   for (std::string_view text : {line.io, line.rule, std::string_view(line.target_dtype),
                                 std::string_view(line.golden_dtype)})
-    cells.push_back(or_none(text));
-  cells.push_back(or_none(line.target_shape));
-  cells.push_back(or_none(line.golden_shape));
+    cells.text(or_none(text));
+  cells.text(or_none(line.target_shape));
+  cells.text(or_none(line.golden_shape));
   for (const auto& side : {line.target, line.golden})
     for (double SideNumbers::*member :
          {&SideNumbers::max, &SideNumbers::min, &SideNumbers::mean, &SideNumbers::l2})
-      cells.push_back(number(side ? text_of((*side).*member) : std::string(kNone)));
-  cells.emplace_back(index_of(line));
-  return cells;
+      cells.number(side ? std::optional((*side).*member) : std::nullopt);
+  cells.text(index_of(line));
 }
+
+}  // namespace
 
 Result<ResultFile> ResultFile::create(const fs::path& directory, const std::string& stem,
                                       const std::vector<std::string>& header, bool as_xlsx) {
@@ -165,7 +170,9 @@ Result<ResultFile> ResultFile::create(const fs::path& directory, const std::stri
   if (!sink) return sink.error();
   ResultFile file(std::move(path), std::move(*sink));
   if (!as_xlsx) {
-    file.add(Cells(header.begin(), header.end()));
+    Cells titles;
+    for (const std::string& title : header) titles.text(title);
+    file.add(titles);
     return file;
   }
   std::vector<report::SheetColumn> columns;
@@ -176,13 +183,23 @@ Result<ResultFile> ResultFile::create(const fs::path& directory, const std::stri
 }
 
 void ResultFile::add(const Cells& cells, Fill fill) {
-  if (open_->book) return open_->book->add(cells, fill);
-  std::string line;
-  for (const SheetCell& each : cells) {
-    if (&each != &cells.front()) line += ',';
-    line += cell(each.text());
+  if (open_->book) {
+    std::vector<SheetCell> row;
+    for (size_t i = 0; i < cells.size(); ++i)
+      row.push_back(cells.is_number(i) ? SheetCell::number(std::string(cells[i]))
+                                       : SheetCell(cells[i]));
+    return open_->book->add(row, fill);
   }
-  open_->sink.write(line + "\n");
+  line_.clear();
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) line_ += ',';
+    if (cells.is_number(i))
+      line_ += cells[i];
+    else
+      append_cell(line_, cells[i]);
+  }
+  line_ += '\n';
+  open_->sink.write(line_);
 }
 
 Result<fs::path> ResultFile::commit() {
@@ -198,12 +215,14 @@ Fill fill_of(const Judged& judged) {
 
 void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
   const Fill fill = fill_of(line.judged);
-  file.add(cells_of(line, style), fill);
+  cells.clear();
+  append_cells(cells, line, style);
+  file.add(cells, fill);
   ++(line.judged.result == "PASS" ? pass : line.judged.result == "FAIL" ? fail : not_compared);
   if (fill == Fill::kGreen) return;
 
   Notable row{line.api, line.io, line.rank, line.token, {}, {}, line.judged, 0, all_notable++};
-  if (style.mode == Mode::kRealData && !line.metrics.empty()) {
+  if (style.mode == Mode::kRealData && line.metrics.size() > 0) {
     row.cosine = number_from(line.metrics[0]);
     row.max_rel = number_from(line.metrics[3]);
   }

@@ -13,6 +13,7 @@
 
 #include "base/file_sink.h"
 #include "base/result.h"
+#include "msprobe/cells.h"
 #include "msprobe/real_data.h"
 #include "msprobe/statistics.h"
 #include "report/spreadsheet.h"
@@ -25,7 +26,7 @@ enum class Mode : uint8_t { kRealData, kStatistics, kChecksum };
 // One line. Empty texts and unset numbers are written as N/A.
 struct Line {
   std::string api, stack, target_name, golden_name;
-  std::vector<std::string> metrics;  // as many as metric_columns() has
+  Cells metrics;  // as many as metric_columns() has
   bool requires_grad_agrees = true;
   Judged judged;
   std::optional<int64_t> rank, graph, token;
@@ -37,16 +38,14 @@ struct Line {
 };
 
 std::vector<std::string_view> metric_columns(Mode mode);
-std::vector<std::string> metric_cells(const RealData& data);
-std::vector<std::string> metric_cells(const Differences& differences);
+Cells metric_cells(const RealData& data);
+Cells metric_cells(const Differences& differences);
 
 struct FileStyle {
   Mode mode = Mode::kRealData;
   bool documented_only = false;
   bool as_xlsx = false;  // with coloured rows, instead of csv
 };
-
-using Cells = std::vector<report::SheetCell>;
 
 // One file; it appears when it is committed, and never takes the place of another.
 class ResultFile {
@@ -66,10 +65,10 @@ class ResultFile {
       : path_(std::move(path)), open_(new Open{std::move(sink), {}}) {}
   std::filesystem::path path_;
   std::unique_ptr<Open> open_;
+  std::string line_;  // being put together
 };
 
 std::vector<std::string> header_of(const FileStyle& style);
-Cells cells_of(const Line& line, const FileStyle& style);
 
 // Red for FAIL and errors, yellow for warnings and what has no counterpart, green for the rest.
 report::Fill fill_of(const Judged& judged);
@@ -95,6 +94,7 @@ struct Written {
   int64_t pass = 0, fail = 0, not_compared = 0;
   int64_t compared = 0;  // without being judged
   bool interrupted = false;
+  Cells cells;  // of the line being written
 
   void add(const Line& line, const FileStyle& style, ResultFile& file);
   Result<void> add(ResultFile& file);  // committed

@@ -35,7 +35,7 @@ std::string row_name(std::string_view op, const dump::Slot& slot) {
     case SlotKind::kParameterGradient:
     case SlotKind::kOther: break;
   }
-  if (slot.index >= 0) name += fmt::format(".{}", slot.index);
+  if (slot.index >= 0) (name += '.') += fmt::format_int(slot.index).str();
   if (!slot.path.empty()) name += "." + slot.path;
   return name;
 }

@@ -29,8 +29,12 @@ struct StatisticRow {
 
 // max, min, mean, l2norm.
 struct Difference {
-  std::string difference = "N/A", relative = "N/A";
-  std::optional<double> ratio;  // |difference / golden|, infinite where golden is zero
+  std::optional<double> difference;  // none unless both sides have the number
+  std::optional<double> relative;    // |difference / golden|, infinite where golden is zero
+
+  std::optional<double> ratio() const {  // that can be compared with others
+    return relative && *relative == *relative ? relative : std::nullopt;
+  }
 };
 using Differences = std::array<Difference, 4>;
 Difference difference_of(std::optional<double> target, std::optional<double> golden);
@@ -42,7 +46,9 @@ Judged refused(const StatisticRow& row);
 
 // Determines all rows of one API, `function` being its middle name ("relu"): some functions leave
 // memory as it is, or have inputs that are filled elsewhere, and are judged more mildly.
-std::vector<Judged> judge_statistics(std::span<const StatisticRow> api, std::string_view function);
+std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
+                                     std::span<const Differences> differences,
+                                     std::string_view function);
 
 // What is compared in MD5 mode: the recorded checksum, or the CRC-32 of a Python value's text.
 std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument);

@@ -350,11 +350,13 @@ class Comparison {
       while (last < rows.size() && plan_[rows[last]].index == plan_[rows[first]].index) ++last;
       std::vector<StatisticRow> api;
       for (size_t k = first; k < last; ++k) api.push_back(statistic_row(rows[k]));
-      std::vector<Judged> judged = judge_statistics(api, "");
+      std::vector<Differences> differences;
+      for (const StatisticRow& row : api) differences.push_back(differences_of(row));
+      std::vector<Judged> judged = judge_statistics(api, differences, "");
       for (size_t k = first; k < last; ++k) {
         Line line = line_of(rows[k]);
         const StatisticRow& row = api[k - first];
-        line.metrics = metric_cells(differences_of(row));
+        line.metrics = metric_cells(differences[k - first]);
         line.judged = row.is_matched ? std::move(judged[k - first]) : judge_without(rows_[rows[k]]);
         line.target = side_numbers(row.target);
         line.golden = side_numbers(row.golden);

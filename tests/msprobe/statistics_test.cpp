@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "msprobe/cells.h"
+
 namespace plumb::msprobe {
 namespace {
 
@@ -29,8 +31,11 @@ TEST(Statistics, DifferencesAreExact) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.what);
     const Difference difference = difference_of(c.target, c.golden);
-    EXPECT_EQ(difference.difference, c.difference);
-    EXPECT_EQ(difference.relative, c.relative);
+    Cells cells;
+    cells.number(difference.difference);
+    cells.percent(difference.relative);
+    EXPECT_EQ(cells[0], c.difference);
+    EXPECT_EQ(cells[1], c.relative);
   }
 }
 
@@ -42,9 +47,15 @@ StatisticRow row(bool is_output, double target, double golden) {
   return row;
 }
 
+std::vector<Judged> judge_api(const std::vector<StatisticRow>& api, std::string_view function) {
+  std::vector<Differences> differences;
+  for (const StatisticRow& each : api) differences.push_back(differences_of(each));
+  return judge_statistics(api, differences, function);
+}
+
 std::string levels(const std::vector<StatisticRow>& api, std::string_view function = "add") {
   std::string text;
-  for (const Judged& judged : judge_statistics(api, function))
+  for (const Judged& judged : judge_api(api, function))
     text += std::string(text.empty() ? "" : " ") + std::string(judged.level);
   return text;
 }
@@ -71,7 +82,7 @@ TEST(Statistics, ExtremesStandInForNorms) {
 TEST(Statistics, WhatGoldenLacksIsNotJudged) {
   StatisticRow lone = row(true, NAN, 1);
   lone.is_matched = false;
-  const Judged judged = judge_statistics(std::vector{lone}, "add").front();
+  const Judged judged = judge_api(std::vector{lone}, "add").front();
   EXPECT_EQ(judged.result, "N/A");
   EXPECT_EQ(judged.accuracy, "N/A");
   EXPECT_FALSE(judged.message.empty());
