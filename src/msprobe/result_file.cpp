@@ -159,22 +159,26 @@ void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
 
 }  // namespace
 
-Result<ResultFile> ResultFile::create(const fs::path& directory, const std::string& stem,
-                                      const std::vector<std::string>& header, bool as_xlsx) {
-  const char* const extension = as_xlsx ? ".xlsx" : ".csv";
-  fs::path path = directory / (stem + extension);
-  std::error_code ignored;
-  for (int n = 1; fs::exists(path, ignored); ++n)
-    path = directory / fmt::format("{}_{}{}", stem, n, extension);
-  auto sink = FileSink::create(path);
-  if (!sink) return sink.error();
-  ResultFile file(std::move(path), std::move(*sink));
+Result<ResultFile> ResultFile::create(const fs::path& directory, std::string stem,
+                                      const std::vector<std::string>& header, bool as_xlsx,
+                                      int64_t most_rows) {
+  const auto is_taken = [&](const std::string& name) {
+    std::error_code ignored;
+    return fs::exists(directory / (name + (as_xlsx ? ".xlsx" : ".csv")), ignored) ||
+           fs::exists(directory / (name + "_part_1.csv"), ignored);
+  };
+  std::string free = stem;
+  for (int n = 1; is_taken(free); ++n) free = fmt::format("{}_{}", stem, n);
+  ResultFile file(directory / free, most_rows);
   if (!as_xlsx) {
-    Cells titles;
-    for (const std::string& title : header) titles.text(title);
-    file.add(titles);
+    for (const std::string& title : header) file.titles_.text(title);
+    if (auto begun = file.begin_part(); !begun) return begun.error();
     return file;
   }
+  file.paths_.push_back(directory / (free + ".xlsx"));
+  auto sink = FileSink::create(file.paths_.back());
+  if (!sink) return sink.error();
+  file.open_.reset(new Open{std::move(*sink), {}});
   std::vector<report::SheetColumn> columns;
   for (const std::string& title : header) columns.push_back({title, width_of(title)});
   file.open_->book.emplace(file.open_->sink);
@@ -182,7 +186,29 @@ Result<ResultFile> ResultFile::create(const fs::path& directory, const std::stri
   return file;
 }
 
+// Only the second file tells that the first is but a part.
+Result<void> ResultFile::begin_part() {
+  const auto part = [&](size_t n) { return stem_.string() + fmt::format("_part_{}.csv", n); };
+  if (open_) {
+    if (auto done = open_->sink.commit(); !done) return done;
+    if (paths_.size() == 1) {
+      std::error_code code;
+      fs::rename(paths_[0], part(1), code);
+      if (code) return Error{"cannot rename a result", part(1) + ": " + code.message(), ""};
+      paths_[0] = part(1);
+    }
+  }
+  paths_.push_back(paths_.empty() ? stem_.string() + ".csv" : part(paths_.size() + 1));
+  auto sink = FileSink::create(paths_.back());
+  if (!sink) return sink.error();
+  open_.reset(new Open{std::move(*sink), {}});
+  write(titles_);
+  rows_ = 0;
+  return {};
+}
+
 void ResultFile::add(const Cells& cells, Fill fill) {
+  if (failed_) return;
   if (open_->book) {
     std::vector<SheetCell> row;
     for (size_t i = 0; i < cells.size(); ++i)
@@ -190,6 +216,16 @@ void ResultFile::add(const Cells& cells, Fill fill) {
                                        : SheetCell(cells[i]));
     return open_->book->add(row, fill);
   }
+  if (rows_ == most_rows_)
+    if (auto begun = begin_part(); !begun) {
+      failed_ = begun.error();
+      return;
+    }
+  write(cells);
+  ++rows_;
+}
+
+void ResultFile::write(const Cells& cells) {
   line_.clear();
   for (size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) line_ += ',';
@@ -202,10 +238,11 @@ void ResultFile::add(const Cells& cells, Fill fill) {
   open_->sink.write(line_);
 }
 
-Result<fs::path> ResultFile::commit() {
+Result<std::vector<fs::path>> ResultFile::commit() {
+  if (failed_) return *failed_;
   if (open_->book) open_->book->finish();
   if (auto done = open_->sink.commit(); !done) return done.error();
-  return path_;
+  return paths_;
 }
 
 Fill fill_of(const Judged& judged) {
@@ -240,9 +277,9 @@ void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
 }
 
 Result<void> Written::add(ResultFile& file) {
-  auto path = file.commit();
-  if (!path) return path.error();
-  files.push_back(std::move(*path));
+  auto paths = file.commit();
+  if (!paths) return paths.error();
+  files.insert(files.end(), paths->begin(), paths->end());
   return {};
 }
 

@@ -47,25 +47,38 @@ struct FileStyle {
   bool as_xlsx = false;  // with coloured rows, instead of csv
 };
 
-// One file; it appears when it is committed, and never takes the place of another.
+inline constexpr int64_t kMostCsvRows = 1'000'000;  // as the tool: more than spreadsheets read
+
+// A result; it appears when it is committed, and never takes the place of another. Long csv files
+// are several, NAME_part_1.csv and so on; a workbook has several sheets.
 class ResultFile {
  public:
-  // `stem` without extension; "_1", "_2" is added if there is such a file.
-  static Result<ResultFile> create(const std::filesystem::path& directory, const std::string& stem,
-                                   const std::vector<std::string>& header, bool as_xlsx);
+  // `stem` without extension; "_1", "_2" is added if there is such a file. `most_rows` is for
+  // tests.
+  static Result<ResultFile> create(const std::filesystem::path& directory, std::string stem,
+                                   const std::vector<std::string>& header, bool as_xlsx,
+                                   int64_t most_rows = kMostCsvRows);
   void add(const Cells& cells, report::Fill fill = report::Fill::kNone);
-  Result<std::filesystem::path> commit();
+  Result<std::vector<std::filesystem::path>> commit();
 
  private:
   struct Open {
     FileSink sink;
     std::optional<report::Spreadsheet> book;  // writes into the sink
   };
-  ResultFile(std::filesystem::path path, FileSink sink)
-      : path_(std::move(path)), open_(new Open{std::move(sink), {}}) {}
-  std::filesystem::path path_;
+  ResultFile(std::filesystem::path stem, int64_t most_rows)
+      : stem_(std::move(stem)), most_rows_(most_rows) {}
+  Result<void> begin_part();
+  void write(const Cells& cells);
+
+  std::filesystem::path stem_;
+  int64_t most_rows_;
+  Cells titles_;
+  std::vector<std::filesystem::path> paths_;  // the last one is open
   std::unique_ptr<Open> open_;
-  std::string line_;  // being put together
+  int64_t rows_ = 0;             // in it
+  std::optional<Error> failed_;  // one of the parts
+  std::string line_;             // being put together
 };
 
 std::vector<std::string> header_of(const FileStyle& style);
