@@ -146,17 +146,33 @@ HWY_INLINE bool is_huge(const PairBlock& block, double limit) {
          block.g_min <= -limit;
 }
 
+// How many errors are beyond half of golden. Whole vectors only.
 template <class T>
-HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, PairBlock& block,
-                             PairMaxima& maxima) {
+HWY_INLINE int64_t count_off(const T* target, const T* golden, int64_t count) {
+  const hn::ScalableTag<T> tag;
+  const hn::RebindToSigned<decltype(tag)> ints;
+  const auto half = hn::Set(tag, T(0.5)), zero = hn::Zero(tag);
+  auto off = hn::Zero(ints);
+  for (int64_t i = 0; i < count; i += static_cast<int64_t>(hn::Lanes(tag))) {
+    const auto g = hn::LoadU(tag, golden + i);
+    const auto error = hn::Abs(hn::Sub(hn::LoadU(tag, target + i), g));
+    const auto beyond = hn::Gt(error, hn::Mul(hn::Abs(g), half));
+    off =
+        hn::Sub(off, hn::BitCast(ints, hn::VecFromMask(tag, hn::AndNot(hn::Eq(g, zero), beyond))));
+  }
+  return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, off)));
+}
+
+// As long as no error that large is known, a block without a new maximum has none beyond half of
+// golden either, and need not count them: `kCountsOff` is false.
+template <bool kCountsOff, class T>
+HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, double rel_known,
+                             PairBlock& block, PairMaxima& maxima) {
   const hn::ScalableTag<T> tag;
   const hn::RebindToSigned<decltype(tag)> ints;
   using V = hn::Vec<decltype(tag)>;
   const auto wide = static_cast<int64_t>(hn::Lanes(tag));
   const V zero = hn::Zero(tag);
-  // Rounded down, like all that is compared with it: even among subnormals no larger error is
-  // missed.
-  const double rel_known = std::fmin(maxima.rel * (1 - kBand), 0x1p100);
   const V rel_limit = hn::Set(tag, static_cast<T>(rel_known));
   V t_min = hn::Set(tag, target[0]), t_max = t_min, g_min = hn::Set(tag, golden[0]), g_max = g_min;
   V abs_max = zero, rel_excess = zero;  // the latter all ones where there may be a larger one
@@ -182,7 +198,7 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
     const V error = hn::Abs(hn::Sub(t, g));
     abs_max = hn::Max(abs_max, error);
     const V size = hn::Abs(g);
-    off = hn::Sub(off, minus_ones(hn::Gt(error, hn::Mul(size, half))));
+    if constexpr (kCountsOff) off = hn::Sub(off, minus_ones(hn::Gt(error, hn::Mul(size, half))));
     const auto may_exceed = hn::Ge(error, hn::Mul(size, rel_limit));
     rel_excess =
         hn::Or(rel_excess, hn::IfThenZeroElse(g_is_zero, hn::VecFromMask(tag, may_exceed)));
@@ -198,13 +214,27 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, Pa
   block.g_zeros = total(g_zeros);
   block.equal = total(equal);
   block.off_at_zero = block.g_zeros - total(both);
-  block.off_by_half = total(off) - block.off_at_zero;  // at zeros every error is beyond half of it
+  const bool excess = !hn::AllTrue(ints, hn::Eq(hn::BitCast(ints, rel_excess), hn::Zero(ints)));
+  if constexpr (kCountsOff)
+    block.off_by_half = total(off) - block.off_at_zero;  // at zeros every error is beyond half
+  else
+    block.off_by_half = excess ? count_off(target, golden, i) : 0;
   add_tail(target + i, golden + i, count - i, block);
   // Only a block that may hold a new maximum is worth divisions in double.
   const auto highest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, abs_max)));
-  const bool excess = !hn::AllTrue(ints, hn::Eq(hn::BitCast(ints, rel_excess), hn::Zero(ints)));
   if (highest > maxima.abs * (1 - kBand) || excess) raise_exactly(target, golden, i, maxima);
   raise_exactly(target + i, golden + i, count - i, maxima);
+}
+template <class T>
+HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, PairBlock& block,
+                             PairMaxima& maxima) {
+  // Rounded down, like all that is compared with it: even among subnormals no larger error is
+  // missed.
+  const double rel_known = std::fmin(maxima.rel * (1 - kBand), 0x1p100);
+  if (rel_known > 0.5)
+    add_extremes<true>(target, golden, count, rel_known, block, maxima);
+  else
+    add_extremes<false>(target, golden, count, rel_known, block, maxima);
 }
 
 template <class T>
