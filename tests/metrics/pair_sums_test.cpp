@@ -190,6 +190,30 @@ TEST(PairSums, EveryInstructionSetGivesTheSameBits) {
   hwy::SetSupportedTargetsForTest(0);
 }
 
+// Blocks in which no error can be beyond half of golden do not count them: the first that may have
+// one comes late, exactly at the limit, just below it or beyond, also among subnormals and zeros.
+TEST(PairSums, LateErrorsBeyondHalfAreCounted) {
+  constexpr size_t kCount = 20000;
+  for (const double factor : {1.5, 0.5, 1.4999999, 1.5000002, 0.4999999, 3.0, -1.0})
+    for (const double size : {1.0, 3e38, 1e-44, 1e-38, 0.0})
+      for (const size_t place : {size_t{12345}, kCount - 1}) {
+        SCOPED_TRACE(testing::Message() << factor << " " << size << " " << place);
+        auto values = hostile_values(kCount, 5, true);
+        auto others = values;
+        for (double& value : others) value = static_cast<float>(value) * 1.001F;
+        for (double& value : others)
+          if (std::fabs(value) < 1e-30) value = 0;
+        for (size_t i = 0; i < kCount; ++i)
+          if (others[i] == 0) values[i] = 0;
+        values[place] = size;
+        others[place] = size == 0 ? 1 : size * factor;
+        const Tensor golden = encode(DType::kFloat32, values);
+        const Tensor target = encode(DType::kFloat32, others);
+        expect_same(pair_sums(piece_of(target, golden), {}),
+                    pair_sums_scalar(piece_of(target, golden), {}));
+      }
+}
+
 // Sums in long double, over ten million values.
 TEST(PairSums, AgreesWithLongDouble) {
   constexpr size_t kCount = 10'000'000;
