@@ -448,7 +448,7 @@ class TokenPairing {
     const Execution* execution = golden_of(op);
     if (is_fx_) {
       const Operator* known = model_.find(op);
-      if (known != nullptr && index < std::ssize(known->outputs))
+      if (known != nullptr && index >= 0 && index < std::ssize(known->outputs))
         if (const auto fx = Model::fx_tensor(known->outputs[static_cast<size_t>(index)].name)) {
           const auto found = golden_of_.find(fx->first);
           execution = found == golden_of_.end() ? nullptr : found->second;

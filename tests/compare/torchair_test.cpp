@@ -167,6 +167,37 @@ graph {
   }
 }
 
+// A damaged graph may say anything.
+TEST(Torchair, RecordedOriginsOfAnyIndex) {
+  const Scratch scratch;
+  std::filesystem::copy(data("ge_fx_new"), scratch.path(),
+                        std::filesystem::copy_options::recursive);
+  std::ofstream(scratch.path() / "target/ge_proto_00000012_graph_1_Build.txt") << R"(
+graph {
+  op {
+    name: "Mul_4Sigmoid_5"
+    type: "FusedAscBackend"
+    attr {
+      key: "_datadump_original_op_names"
+      value { list { s: "Mul_4" s: "Sigmoid_5" } }
+    }
+    output_desc {
+      attr { key: "_datadump_origin_name" value { s: "Sigmoid_5" } }
+      attr { key: "_datadump_origin_output_index" value { i: -3000000000 } }
+    }
+  }
+})";
+  const auto target = dump::open_dump(scratch.path() / "target");
+  const auto golden = dump::open_dump(scratch.path() / "golden");
+  const auto torchair = pair_torchair(*target, *golden);
+  ASSERT_TRUE(torchair.ok());
+  for (const dump::Entry& entry : target->entries) {
+    if (entry.operator_name != "Mul_4Sigmoid_5" || entry.slot.kind != dump::SlotKind::kOutput)
+      continue;
+    EXPECT_EQ(torchair->decisions.at(&entry).reason, "no_golden");
+  }
+}
+
 TEST(Torchair, AskForTheRankThatOneSideDoesNotName) {
   auto pairs = pairs_of("multi_rank/target", "ge_fx_710/golden/data_dump");
   EXPECT_THAT(pairs["error"], HasSubstr("only one side has rank directories"));
