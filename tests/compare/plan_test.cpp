@@ -255,6 +255,11 @@ TEST(Plan, FusedOperatorsNamedAfterTheirParts) {
   }
   // Two ways to read it.
   EXPECT_THAT(plan("aab", {"a", "ab", "aa", "b"}), Not(HasSubstr("fused-name")));
+  // What ran next has a partner of its own; only its namesake is alone.
+  EXPECT_THAT(lines_of(make_plan(set_of({entry("a/b", kOutput, 1), entry("xa_b", kOutput, 2)}),
+                                 golden({"x", "a/b", "a.b"}))),
+              ElementsAre("- = x output:0: no_target", "a/b output:0 = a/b output:0 (name)",
+                          "- = a.b output:0: no_target", "xa_b output:0 = -: no_golden"));
 }
 
 TEST(Plan, TheMapComesFirst) {
