@@ -306,6 +306,24 @@ TEST(Plan, WhatIsNotWantedIsFiltered) {
   EXPECT_EQ(rows[2].message, "");
 }
 
+// Golden goes by what wants it, wherever filtering has put that.
+TEST(Plan, FilteringFollowsTheMapToNamedSlots) {
+  const auto named = [](const char* name) { return Slot{SlotKind::kInput, dump::kNamed, name}; };
+  const DumpSet target =
+      set_of({entry("a", named("x")), entry("b", named("y")), entry("c", named("z"))});
+  const DumpSet golden =
+      set_of({entry("g", named("x1")), entry("h", named("y1")), entry("i", named("z1"))});
+  PlanOptions options;
+  options.map.tensors = {{"a input:x", {"g", named("x1")}},
+                         {"b input:y", {"h", named("y1")}},
+                         {"c input:z", {"i", named("z1")}}};
+  options.wants = [](const Entry& e) { return e.operator_name == "c"; };
+  EXPECT_THAT(
+      lines_of(make_plan(target, golden, options)),
+      ElementsAre("a input:x = g input:x1 (map): filtered",
+                  "b input:y = h input:y1 (map): filtered", "c input:z = i input:z1 (map)"));
+}
+
 TEST(Plan, FilteringAStepLeavesOneStepEach) {
   const DumpSet target = set_of({in_step(0, "a"), in_step(1, "a")});
   const DumpSet golden = set_of({in_step(1, "a")});
