@@ -117,7 +117,7 @@ int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::Planned
   for (const compare::PlannedRow& row : plan) {
     if (!row.reason.empty()) continue;
     add(sides.target, *row.target);
-    add(sides.golden, *row.golden);
+    add(sides.golden_of(row), *row.golden);
   }
   return total;
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,7 @@ std::string tensor_text(std::string_view op, const dump::Slot& slot);  // "conv1
 struct NameMap {
   std::unordered_map<std::string, std::string> operators;  // golden by target operator
   std::unordered_map<std::string, TensorName> tensors;     // golden by tensor_text() of target
+  std::set<std::string> tensor_operators = {};             // of target, that these are of
   bool empty() const { return operators.empty() && tensors.empty(); }
 };
 // Errors name file and line.

@@ -48,13 +48,29 @@ Result<int64_t> read_at_limit(const dump::DumpSet& set, const Entry& entry,
   return found;
 }
 
+// In the words of any tool.
+bool is_integer(std::string_view dtype) {
+  constexpr std::string_view kWords[] = {"int", "Int", "INT", "bool", "Bool", "BOOL"};
+  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
+    return dtype.find(word) != std::string_view::npos;
+  });
+}
+
+// A tensor with elements that might overflow, of which no number was recorded.
+bool shows_nothing(const Entry& entry, const dump::RecordedStatistics& s) {
+  const bool is_tensor = entry.recorded_shape || !s.checksum.empty();  // else an argument
+  const bool is_empty = entry.recorded_shape && element_count(*entry.recorded_shape) == 0;
+  return is_tensor && !is_empty && !is_integer(entry.dtype_text) && !s.min && !s.max &&
+         !s.nan_count && !s.inf_count;
+}
+
 void read_recorded(ScannedTensor& tensor) {
   const Entry& entry = *tensor.entry;
   tensor.dtype = entry.dtype_text;
   tensor.shape = entry.recorded_shape;
-  if (!entry.statistics) return;
-  const dump::RecordedStatistics& s = *entry.statistics;
-  tensor.is_blind = !s.checksum.empty() && !s.min && !s.max && !s.nan_count && !s.inf_count;
+  const dump::RecordedStatistics s =
+      entry.statistics ? *entry.statistics : dump::RecordedStatistics();
+  tensor.is_blind = shows_nothing(entry, s);
   const double min = s.min.value_or(0), max = s.max.value_or(0);
   const bool nan = std::isnan(min) || std::isnan(max) || std::isnan(s.mean.value_or(0));
   tensor.nan = s.nan_count.value_or(nan);
@@ -114,10 +130,11 @@ class Tracer {
 
   void add(size_t begin, size_t end) {
     OverflowedOperator found;
-    bool inputs_known = false;
+    bool has_inputs = false, all_seen = true;
     for (size_t i = begin; i < end; ++i) {
       const ScannedTensor& tensor = scan_.tensors[i];
-      inputs_known |= is_input(*tensor.entry) && !tensor.error;
+      has_inputs |= is_input(*tensor.entry);
+      all_seen &= !is_input(*tensor.entry) || !(tensor.error || tensor.is_blind);
       if (is_input(*tensor.entry) || tensor.is_clean()) continue;
       found.tensors.push_back(i);
       found.is_finite &= tensor.is_finite();
@@ -134,9 +151,9 @@ class Tracer {
     const bool seen = seen_not_finite_ || (found.is_finite && seen_at_limit_);
     if (ends_here && (found.from.empty() || seen)) return;
     if (ends_here) found.tensors = found.from;
-    found.origin = !found.from.empty() ? (seen ? Origin::kInherited : Origin::kReceived)
-                   : inputs_known      ? Origin::kIntroduced
-                                       : Origin::kUnknown;
+    found.origin = !found.from.empty()      ? (seen ? Origin::kInherited : Origin::kReceived)
+                   : has_inputs && all_seen ? Origin::kIntroduced
+                                            : Origin::kUnknown;
     (found.is_finite ? seen_at_limit_ : seen_not_finite_) = true;
     scan_.operators.push_back(std::move(found));
   }

@@ -19,7 +19,8 @@ struct ScannedTensor {
   std::optional<Shape> shape;  // if known
   std::optional<metrics::TensorStats> stats;  // unset: recorded only, or damaged
   std::optional<Error> error;
-  bool is_blind = false;  // nothing could be seen: only a checksum, or a type nobody can decode
+  // Nothing could be seen: only a checksum was recorded, or nothing, or nobody can decode the type.
+  bool is_blind = false;
   int64_t nan = 0, positive_inf = 0, negative_inf = 0;  // if only recorded, 1 may stand for any
   int64_t at_limit = 0;    // finite values at the limit of a type that saturates
   bool saturates = false;  // these are enough to be counted as overflow
@@ -36,7 +37,7 @@ struct ScannedTensor {
 enum class Origin : uint8_t {
   kIntroduced,  // its inputs are clean
   kReceived,  // it is in its inputs already, but in no earlier output: data, weights, or not dumped
-  kUnknown,   // its inputs are not among the tensors
+  kUnknown,   // its inputs are not among the tensors, or not all could be seen
   kInherited,  // it is in its inputs and in an earlier output
 };
 std::string_view name_of(Origin origin);

@@ -125,7 +125,8 @@ void Partners::pair_fused_names() {
       size_t at = length, next = first->second + 1;
       while (at < name.size() && next < goldens_.size()) {
         const std::string part = match::normalised(goldens_[next]);
-        if (!position.contains(part)) break;
+        const auto own = position.find(part);
+        if (own == position.end() || own->second != next) break;  // has a partner, or a namesake
         if (name.compare(at, part.size(), part) == 0)
           at += part.size();
         else if (name[at] == '_' && name.compare(at + 1, part.size(), part) == 0)

@@ -366,16 +366,6 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
     if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
     targets[0].wanted = std::move(only);
   }
-  // By the target's name, also where a golden tensor was fused away. What any wanted tensor needs
-  // stays, though it may be another operator's output.
-  ByKey<const Entry*> wanting;
-  if (options.wants)
-    for (const Candidate& c : targets)
-      if (c.wanted) {
-        const Entry*& one = wanting[Key(c.wanted->op, c.wanted->slot)];
-        if (one == nullptr || options.wants(*c.entry)) one = c.entry;
-      }
-
   std::vector<PlannedRow> rows;
   rows.reserve(
       std::max(targets.size(), goldens.size()));  // rows are large: growing would copy them
@@ -383,6 +373,13 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   Candidates unwanted_targets = split_off(targets, options, [](const Candidate& c) {
     return Name{c.name(), c.slot()};
   });
+  // By the target's name, also where a golden tensor was fused away. What any wanted tensor needs
+  // stays, though it may be another operator's output. The keys borrow from targets in place.
+  ByKey<const Entry*> wanting;
+  if (options.wants)
+    for (const Candidates* list : {&unwanted_targets, &targets})
+      for (const Candidate& c : *list)
+        if (c.wanted) wanting[Key(c.wanted->op, c.wanted->slot)] = c.entry;
   Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
     if (const auto owner = owners.find(c.entry); owner != owners.end())
       return Name{owner->second, c.slot()};

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -124,25 +123,28 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
   return std::nullopt;
 }
 
-using Names = std::unordered_set<std::string_view>;
+// An operator and a slot of it.
+using Tensors = std::set<std::pair<const graph::Operator*, std::string>>;
 
-Names compared_operators(const match::Matcher& matcher, const std::vector<result::Row>& rows) {
-  Names compared;
+Tensors compared_tensors(const match::Matcher& matcher, const std::vector<result::Row>& rows) {
+  Tensors compared;
   for (const result::Row& row : rows)
     if (row.verdict != result::Verdict::kNotCompared && row.target)
       if (const graph::Operator* op = matcher.find(row.target->operator_name))
-        compared.insert(op->name);
+        compared.emplace(op, row.target->slot);
   return compared;
 }
 
+std::string output_slot(const graph::Edge& edge) { return fmt::format("output:{}", edge.output); }
+
 // Where an output of the model is seen: what only changes how values are stored need not be dumped
 // itself.
-graph::Edge shown_at(const match::Matcher& matcher, graph::Edge edge, const Names& compared) {
+graph::Edge shown_at(const match::Matcher& matcher, graph::Edge edge, const Tensors& compared) {
   const graph::Operator* op = matcher.find(edge.producer);
   // Counted, because a damaged graph may lead in a circle.
   for (size_t left = matcher.target().operators.size(); left > 0; --left) {
-    if (op == nullptr || compared.contains(op->name) || !match::keeps_values(op->type) ||
-        op->inputs.empty())
+    if (op == nullptr || compared.contains({op, output_slot(edge)}) ||
+        !match::keeps_values(op->type) || op->inputs.empty())
       break;
     edge = op->inputs.front();
     op = matcher.find(edge.producer);
@@ -200,24 +202,26 @@ std::optional<match::Matcher> make_matcher(Graphs& graphs) {
 std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,
                                               const std::vector<result::Row>& rows) {
   std::vector<std::string> missing;
-  const Names compared = compared_operators(matcher, rows);
+  const Tensors compared = compared_tensors(matcher, rows);
   for (const graph::Edge& edge : matcher.target().outputs) {
-    const graph::Operator* op = matcher.find(shown_at(matcher, edge, compared).producer);
-    if (op == nullptr || (!compared.contains(op->name) && !match::is_never_dumped(*op)))
+    const graph::Edge shown = shown_at(matcher, edge, compared);
+    const graph::Operator* op = matcher.find(shown.producer);
+    if (op == nullptr ||
+        (!compared.contains({op, output_slot(shown)}) && !match::is_never_dumped(*op)))
       missing.push_back(edge.producer);
   }
   return missing;
 }
 
 void mark_model_outputs(const match::Matcher& matcher, std::vector<result::Row>& rows) {
-  std::set<std::pair<const graph::Operator*, std::string>> outputs;  // with slot
-  const Names compared = compared_operators(matcher, rows);
+  Tensors outputs;
+  const Tensors compared = compared_tensors(matcher, rows);
   for (const graph::Edge& edge : matcher.target().outputs) {
     const graph::Edge shown = shown_at(matcher, edge, compared);
     const graph::Operator* op = matcher.find(shown.producer);
-    const bool is_compared = op != nullptr && compared.contains(op->name);
+    const bool is_compared = compared.contains({op, output_slot(shown)});
     outputs.emplace(is_compared ? op : matcher.find(edge.producer),
-                    fmt::format("output:{}", is_compared ? shown.output : edge.output));
+                    output_slot(is_compared ? shown : edge));
   }
   for (result::Row& row : rows) {
     if (!row.target) continue;

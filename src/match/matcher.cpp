@@ -61,8 +61,8 @@ std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is
     match.message = op.doubt;
     return std::nullopt;
   }
-  const bool is_listed = index < std::ssize(op.outputs);
-  if (is_listed) {
+  // Files may record any index as that of an origin.
+  if (index >= 0 && index < std::ssize(op.outputs)) {
     const Output& output = op.outputs[static_cast<size_t>(index)];
     if (!output.origin.empty()) {
       Tensor tensor{output.origin, output.origin_output.value_or(index)};
@@ -184,7 +184,7 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
   for (const Operator& op : target.operators) {
     if (keeps_values(op.type)) continue;
     for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op.outputs)); ++k)
-      if (const auto given = through(op, k).golden)
+      if (const auto given = through(op, k, false).golden)
         givers_.try_emplace(fmt::format("{}:{}", normalised(given->op), given->output), &op);
   }
 }
@@ -258,7 +258,7 @@ void Matcher::lead_back(Tensor& tensor, Match& match) const {
   tensor = *origin;
 }
 
-Match Matcher::through(const Operator& first, int64_t index) const {
+Match Matcher::through(const Operator& first, int64_t index, bool asks_before) const {
   Match match;
   const Operator* op = &first;
   std::string path;
@@ -294,8 +294,9 @@ Match Matcher::through(const Operator& first, int64_t index) const {
   // inserted behind a layer gives the layer's output.
   if (is_quant(*op) && !op->inputs.empty()) {
     if (const auto producer = by_name_.find(op->inputs.front().producer);
-        producer != by_name_.end() && !is_quant(*producer->second))
-      match.before_quantization = through(*producer->second, op->inputs.front().output).golden;
+        asks_before && producer != by_name_.end() && !is_quant(*producer->second))
+      match.before_quantization =
+          through(*producer->second, op->inputs.front().output, false).golden;
   } else if (is_dequant(*op)) {
     match.dequantized_layer = layer_of(origin->op);
   }

@@ -64,7 +64,9 @@ class Matcher {
   const graph::Graph& target() const { return *target_; }
 
  private:
-  Match through(const graph::Operator& op, int64_t index) const;
+  // `asks_before`: also what was quantized, one step back and no further: a damaged graph may lead
+  // in a circle.
+  Match through(const graph::Operator& op, int64_t index, bool asks_before = true) const;
   std::optional<Tensor> origin_of(const graph::Operator& op, int64_t index, Match& match) const;
   void lead_back(Tensor& tensor, Match& match) const;
   void find_domains();

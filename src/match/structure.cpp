@@ -22,6 +22,8 @@ using graph::Graph;
 using graph::Operator;
 
 constexpr int kNone = -1;
+// Paddings in a row that are followed: more are a circle in a damaged graph.
+constexpr size_t kMostPrefixes = 8;
 
 // One word for what frameworks and compilers call differently.
 std::string kind_of_type(std::string_view type) {
@@ -285,12 +287,13 @@ class Aligner {
 
   // The operator behind a padding, if that is what `g` is; else `g` itself.
   int behind_prefix(int g) const {
-    while (is_prefix(g_.kind(g))) {
+    for (size_t steps = 0; steps < kMostPrefixes; ++steps) {
+      if (!is_prefix(g_.kind(g))) return g;
       const auto readers = g_.read_by({g, 0});
       if (readers.size() != 1) return kNone;
       g = readers.front();
     }
-    return g;
+    return kNone;
   }
 
   bool forward(int op) {
@@ -347,8 +350,9 @@ class Aligner {
 
   void take(int op, int main) {
     std::vector<int> prefix;
-    for (int g = main; g_.in(g).size() == 1;) {
+    for (int g = main; g_.in(g).size() == 1 && prefix.size() < kMostPrefixes;) {
       g = g_.in(g).front().op;
+      if (g == main) break;
       if (!is_prefix(g_.kind(g)) || !is_free(g, op) || g_.read_by({g, 0}).size() != 1) break;
       prefix.push_back(g);
     }

@@ -148,7 +148,13 @@ Result<Sketch> sketch_from_bytes(Bytes bytes) {
   for (float& x : s.projection) x = in.read<float>();
   const bool finite = std::all_of(s.projection.begin(), s.projection.end(),
                                   [](float x) { return std::isfinite(x); });
-  if (!finite || s.count < 0 || !(s.l2 >= 0))
+  int64_t left = s.count;  // elements of other kinds than those before
+  bool adds_up = s.count >= 0;
+  for (int64_t n : {s.nan, s.positive_inf, s.negative_inf, s.zeros}) {
+    adds_up = adds_up && n >= 0 && n <= left;
+    if (adds_up) left -= n;
+  }
+  if (!finite || !adds_up || !(s.l2 >= 0))
     return Error{"a sketch holds numbers that no tensor gives",
                  fmt::format("byte 16: {} elements, norm {}", s.count, s.l2), again};
   return s;

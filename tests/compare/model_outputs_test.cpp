@@ -61,6 +61,21 @@ TEST(ModelOutputs, RowsThatShowThem) {
   EXPECT_THAT(marked(graph, {row("other", "output:0")}), IsEmpty());
 }
 
+// Only the output itself tells that it was compared: what its operator reads, or another output of
+// it, does not.
+TEST(ModelOutputs, OtherTensorsOfTheOperatorDoNotStandForThem) {
+  graph::Graph graph;
+  graph.operators = {op("conv", "Conv2D", {}), op("split", "Split", {{"conv", 0}}),
+                     op("cast", "Cast", {{"split", 1}})};
+  graph.outputs = {{"cast", 0}};
+  const match::Matcher matcher(graph);
+  EXPECT_THAT(outputs_not_compared(matcher, {row("split", "input:0"), row("split", "output:0")}),
+              ElementsAre("cast"));
+  EXPECT_THAT(outputs_not_compared(matcher, {row("cast", "input:0")}), ElementsAre("cast"));
+  EXPECT_THAT(outputs_not_compared(matcher, {row("split", "output:1")}), IsEmpty());
+  EXPECT_THAT(outputs_not_compared(matcher, {row("cast", "output:0")}), IsEmpty());
+}
+
 TEST(ModelOutputs, GraphWithACircle) {
   graph::Graph graph;
   graph.operators = {op("a", "Cast", {{"b", 0}}), op("b", "Cast", {{"a", 0}})};

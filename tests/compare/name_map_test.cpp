@@ -152,6 +152,13 @@ TEST(NameMap, OperatorsHaveToExist) {
   ASSERT_FALSE(no_golden);
   EXPECT_EQ(no_golden.error().what, "the map names an operator that golden does not have");
   EXPECT_EQ(no_golden.error().remedy, "`plumb inspect` lists the operators");
+  // Those of single tensors, too, and slots may be called anything.
+  const auto tensors = parse_name_map_csv("conv1,relu1,input:my key,input:0\n");
+  ASSERT_TRUE(tensors.ok());
+  EXPECT_TRUE(check_name_map(*tensors, target, golden));
+  const auto unknown = check_name_map(*tensors, set_of({"conv2"}), golden);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().where, "conv1");
   // The sides are not mixed up.
   EXPECT_FALSE(check_name_map({{{"relu1", "conv1"}}, {}}, target, golden));
 }

@@ -192,6 +192,40 @@ TEST(OverflowScan, RecordedStatistics) {
   EXPECT_TRUE(scan.tensors[5].is_blind);
 }
 
+// A tensor of which nothing was recorded is not clean; of integers and of nothing there is nothing
+// to see.
+TEST(OverflowScan, NothingRecorded) {
+  const struct {
+    const char* dtype;
+    std::optional<Shape> shape;
+    bool has_statistics, is_blind;
+  } cases[] = {
+      {"torch.float16", Shape{2, 3}, true, true},
+      {"torch.float16", Shape{2, 3}, false, true},
+      {"torch.float16", Shape{0, 3}, true, false},
+      {"torch.bool", Shape{2}, true, false},
+      {"UInt8", Shape{2}, true, false},
+      {"NoneType", std::nullopt, true, false},
+  };
+  for (const auto& [dtype, shape, has_statistics, is_blind] : cases) {
+    dump::DumpSet set;
+    dump::Entry& input = set.entries.emplace_back();
+    input.slot.kind = dump::SlotKind::kInput;
+    input.dtype_text = dtype;
+    input.recorded_shape = shape;
+    if (has_statistics) input.statistics = dump::RecordedStatistics{};
+    dump::Entry& output = set.entries.emplace_back();
+    output.dtype_text = "torch.float32";
+    output.statistics = dump::RecordedStatistics{};
+    output.statistics->max = kInf;
+    const OverflowScan scan =
+        scan_overflow(set, {&set.entries[0], &set.entries[1]}, {}, RunContext{});
+    EXPECT_EQ(scan.tensors[0].is_blind, is_blind) << dtype;
+    ASSERT_EQ(scan.operators.size(), 1u);
+    EXPECT_EQ(scan.operators[0].origin, is_blind ? Origin::kUnknown : Origin::kIntroduced) << dtype;
+  }
+}
+
 // Ranks share a clock: the earlier one is the first, whatever its number; steps come one by one.
 TEST(OverflowScan, OrderOfStepsAndRanks) {
   dump::DumpSet set;

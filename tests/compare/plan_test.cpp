@@ -255,6 +255,11 @@ TEST(Plan, FusedOperatorsNamedAfterTheirParts) {
   }
   // Two ways to read it.
   EXPECT_THAT(plan("aab", {"a", "ab", "aa", "b"}), Not(HasSubstr("fused-name")));
+  // What ran next has a partner of its own; only its namesake is alone.
+  EXPECT_THAT(lines_of(make_plan(set_of({entry("a/b", kOutput, 1), entry("xa_b", kOutput, 2)}),
+                                 golden({"x", "a/b", "a.b"}))),
+              ElementsAre("- = x output:0: no_target", "a/b output:0 = a/b output:0 (name)",
+                          "- = a.b output:0: no_target", "xa_b output:0 = -: no_golden"));
 }
 
 TEST(Plan, TheMapComesFirst) {
@@ -299,6 +304,24 @@ TEST(Plan, WhatIsNotWantedIsFiltered) {
                           "b output:0 = b output:0 (name): filtered",
                           "only output:0 = ~only.npy: filtered", "~damaged.npy = -: damaged_file"));
   EXPECT_EQ(rows[2].message, "");
+}
+
+// Golden goes by what wants it, wherever filtering has put that.
+TEST(Plan, FilteringFollowsTheMapToNamedSlots) {
+  const auto named = [](const char* name) { return Slot{SlotKind::kInput, dump::kNamed, name}; };
+  const DumpSet target =
+      set_of({entry("a", named("x")), entry("b", named("y")), entry("c", named("z"))});
+  const DumpSet golden =
+      set_of({entry("g", named("x1")), entry("h", named("y1")), entry("i", named("z1"))});
+  PlanOptions options;
+  options.map.tensors = {{"a input:x", {"g", named("x1")}},
+                         {"b input:y", {"h", named("y1")}},
+                         {"c input:z", {"i", named("z1")}}};
+  options.wants = [](const Entry& e) { return e.operator_name == "c"; };
+  EXPECT_THAT(
+      lines_of(make_plan(target, golden, options)),
+      ElementsAre("a input:x = g input:x1 (map): filtered",
+                  "b input:y = h input:y1 (map): filtered", "c input:z = i input:z1 (map)"));
 }
 
 TEST(Plan, FilteringAStepLeavesOneStepEach) {

@@ -96,6 +96,7 @@ TEST(Scenario, OutputsNobodyCompared) {
   EXPECT_THAT(outputs_not_compared(matcher, {}), ElementsAre("trans"));
   result::Row row;
   row.target.emplace().operator_name = "conv1relu1";
+  row.target->slot = "output:0";
   row.verdict = result::Verdict::kNotCompared;
   EXPECT_THAT(outputs_not_compared(matcher, {row}), ElementsAre("trans"));
   row.verdict = result::Verdict::kFail;

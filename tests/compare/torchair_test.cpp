@@ -14,82 +14,11 @@
 namespace plumb::compare {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::string data(const std::string& path) {
   return std::string(PLUMB_TEST_DATA "/msprobe/") + path;
-}
-
-struct SplitCase {
-  const char* what;
-  std::vector<std::string_view> names;
-  std::string_view fused;
-  std::vector<std::string_view> members;
-  bool is_prefix = false;
-};
-
-const SplitCase kSplits[] = {
-    {"the name itself", {"Add_1", "Add_11"}, "Add_11", {"Add_11"}},
-    {"two in one", {"Mul_4", "Sigmoid_5"}, "Mul_4Sigmoid_5", {"Mul_4", "Sigmoid_5"}},
-    {"with a separator", {"Mul_4", "Sigmoid_5"}, "Mul_4_Sigmoid_5", {"Mul_4", "Sigmoid_5"}},
-    {"longest first", {"Add_1", "Add_11", "Mul", "1Mul"}, "Add_11Mul", {"Add_11", "Mul"}},
-    {"only one cut is complete", {"Add_1", "Add_11", "1Mul"}, "Add_11Mul", {"Add_1", "1Mul"}},
-    {"added behind", {"MatMul_1", "MatMul"}, "MatMul_1_trans", {"MatMul_1"}, true},
-    {"added below", {"MatMul_1"}, "MatMul_1/cast", {"MatMul_1"}, true},
-    {"another number is another operator", {"MatMul_1"}, "MatMul_12", {}},
-    {"nothing fits", {"Add_1"}, "Cast_3", {}},
-    {"the rest does not fit", {"Add_1"}, "Add_1Cast_3", {}},
-    {"empty", {"Add_1"}, "", {}},
-};
-
-TEST(MemberNames, TakesFusedNamesApart) {
-  for (const SplitCase& c : kSplits) {
-    SCOPED_TRACE(c.what);
-    MemberNames names;
-    for (std::string_view name : c.names) names.add(name);
-    const Members members = names.split(c.fused);
-    EXPECT_EQ(members.names, c.members);
-    EXPECT_EQ(members.is_prefix, c.is_prefix);
-  }
-}
-
-TEST(MemberNames, LongNamesTakeNoTime) {
-  MemberNames names;
-  const std::string many(4000, 'a');
-  names.add("a");
-  names.add("aa");
-  EXPECT_EQ(names.split(many).names.size(), 2000U);
-  EXPECT_THAT(names.split(many + "b").names, IsEmpty());
-}
-
-using Pairs = std::vector<std::pair<size_t, size_t>>;
-struct AlignCase {
-  const char* what;
-  std::vector<int64_t> target, golden;
-  Pairs pairs;
-};
-
-const AlignCase kAligned[] = {
-    {"equal", {4, 8}, {4, 8}, {{0, 0}, {1, 1}}},
-    {"nothing", {}, {4}, {}},
-    {"an argument more in golden", {24}, {24, 1}, {{0, 0}}},
-    {"an argument more in front", {24, 6}, {1, 24, 6}, {{0, 1}, {1, 2}}},
-    {"swapped: one of two equal ways", {4, 8}, {8, 4}, {{1, 0}}},
-    {"another size", {24}, {18}, {{0, 0}}},
-    {"another size in the middle", {4, 24, 8}, {4, 18, 8}, {{0, 0}, {1, 1}, {2, 2}}},
-    {"the nearer of two", {7}, {3, 7, 7}, {{0, 1}}},
-    {"text is no tensor", {24, 6}, {kNoTensor, 24, 6}, {{0, 1}, {1, 2}}},
-    {"text at the same place", {24}, {kNoTensor}, {}},
-    {"unknown sizes pair by position", {kUnknownCount, 4}, {9, kUnknownCount}, {{0, 0}, {1, 1}}},
-};
-
-TEST(AlignOperands, KeepsOrderAndSizes) {
-  for (const AlignCase& c : kAligned) {
-    SCOPED_TRACE(c.what);
-    EXPECT_EQ(align_operands(c.target, c.golden), c.pairs);
-  }
 }
 
 // Golden by target, "MatMul output:0" -> "mm-aten.mm.default output:0", of the first token.
@@ -164,6 +93,37 @@ graph {
     EXPECT_EQ(decision.rule, "fused");
     const bool is_output = entry.slot.kind == dump::SlotKind::kOutput;
     EXPECT_EQ(decision.golden->operator_name == "Relu_2", is_output);
+  }
+}
+
+// A damaged graph may say anything.
+TEST(Torchair, RecordedOriginsOfAnyIndex) {
+  const Scratch scratch;
+  std::filesystem::copy(data("ge_fx_new"), scratch.path(),
+                        std::filesystem::copy_options::recursive);
+  std::ofstream(scratch.path() / "target/ge_proto_00000012_graph_1_Build.txt") << R"(
+graph {
+  op {
+    name: "Mul_4Sigmoid_5"
+    type: "FusedAscBackend"
+    attr {
+      key: "_datadump_original_op_names"
+      value { list { s: "Mul_4" s: "Sigmoid_5" } }
+    }
+    output_desc {
+      attr { key: "_datadump_origin_name" value { s: "Sigmoid_5" } }
+      attr { key: "_datadump_origin_output_index" value { i: -3000000000 } }
+    }
+  }
+})";
+  const auto target = dump::open_dump(scratch.path() / "target");
+  const auto golden = dump::open_dump(scratch.path() / "golden");
+  const auto torchair = pair_torchair(*target, *golden);
+  ASSERT_TRUE(torchair.ok());
+  for (const dump::Entry& entry : target->entries) {
+    if (entry.operator_name != "Mul_4Sigmoid_5" || entry.slot.kind != dump::SlotKind::kOutput)
+      continue;
+    EXPECT_EQ(torchair->decisions.at(&entry).reason, "no_golden");
   }
 }
 

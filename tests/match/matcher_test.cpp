@@ -172,6 +172,29 @@ TEST(Matcher, CyclesEnd) {
   EXPECT_EQ(told.operators.size(), 2U);
 }
 
+// What was quantized is looked up through casts, which may lead back to the quantizing operator, or
+// from one to the next for as long as the file is.
+TEST(Matcher, QuantizingOperatorsInACircleOrInARow) {
+  const Graph circle = graph_of({op("q", "AscendQuant", {{"c", 0}}), op("c", "Cast", {{"q", 0}})});
+  EXPECT_EQ(output_of(Matcher(circle), "q"), "q:0 (own-name)");
+  std::vector<Operator> row = {op("data", "Data", {})};
+  for (int i = 0; i < 50'000; ++i) {
+    row.push_back(op(fmt::format("c{}", i), "Cast", {{row.back().name, 0}}));
+    row.push_back(op(fmt::format("q{}", i), "AscendQuant", {{row.back().name, 0}}));
+  }
+  const Graph deep = graph_of(std::move(row));
+  const Matcher matcher(deep);
+  const Match last = matcher.output(*matcher.find("q49999"), 0);
+  ASSERT_TRUE(last.before_quantization);
+  EXPECT_EQ(last.before_quantization->op, "q49998");
+}
+
+TEST(Matcher, OriginsOfAnyIndex) {
+  const Graph graph = graph_of({op("a", "Conv2D", {}, Origins{{"b"}}, "b:-3000000000")});
+  const Graph quant = graph_of({op("b", "Conv2D", {}, Origins{{"c"}}, "c:0")});
+  EXPECT_EQ(output_of(Matcher(graph, nullptr, &quant), "a"), "c:-3000000000 (origin)");
+}
+
 TEST(Matcher, EmptyGraphs) {
   const Graph none;
   EXPECT_EQ(Matcher(none).find("a"), nullptr);
@@ -210,6 +233,17 @@ TEST(Structure, WhatCannotBeToldIsNotPaired) {
   const Graph told_joined = with_origins(joined_converted, joined);
   EXPECT_EQ(output_of(Matcher(told_joined), "p"), "conv1:0 (structure)");
   EXPECT_EQ(output_of(Matcher(told_joined), "q"), "conv10:0 (structure)");
+}
+
+// A damaged original: a padding that reads itself, and two that read each other.
+TEST(Structure, PaddingsInACircle) {
+  const Graph converted = graph_of(
+      {op("data", "Data", {}), op("pad", "Pad", {{"data", 0}}), op("x", "Conv2D", {{"data", 0}})});
+  const Graph self = graph_of({op("data", "Data", {}), op("pad", "Pad", {{"pad", 0}})});
+  EXPECT_EQ(output_of(Matcher(with_origins(converted, self)), "pad"), "pad:0 (structure)");
+  const Graph two = graph_of({op("data", "Data", {}), op("a", "Pad", {{"data", 0}, {"b", 0}}),
+                              op("b", "Pad", {{"a", 0}})});
+  EXPECT_EQ(output_of(Matcher(with_origins(converted, two)), "x"), "ambiguous_pair");
 }
 
 }  // namespace

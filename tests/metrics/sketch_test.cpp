@@ -168,6 +168,18 @@ TEST(Sketch, BytesReadBack) {
 }
 
 TEST(Sketch, DamagedBytesAreRefused) {
+  // A negative number must not make up for elements that are not finite.
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const auto& [nan, inf, zeros] : {std::tuple<int64_t, int64_t, int64_t>{3, -3, 0},
+                                        {0, 0, -1},
+                                        {2, 1, 0},
+                                        {kMost, kMost, 2}}) {
+    Sketch odd = sketch_of({1, 2});
+    odd.nan = nan;
+    odd.positive_inf = inf;
+    odd.zeros = zeros;
+    EXPECT_FALSE(sketch_from_bytes(bytes_of(odd)).ok()) << nan << " " << inf << " " << zeros;
+  }
   auto bytes = bytes_of(sketch_of({1, 2}));
   EXPECT_FALSE(sketch_from_bytes(Bytes(bytes).first(100)).ok());
   EXPECT_FALSE(sketch_from_bytes({}).ok());

@@ -137,6 +137,20 @@ TEST(General, LostDataFilesAreNamed) {
   EXPECT_EQ(written.error().what, "a data file of the dump is missing");
 }
 
+// What was in it has no line; that it is lost must show.
+TEST(General, ADamagedDumpJsonIsTold) {
+  const Dumps dumps;
+  dumps.write_both("step0/rank0/dump.json", relu());
+  dumps.write("target/step0/rank1/dump.json", R"({"task": "statistics", "data": {)");
+  dumps.write("golden/step0/rank1/dump.json", relu());
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(written->pass, 1);
+  EXPECT_EQ(written->not_compared, 2);  // the file, and what golden has for it
+  ASSERT_FALSE(written->warnings.empty());
+  EXPECT_THAT(written->warnings.front(), HasSubstr("rank1/dump.json"));
+}
+
 TEST(General, TypesThatAreNotComparedFail) {
   const Dumps dumps;
   dumps.tensor<float>("target", DType::kFloat32, {1, 2});
