@@ -555,9 +555,20 @@ std::string estimate_text(std::string_view name, const metrics::Bounded& b) {
                      rounded_outwards(b.low, false), rounded_outwards(b.high, true));
 }
 
-bool is_float(const std::optional<result::Side>& side) {
-  const auto dtype = side ? dtype_from_name(plain_dtype(side->dtype)) : std::nullopt;
-  return dtype && kind_of(*dtype) == DKind::kFloat;
+bool is_float(const std::optional<result::Side>& side, int least_bits = 8) {
+  const auto dtype = side ? recorded_dtype(side->dtype) : std::nullopt;
+  return dtype && kind_of(*dtype) == DKind::kFloat && bits_of(*dtype) >= least_bits;
+}
+
+// As judge() does with numbers that are known.
+void mark_near_estimates(const Limits& limits, const metrics::Estimate& e, Row& row) {
+  for (const Limit& limit : limits.limits) {
+    const metrics::Bounded* number = estimated(e, limit.metric->name);
+    if (number == nullptr || !is_near(limit, number->value)) continue;
+    row.suspicious = true;
+    say(row, fmt::format("{} {} is near its limit {}", limit.metric->name,
+                         text_of(limit, number->value), limit.bound));
+  }
 }
 
 }  // namespace
@@ -602,6 +613,9 @@ void judge_estimate(const Profile& profile, const metrics::Estimate& e,
       fmt::format("{}, {}: estimated from sketches, {:.0f} % sure",
                   estimate_text("cosine", e.cosine), estimate_text("rel_euclid", e.rel_euclid),
                   100 * metrics::kSketchConfidence));
+  const bool are_wide = is_float(row.target, 32) && is_float(row.golden, 32);
+  if (row.verdict == Verdict::kPass)
+    mark_near_estimates(are_wide && profile.float32 ? *profile.float32 : profile.any, e, row);
   if (row.verdict != Verdict::kInconclusive) return;
   if (!open.empty()) say(row, fmt::format("too near the limit of {} to tell", open.front()));
   if (!not_told.empty()) say(row, fmt::format("{} cannot be estimated", fmt::join(not_told, ", ")));
