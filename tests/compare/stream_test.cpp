@@ -384,6 +384,23 @@ TEST(Stream, ExtremesAloneFailARow) {
             "golden");
 }
 
+// Records of integers say nothing about the numbers they stand for.
+TEST(Stream, RecordsOfQuantizedTensors) {
+  DumpSet target, golden;
+  for (DumpSet* side : {&target, &golden})
+    for (const char* name : {"a", "b"})
+      side->entries.push_back(recorded(name, statistics(-1, 2, 0, 2)));
+  target.entries[0].dtype_text = "int8";
+  target.entries[0].statistics->max = 127;
+  std::vector<PlannedRow> plan = make_plan(target, golden);
+  for (PlannedRow& row : plan) row.is_quantized = true;
+  const Rules rules = or_throw(load_rules("standard", ""));
+  const auto rows =
+      stream({target, golden, nullptr, {}, {}}, plan, {rules, {}, {}, false}, {}).rows;
+  EXPECT_THAT(lines_of(rows),
+              ElementsAre("a not compared quantized_interior", "b inconclusive statistics_only"));
+}
+
 TEST(Stream, RecordedChecksums) {
   constexpr const char* kOfData = "8ba71454";  // zlib.crc32 of 1, 2, 3, 4 in float32
   struct Case {
