@@ -260,6 +260,11 @@ bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DT
 
 bool is_index(DType dtype) { return kind_of(dtype) == DKind::kInteger && bits_of(dtype) >= 32; }
 
+bool are_exact(DType target, DType golden) {
+  const bool both_bool = target == DType::kBool && golden == DType::kBool;
+  return both_bool || (is_index(target) && is_index(golden));
+}
+
 }  // namespace
 
 bool Limit::holds(double value) const {
@@ -280,12 +285,15 @@ std::string to_string(const Limit& limit) {
 const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   const DType target = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
   const DType golden = metrics::shown_golden_dtype(facts.golden_dtype, facts.sums);
-  const bool both_bool = target == DType::kBool && golden == DType::kBool;
-  if (integer && (both_bool || (is_index(target) && is_index(golden)))) return *integer;
+  if (integer && are_exact(target, golden)) return *integer;
   // An integer of eight bits is no finer for having been read as float32.
   if (float32 && !facts.target_is_dequantized && is_wide_float(target) && is_wide_float(golden))
     return *float32;
   return any;
+}
+
+const Limits& Profile::for_types(std::optional<DType> target, std::optional<DType> golden) const {
+  return integer && target && golden && are_exact(*target, *golden) ? *integer : any;
 }
 
 bool Rules::ask_for_same_bytes() const {

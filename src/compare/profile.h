@@ -40,6 +40,8 @@ struct Profile {
   std::optional<Limits> integer;  // both sides integers of 32 bits or more, or both bool
 
   const Limits& for_pair(const metrics::PairFacts& facts) const;
+  // Where the values are not there to show a narrower type; nullopt if the type is not known.
+  const Limits& for_types(std::optional<DType> target, std::optional<DType> golden) const;
 };
 
 struct BuiltInProfile {

@@ -321,15 +321,6 @@ namespace {
 
 // --- records
 
-// The tools' words for a type: "torch.float16", "Float16", "float16".
-std::string plain_dtype(std::string_view text) {
-  std::string word(text.substr(text.rfind('.') + 1));
-  for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  const auto known = dtype_from_name(word);
-  return known ? std::string(name_of(*known)) : word;
-}
-
 struct Statistic {
   std::string_view name;
   std::optional<double> dump::RecordedStatistics::*value;
@@ -383,14 +374,81 @@ void judge_recorded_non_finite(const dump::RecordedStatistics& target,
   }
 }
 
-void judge_recorded_norms(const Limits& limits, double target, double golden, Row& row) {
-  if (!std::isfinite(target) || !std::isfinite(golden) || target == golden) return;
-  const auto limit = std::find_if(limits.limits.begin(), limits.limits.end(),
-                                  [](const Limit& l) { return l.metric->name == "norm_ratio"; });
-  if (limit == limits.limits.end() || limit->holds(target / golden)) return;
-  if (golden == 0) fail(row, "all_zero_golden", "golden is all zeros");
-  if (target == 0) fail(row, "all_zero_target", "target is all zeros");
-  fail(row, limit_reason(*limit), broken_clause(*limit, target / golden));
+// Whatever the number is between its bounds.
+bool must_break(const Limit& limit, const metrics::Bounded& number) {
+  switch (limit.comparison) {
+    case Comparison::kAtLeast:
+    case Comparison::kAbove: return !limit.holds(number.high);
+    case Comparison::kAtMost:
+    case Comparison::kBelow: return !limit.holds(number.low);
+    case Comparison::kWithin: break;
+  }
+  return (number.high < 1 && !limit.holds(number.high)) ||
+         (number.low > 1 && !limit.holds(number.low));
+}
+
+// "max_abs is at least 4, which is above 0.1"
+std::string proven_clause(const Limit& limit, const metrics::Bounded& number) {
+  const std::string_view name = limit.metric->name;
+  const bool from_below = std::isinf(number.high) && std::isfinite(number.low);
+  const bool from_above = std::isinf(number.low) && std::isfinite(number.high);
+  if (!from_below && !from_above) return broken_clause(limit, number.value);
+  const std::string clause = broken_clause(limit, number.value);
+  const size_t is = clause.find(" is ");
+  return fmt::format("{} is at {} {}, which{}", name, from_below ? "least" : "most",
+                     text_of(limit, number.value), clause.substr(is));
+}
+
+// See is_rounding(): values that look like float32 may have been narrower once.
+bool may_be_rounding(const Limit& limit, const Recorded& target, const Recorded& golden) {
+  if (limit.metric->name != "max_err_to_range") return false;
+  const auto t = recorded_dtype(target.dtype), g = recorded_dtype(golden.dtype);
+  const auto is_exact = [](const std::optional<DType>& dtype) {
+    return dtype && kind_of(*dtype) != DKind::kFloat;
+  };
+  if (is_exact(t) && is_exact(g)) return false;
+  DType coarsest = DType::kBFloat16;
+  for (const auto& dtype : {t, g})
+    if (dtype) coarsest = metrics::coarser_of(coarsest, *dtype);
+  const dump::RecordedStatistics& s = golden.statistics;
+  const double largest = std::max(std::abs(s.min.value_or(0)), std::abs(s.max.value_or(0)));
+  const auto error = proven("max_abs", target, golden);
+  return error && error->low <= metrics::resolution_of(coarsest).relative / 2 * largest;
+}
+
+bool is_all_zero(const dump::RecordedStatistics& s) {
+  return s.l2 ? *s.l2 == 0 : s.min && s.max && *s.min == 0 && *s.max == 0;
+}
+
+// "max is 480 in target, 4.8 in golden"; empty if extremes do not differ
+std::string extremes_clause(const dump::RecordedStatistics& target,
+                            const dump::RecordedStatistics& golden) {
+  double largest = 0;
+  std::string clause;
+  for (const auto& [name, value] : std::span(kStatistics).first(2)) {
+    if (!(target.*value) || !(golden.*value)) continue;
+    const double t = *(target.*value), g = *(golden.*value);
+    if (!(std::abs(t - g) > largest)) continue;
+    largest = std::abs(t - g);
+    clause = fmt::format("{} is {} in target, {} in golden", name, rounded(t, 6), rounded(g, 6));
+  }
+  return clause;
+}
+
+void judge_recorded_bounds(const Limits& limits, const Recorded& target, const Recorded& golden,
+                           Row& row) {
+  std::vector<std::pair<const Limit*, metrics::Bounded>> broken;
+  for (const Limit& limit : limits.limits)
+    if (const auto number = proven(limit.metric->name, target, golden);
+        number && must_break(limit, *number) && !may_be_rounding(limit, target, golden))
+      broken.emplace_back(&limit, *number);
+  if (broken.empty()) return;
+  const dump::RecordedStatistics &t = target.statistics, &g = golden.statistics;
+  if (is_all_zero(g) && !is_all_zero(t)) fail(row, "all_zero_golden", "golden is all zeros");
+  if (is_all_zero(t) && !is_all_zero(g)) fail(row, "all_zero_target", "target is all zeros");
+  for (const auto& [limit, number] : broken)
+    fail(row, limit_reason(*limit), proven_clause(*limit, number));
+  if (const std::string clause = extremes_clause(t, g); !clause.empty()) say(row, clause);
 }
 
 // "largest relative difference 0.012 (mean)"
@@ -406,8 +464,9 @@ std::string largest_difference(const dump::RecordedStatistics& target,
     largest = difference;
     of = name;
   }
-  if (largest < 0) return "nothing was recorded on both sides that could be compared";
-  if (largest == 0) return "the recorded statistics agree, which does not prove that the data do";
+  const bool same_text = !target.text.empty() && target.text == golden.text;
+  if (largest < 0 && !same_text) return "nothing was recorded on both sides that could be compared";
+  if (largest <= 0) return "the recorded statistics agree, which does not prove that the data do";
   return fmt::format("largest relative difference of the recorded statistics is {} ({})",
                      rounded(largest, 3), of);
 }
@@ -423,7 +482,10 @@ void judge_recorded(const Limits& limits, const Recorded& target, const Recorded
                     Row& row) {
   const dump::RecordedStatistics &t = target.statistics, &g = golden.statistics;
   start(row);
-  if (!t.text.empty() || !g.text.empty()) return judge_texts(t.text, g.text, row);
+  const auto is_argument = [](const Recorded& side) {
+    return !side.shape && !side.statistics.text.empty();
+  };
+  if (is_argument(target) || is_argument(golden)) return judge_texts(t.text, g.text, row);
 
   const bool shapes_known = target.shape && golden.shape;
   if (shapes_known && squeezed(*target.shape) != squeezed(*golden.shape))
@@ -444,10 +506,12 @@ void judge_recorded(const Limits& limits, const Recorded& target, const Recorded
   if (same_sums && shapes_known && dtypes_known && same_dtype)
     return add(row, "checksum_only", "the checksums agree; there are no data to compare");
   if (checksums && !same_sums && limits.same_bytes)
-    return fail(row, "limit:equal_share", "the checksums differ");
+    return fail(
+        row, "limit:equal_share",
+        fmt::format("the checksums differ: {} of target, {} of golden", t.checksum, g.checksum));
 
   judge_recorded_non_finite(t, g, row);
-  if (t.l2 && g.l2) judge_recorded_norms(limits, *t.l2, *g.l2, row);
+  judge_recorded_bounds(limits, target, golden, row);
   if (row.verdict == Verdict::kFail) return;
 
   const bool statistics = std::any_of(
@@ -465,6 +529,12 @@ void judge_recorded(const Limits& limits, const Recorded& target, const Recorded
       all_agree && shapes_known && !limits.same_bytes && (!checksums || same_sums);
   if (may_pass && is_one_value(t) && is_one_value(g) && *t.min == *g.min)
     return add(row, "statistics_only", fmt::format("all elements are {} on both sides", *t.min));
+  // Bytes of one type: the data are not the same, though this may be next to nothing.
+  if (checksums && !same_sums && dtypes_known && same_dtype)
+    return doubt(row, "statistics_only",
+                 all_agree
+                     ? "the data differ, as their checksums do, but no recorded statistic does"
+                     : "the data differ, as their checksums do; " + largest_difference(t, g));
   doubt(row, "statistics_only", largest_difference(t, g));
 }
 
@@ -485,9 +555,20 @@ std::string estimate_text(std::string_view name, const metrics::Bounded& b) {
                      rounded_outwards(b.low, false), rounded_outwards(b.high, true));
 }
 
-bool is_float(const std::optional<result::Side>& side) {
-  const auto dtype = side ? dtype_from_name(plain_dtype(side->dtype)) : std::nullopt;
-  return dtype && kind_of(*dtype) == DKind::kFloat;
+bool is_float(const std::optional<result::Side>& side, int least_bits = 8) {
+  const auto dtype = side ? recorded_dtype(side->dtype) : std::nullopt;
+  return dtype && kind_of(*dtype) == DKind::kFloat && bits_of(*dtype) >= least_bits;
+}
+
+// As judge() does with numbers that are known.
+void mark_near_estimates(const Limits& limits, const metrics::Estimate& e, Row& row) {
+  for (const Limit& limit : limits.limits) {
+    const metrics::Bounded* number = estimated(e, limit.metric->name);
+    if (number == nullptr || !is_near(limit, number->value)) continue;
+    row.suspicious = true;
+    say(row, fmt::format("{} {} is near its limit {}", limit.metric->name,
+                         text_of(limit, number->value), limit.bound));
+  }
 }
 
 }  // namespace
@@ -532,6 +613,9 @@ void judge_estimate(const Profile& profile, const metrics::Estimate& e,
       fmt::format("{}, {}: estimated from sketches, {:.0f} % sure",
                   estimate_text("cosine", e.cosine), estimate_text("rel_euclid", e.rel_euclid),
                   100 * metrics::kSketchConfidence));
+  const bool are_wide = is_float(row.target, 32) && is_float(row.golden, 32);
+  if (row.verdict == Verdict::kPass)
+    mark_near_estimates(are_wide && profile.float32 ? *profile.float32 : profile.any, e, row);
   if (row.verdict != Verdict::kInconclusive) return;
   if (!open.empty()) say(row, fmt::format("too near the limit of {} to tell", open.front()));
   if (!not_told.empty()) say(row, fmt::format("{} cannot be estimated", fmt::join(not_told, ", ")));

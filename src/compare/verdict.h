@@ -7,7 +7,7 @@
 #include <span>
 
 #include "compare/profile.h"
-#include "dump/dump.h"
+#include "compare/recorded_bounds.h"
 #include "metrics/sketch.h"
 #include "result/row.h"
 
@@ -24,15 +24,8 @@ void judge(const Limits& limits, const metrics::PairFacts& facts,
 Limits floor_limits(const Limits& profile, const metrics::PairFacts& pair,
                     const metrics::PairFacts& noise);
 
-// What a dump recorded about a tensor whose data it did not keep.
-struct Recorded {
-  const dump::RecordedStatistics& statistics;
-  std::string_view dtype;  // in the tool's words; empty if not known
-  const std::optional<Shape>& shape;
-};
-
 // As judge(), from records alone: they prove differences, and agreement only by checksum or if all
-// elements are one value. `limits` are Profile::any: no value shows a narrower type.
+// elements are one value. `limits` are Profile::for_types.
 void judge_recorded(const Limits& limits, const Recorded& target, const Recorded& golden,
                     result::Row& row);
 

@@ -48,7 +48,7 @@ struct RecordedStatistics {
   std::optional<int64_t> nan_count, inf_count, zeros;
   std::optional<bool> requires_grad;
   std::string checksum;     // CRC-32 or the tool's own digest, lower-case hex
-  std::string text;         // of a non-tensor argument
+  std::string text;         // of a non-tensor argument; "max=True, min=False" of a bool tensor
   bool has_sketch = false;  // in the reduced file, see dump/reduced.h
 };
 

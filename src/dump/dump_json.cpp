@@ -246,8 +246,12 @@ class Calls {
   void add_leaf(json::object object, const Slot& slot) {
     Entry& entry = new_entry(slot);
     RecordedStatistics& statistics = *entry.statistics;
-    std::string type, others;
+    std::string type, others, flags;
     bool is_tensor = false;
+    const auto add_flag = [&](const char* name, json::value value) {  // of bool tensors
+      if (value.type() != json::json_type::boolean) return;
+      flags += fmt::format("{}{}={}", flags.empty() ? "" : ", ", name, text_of(value));
+    };
     std::optional<double> number;
     for (auto field : object) {
       const std::string_view key = key_of(field.value_unsafe());
@@ -262,8 +266,10 @@ class Calls {
         is_tensor = true;
       } else if (key == "Max") {
         statistics.max = number_of(value);
+        add_flag("max", value);
       } else if (key == "Min") {
         statistics.min = number_of(value);
+        add_flag("min", value);
       } else if (key == "Mean") {
         statistics.mean = number_of(value);
       } else if (key == "Norm") {
@@ -284,7 +290,7 @@ class Calls {
       }
     }
     if (is_tensor) {
-      statistics.text.clear();
+      statistics.text = std::move(flags);
       return;
     }
     entry.dtype_text = type;

@@ -205,6 +205,7 @@ class Comparison {
     if (planned.golden->statistics) row.golden = *planned.golden->statistics;
     if (!row.is_argument) row.golden_dtype = planned.golden->dtype_text;
     row.golden_shape = planned.golden->recorded_shape;
+    row.is_empty = row.target_shape && element_count(*row.target_shape) == 0;
     return row;
   }
 

@@ -41,9 +41,15 @@ std::array<std::optional<double>, 4> numbers_of(const dump::RecordedStatistics& 
 bool is_finite(std::optional<double> number) { return number && std::isfinite(*number); }
 bool is_bad(std::optional<double> number) { return number && !std::isfinite(*number); }
 
+constexpr double kThinMargin = 0.005;
+
+bool has_only_extremes(const Differences& differences) {
+  return !differences[3].ratio() && !differences[2].ratio();
+}
+
 // The relative difference of the norms; of data that only has extremes, the larger of theirs.
 std::optional<double> norm_ratio(const Differences& differences) {
-  if (differences[3].ratio() || differences[2].ratio()) return differences[3].ratio();
+  if (!has_only_extremes(differences)) return differences[3].ratio();
   const auto max = differences[0].ratio(), min = differences[1].ratio();
   if (!max || !min) return max ? max : min;
   return std::max(*max, *min);
@@ -87,6 +93,33 @@ void judge_alone(const StatisticRow& row, Judged& judged) {
     fail(judged, "shape differs");
 }
 
+const char* deciding(const Differences& differences) {
+  return has_only_extremes(differences) ? "max or min" : "norm";
+}
+
+// A pass of a tensor about which little is known is none to rely on.
+void doubt(const StatisticRow& row, const Differences& differences, Judged& judged) {
+  if (row.is_argument || row.is_empty || judged.level == "error") return;
+  const auto warn = [&](std::string_view clause) {
+    judged.add(clause);
+    judged.level = "warning";
+  };
+  const bool any_number = std::any_of(differences.begin(), differences.end(),
+                                      [](const Difference& d) { return d.difference.has_value(); });
+  const dump::RecordedStatistics &t = row.target, &g = row.golden;
+  if (!any_number) {
+    if (!t.text.empty() && !g.text.empty())  // of bool tensors
+      return t.text == g.text ? void() : warn("max or min differs");
+    judged.result = judged.accuracy = "N/A";
+    return warn("nothing recorded can be compared");
+  }
+  if (t.l2.has_value() != g.l2.has_value())
+    return warn(t.l2 ? "golden has no norm" : "target has no norm");
+  const auto ratio = norm_ratio(differences);
+  if (has_only_extremes(differences) && ratio && *ratio > kThinMargin)
+    warn("judged by extremes only");
+}
+
 // What the outputs of an API add to the errors of its inputs.
 void judge_growth(std::span<const StatisticRow> api, std::span<const Differences> differences,
                   std::vector<Judged>& judged) {
@@ -102,13 +135,15 @@ void judge_growth(std::span<const StatisticRow> api, std::span<const Differences
   for (size_t i = 0; i < api.size(); ++i) {
     const auto ratio = norm_ratio(differences[i]);
     if (api[i].is_output && ratio && largest_input < 0.1 && *ratio > 0.5)
-      fail(judged[i], "output norm relative error above 0.5 while input below 0.1");
+      fail(judged[i], fmt::format("output {} relative error above 0.5 while input below 0.1",
+                                  deciding(differences[i])));
   }
   const bool grows =
       largest_input == 0 ? largest_output > 0.1 : largest_output > 10 * largest_input;
   if (!first_output || !grows) return;
   Judged& first = judged[*first_output];
-  first.add("output norm relative error is more than 10 times that of input");
+  first.add(fmt::format("output {} relative error is more than 10 times that of input",
+                        deciding(differences[*first_output])));
   if (first.level == "pass") first.level = "warning";
 }
 
@@ -158,10 +193,12 @@ std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
   if (!is_one_of(kUnjudged, function) && !is_one_of(kBufferInputs, function))
     judge_growth(api, differences, judged);
   for (size_t i = 0; i < api.size(); ++i) {
-    if (api[i].is_matched)
-      finish(judged[i]);
-    else
+    if (!api[i].is_matched) {
       judged[i] = unmatched(api[i]);
+      continue;
+    }
+    finish(judged[i]);
+    if (!is_one_of(kUnjudged, function)) doubt(api[i], differences[i], judged[i]);
   }
   return judged;
 }

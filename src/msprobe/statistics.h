@@ -22,6 +22,7 @@ struct StatisticRow {
   bool is_argument = false;  // a Python value, no tensor
   bool is_matched = true;    // golden has it
   bool is_refused = false;   // ... in a form it cannot be compared with
+  bool is_empty = false;     // a tensor without elements
   std::string why_unmatched;
   std::string target_dtype, golden_dtype;  // empty: not to be compared
   std::optional<Shape> target_shape, golden_shape;

@@ -374,6 +374,8 @@ class Comparison {
     const auto& recorded = (*collector_)[i].recorded;
     row.is_matched = recorded.has_value();
     if (recorded) std::tie(row.target, row.golden) = std::tie(recorded->target, recorded->golden);
+    const auto& side = rows_[i].target;
+    row.is_empty = side && side->shape && element_count(*side->shape) == 0;
     return row;
   }
 

@@ -103,8 +103,9 @@ std::string headline(const Run& run, const Summary& s) {
     case Verdict::kInconclusive:
       text = "no tensor differs";
       if (s.inconclusive > 0)
-        text += fmt::format(", but {} {} inconclusive", s.inconclusive,
-                            s.inconclusive == 1 ? "is" : "are");
+        text = fmt::format(
+            "no difference is proven, {} inconclusive",
+            s.inconclusive == 1 ? "1 tensor is" : fmt::format("{} tensors are", s.inconclusive));
       if (missing > 0)
         text += fmt::format(", {} {} {} not compared", s.inconclusive > 0 ? "and" : "but", missing,
                             missing == 1 ? "was" : "were");

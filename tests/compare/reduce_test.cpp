@@ -195,6 +195,11 @@ TEST(Reduce, EstimatesDecideOnlyWhatTheirBoundsDecide) {
     EXPECT_THAT(row.reasons, ElementsAre("estimate"));
     EXPECT_THAT(row.message, HasSubstr("estimated from sketches, 99 % sure"));
     EXPECT_NEAR(row.values[0].number(), exact, 1e-3);
+    EXPECT_FALSE(row.suspicious);
+    row = pair.compare(cosine_at_least(0.992));  // 0.005 is more than half of 0.008
+    EXPECT_EQ(row.verdict, Verdict::kPass) << row.message;
+    EXPECT_TRUE(row.suspicious);
+    EXPECT_THAT(row.message, HasSubstr("is near its limit 0.992"));
     row = pair.compare(cosine_at_least(0.9999));
     EXPECT_EQ(row.verdict, Verdict::kFail) << row.message;
     EXPECT_THAT(row.reasons, ElementsAre("limit:cosine", "estimate"));

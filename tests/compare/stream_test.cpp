@@ -309,7 +309,7 @@ TEST(Stream, StatisticsAgainstData) {
   const Case cases[] = {
       {"agree", {1, -2, 3, 4}, statistics(-2, 4, 1.5, std::sqrt(30.0)), "statistics_only"},
       {"one value", {2, 2, 2, 2}, statistics(2, 2, 2, 4), "a pass statistics_only"},
-      {"norms differ", {1, -2, 3, 4}, statistics(-2, 5, 1.75, 6.2), "a fail limit:norm_ratio"},
+      {"norms differ", {1, -2, 3, 4}, statistics(-2, 5, 1.75, 6.2), "limit:norm_ratio"},
       {"nan", {1, kNan, 3, 4}, statistics(kNan, kNan, kNan, kNan), "inconclusive"},
       {"nan in data only", {1, kNan, 3, 4}, statistics(1, 4, 2, 5), "a fail nan_only_in"},
       {"inf", {1, kInf, 3, 4}, statistics(1, kInf, kInf, kInf), "inconclusive"},
@@ -356,6 +356,88 @@ TEST(Stream, StatisticsAgainstWhatCannotBeRead) {
   cancelled.cancelled = true;
   for (const Row& row : dumps.compare(data, records, nullptr, cancelled))
     EXPECT_THAT(row.reasons, ElementsAre("interrupted"));
+}
+
+// What the extremes of golden say is what its data would: see RecordedBounds.
+TEST(Stream, ExtremesAloneFailARow) {
+  Dumps dumps;
+  DumpSet target, golden;
+  const auto add = [&](const char* name, const char* dtype, double target_max) {
+    for (DumpSet* side : {&target, &golden}) {
+      dump::RecordedStatistics extremes;
+      extremes.min = -1;
+      extremes.max = side == &target ? target_max : 2;
+      side->entries.push_back(recorded(name, extremes));
+      side->entries.back().dtype_text = dtype;
+    }
+  };
+  add("a", "float16", 2.06);  // 0.06 over a range of 3
+  add("b", "float16", 2.5);
+  add("c", "int64", 3);  // right or wrong
+  add("d", "int8", 2.06);
+  const auto rows = dumps.compare(target, golden);
+  EXPECT_THAT(lines_of(rows),
+              ElementsAre("a inconclusive statistics_only", "b fail limit:max_err_to_range",
+                          "c fail limit:equal_share", "d inconclusive statistics_only"));
+  EXPECT_EQ(rows[1].message,
+            "max_err_to_range is at least 0.167, which is above 0.05; max is 2.5 in target, 2 in "
+            "golden");
+}
+
+// Records of integers say nothing about the numbers they stand for.
+TEST(Stream, RecordsOfQuantizedTensors) {
+  DumpSet target, golden;
+  for (DumpSet* side : {&target, &golden})
+    for (const char* name : {"a", "b"})
+      side->entries.push_back(recorded(name, statistics(-1, 2, 0, 2)));
+  target.entries[0].dtype_text = "int8";
+  target.entries[0].statistics->max = 127;
+  std::vector<PlannedRow> plan = make_plan(target, golden);
+  for (PlannedRow& row : plan) row.is_quantized = true;
+  const Rules rules = or_throw(load_rules("standard", ""));
+  const auto rows =
+      stream({target, golden, nullptr, {}, {}}, plan, {rules, {}, {}, false}, {}).rows;
+  EXPECT_THAT(lines_of(rows),
+              ElementsAre("a not compared quantized_interior", "b inconclusive statistics_only"));
+}
+
+TEST(Stream, RecordedChecksums) {
+  constexpr const char* kOfData = "8ba71454";  // zlib.crc32 of 1, 2, 3, 4 in float32
+  struct Case {
+    const char* what;
+    std::vector<std::string> checksums;  // of target and golden; "data" for data
+    const char* dtype;
+    const char* line;
+  };
+  const Case cases[] = {
+      {"equal", {"12345678", "12345678"}, "float32", "a pass checksum_only"},
+      {"different", {"12345678", "12345679"}, "float32", "a fail limit:equal_share"},
+      {"of two kinds", {"12345678", "123456789a"}, "float32", "a inconclusive statistics_only"},
+      {"data against their checksum", {"data", kOfData}, "torch.float32", "a pass checksum_only"},
+      {"checksum of data", {kOfData, "data"}, "torch.float32", "a pass checksum_only"},
+      {"data against another", {"data", "12345679"}, "float32", "a fail limit:equal_share"},
+      {"data of another type", {"data", kOfData}, "int32", "a fail limit:equal_share"},
+      {"data against none", {"data", ""}, "float32", "a inconclusive statistics_only"},
+      {"none", {"", ""}, "float32", "a inconclusive statistics_only"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    Dumps dumps;
+    dumps.checksum = true;
+    dumps.target.npy("a.npy", {1, 2, 3, 4});
+    const DumpSet data = or_throw(dump::open_dump(dumps.target.path()));
+    DumpSet records[2];
+    for (size_t i : {size_t{0}, size_t{1}}) {
+      dump::RecordedStatistics made = statistics(1, 4, 2.5, std::sqrt(30.0));
+      made.checksum = c.checksums[i];
+      records[i].entries.push_back(recorded("a", made));
+      records[i].entries.back().dtype_text = c.dtype;
+    }
+    const auto rows = dumps.compare(c.checksums[0] == "data" ? data : records[0],
+                                    c.checksums[1] == "data" ? data : records[1]);
+    EXPECT_THAT(lines_of(rows), ElementsAre(c.line));
+    EXPECT_THAT(rows[0].values, IsEmpty());
+  }
 }
 
 // --- a second golden run

@@ -204,18 +204,19 @@ TEST(DumpJson, NestedArguments) {
   std::vector<std::string> lines;
   for (const Entry& entry : dump.entries)
     lines.push_back(line_of(entry) + " = " + entry.statistics->text);
-  EXPECT_THAT(lines, ElementsAre("Distributed.batch_isend_irecv.0.forward input:0.0 = 1",
-                                 "Distributed.batch_isend_irecv.0.forward input:0.1.0 = 2",
-                                 "Distributed.batch_isend_irecv.0.forward input:0.2.key = x",
-                                 "Distributed.batch_isend_irecv.0.forward input:1 = None",
-                                 "Distributed.batch_isend_irecv.0.forward input:4.tensor = ",
-                                 "Distributed.batch_isend_irecv.0.forward input:group = "
-                                 "group_ranks=[0, 1], group_id=g",
-                                 "Distributed.batch_isend_irecv.0.forward input:sizes = [1, NaN]",
-                                 "Distributed.batch_isend_irecv.0.forward output:0 = ",
-                                 "Module.a.B.parameters_grad gradient:w = 5",
-                                 "Module.a.B.parameters_grad gradient:w.1 = 6",
-                                 "Module.a.B.parameters_grad gradient:b = None"));
+  EXPECT_THAT(lines,
+              ElementsAre("Distributed.batch_isend_irecv.0.forward input:0.0 = 1",
+                          "Distributed.batch_isend_irecv.0.forward input:0.1.0 = 2",
+                          "Distributed.batch_isend_irecv.0.forward input:0.2.key = x",
+                          "Distributed.batch_isend_irecv.0.forward input:1 = None",
+                          "Distributed.batch_isend_irecv.0.forward input:4.tensor = max=True",
+                          "Distributed.batch_isend_irecv.0.forward input:group = "
+                          "group_ranks=[0, 1], group_id=g",
+                          "Distributed.batch_isend_irecv.0.forward input:sizes = [1, NaN]",
+                          "Distributed.batch_isend_irecv.0.forward output:0 = ",
+                          "Module.a.B.parameters_grad gradient:w = 5",
+                          "Module.a.B.parameters_grad gradient:w.1 = 6",
+                          "Module.a.B.parameters_grad gradient:b = None"));
   EXPECT_EQ(dump.entries[4].recorded_shape, Shape{});
   EXPECT_FALSE(dump.entries[4].statistics->max);  // a bool is no number
   EXPECT_EQ(dump.entries[7].recorded_shape, (Shape{1, 2}));

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "msprobe/cells.h"
@@ -72,11 +73,99 @@ TEST(Statistics, OutputsAreJudgedByWhatCameIn) {
 
 TEST(Statistics, ExtremesStandInForNorms) {
   StatisticRow input = row(false, 1, 1), output = row(true, 1.6, 1);
-  for (StatisticRow* each : {&input, &output}) {
-    each->target.mean.reset();
-    each->target.l2.reset();
-  }
+  for (StatisticRow* each : {&input, &output})
+    for (auto* side : {&each->target, &each->golden}) {
+      side->mean.reset();
+      side->l2.reset();
+    }
   EXPECT_EQ(levels({input, output}), "pass error");
+}
+
+std::string judged_as(const StatisticRow& output, std::string_view function = "add") {
+  const Judged judged = judge_api(std::vector{row(false, 1, 1), output}, function).back();
+  return fmt::format("{} {} {}: {}", judged.result, judged.accuracy, judged.level, judged.message);
+}
+
+TEST(Statistics, AMessageNamesWhatDecided) {
+  EXPECT_EQ(
+      judged_as(row(true, 1.6, 1)),
+      "FAIL No error: output norm relative error above 0.5 while input below 0.1; output norm "
+      "relative error is more than 10 times that of input");
+  StatisticRow output = row(true, 1.6, 1);
+  output.golden.mean.reset();
+  output.golden.l2.reset();
+  output.target.mean.reset();
+  output.target.l2.reset();
+  EXPECT_EQ(
+      judged_as(output),
+      "FAIL No error: output max or min relative error above 0.5 while input below 0.1; output "
+      "max or min relative error is more than 10 times that of input");
+}
+
+// A pass says that something was compared.
+TEST(Statistics, WhatWasNotRecordedIsNoPass) {
+  const auto without = [](StatisticRow output, bool target, bool golden) {
+    for (auto* side : {&output.target, &output.golden}) {
+      if (!(side == &output.target ? target : golden)) continue;
+      side->min.reset();
+      side->max.reset();
+      side->mean.reset();
+      side->l2.reset();
+    }
+    return output;
+  };
+  const char* const kNothing = "N/A N/A warning: nothing recorded can be compared";
+  const StatisticRow good = row(true, 1, 1);
+  EXPECT_EQ(judged_as(good), "PASS Yes pass: ");
+  EXPECT_EQ(judged_as(without(good, true, true)), kNothing);
+  EXPECT_EQ(judged_as(without(good, true, false)), kNothing);
+  EXPECT_EQ(judged_as(without(good, false, true)), kNothing);
+  EXPECT_EQ(judged_as(without(good, true, true), "empty_like"), "PASS Yes pass: ");
+  StatisticRow other = without(good, true, true);
+  other.target_shape = Shape{2};
+  other.golden_shape = Shape{3};
+  EXPECT_EQ(judged_as(other), "FAIL No error: shape differs");
+  StatisticRow empty = without(good, true, true);
+  empty.is_empty = true;
+  EXPECT_EQ(judged_as(empty), "PASS Yes pass: ");
+  StatisticRow argument = without(good, true, true);
+  argument.is_argument = true;
+  argument.target.text = argument.golden.text = "cpu";
+  EXPECT_EQ(judged_as(argument), "PASS Yes pass: ");
+  StatisticRow flags = without(good, true, true);
+  flags.target.text = flags.golden.text = "max=True, min=False";
+  EXPECT_EQ(judged_as(flags), "PASS Yes pass: ");
+  flags.target.text = "max=True, min=True";
+  EXPECT_EQ(judged_as(flags), "PASS Yes warning: max or min differs");
+}
+
+TEST(Statistics, ANormOnOneSideOnlyIsDoubtful) {
+  StatisticRow output = row(true, 1, 1);
+  output.golden.l2.reset();
+  EXPECT_EQ(judged_as(output), "PASS Yes warning: golden has no norm");
+  output = row(true, 1, 1);
+  output.target.l2.reset();
+  EXPECT_EQ(judged_as(output), "PASS Yes warning: target has no norm");
+  output.golden.l2.reset();
+  EXPECT_EQ(judged_as(output), "PASS Yes pass: ");
+}
+
+// Half a percent is where a margin is thin.
+TEST(Statistics, ExtremesAreADoubtfulPass) {
+  const auto extremes = [](double target) {
+    StatisticRow output = row(true, target, 1);
+    for (auto* side : {&output.target, &output.golden}) {
+      side->mean.reset();
+      side->l2.reset();
+    }
+    return output;
+  };
+  EXPECT_EQ(judged_as(extremes(1)), "PASS Yes pass: ");
+  EXPECT_EQ(judged_as(extremes(1.004)), "PASS Yes pass: ");
+  EXPECT_EQ(judged_as(extremes(1.0625)), "PASS Yes warning: judged by extremes only");
+  EXPECT_EQ(judged_as(extremes(1.46875)),
+            "PASS Yes warning: output max or min relative error is more than 10 times that of "
+            "input; judged by extremes only");
 }
 
 TEST(Statistics, WhatGoldenLacksIsNotJudged) {

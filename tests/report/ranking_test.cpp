@@ -75,7 +75,8 @@ TEST(Ranking, Headlines) {
   run.rows.push_back(alone("c", true, "no_golden"));
   EXPECT_EQ(headline_of(run), "no tensor differs, but 1 was not compared");
   run.rows.push_back(paired("d", Verdict::kInconclusive, {}, {"undefined:cosine"}));
-  EXPECT_EQ(headline_of(run), "no tensor differs, but 1 is inconclusive, and 1 was not compared");
+  EXPECT_EQ(headline_of(run),
+            "no difference is proven, 1 tensor is inconclusive, and 1 was not compared");
   run.rows.push_back(paired("e", Verdict::kFail, {}, {"limit:cosine"}));
   EXPECT_EQ(headline_of(run), "1 of 4 compared tensors differs");
 }
