@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/free_path.h"
 #include "compare/elements.h"
 
 namespace plumb::msprobe {
@@ -161,11 +162,7 @@ void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
 
 Result<ResultFile> ResultFile::create(const fs::path& directory, const std::string& stem,
                                       const std::vector<std::string>& header, bool as_xlsx) {
-  const char* const extension = as_xlsx ? ".xlsx" : ".csv";
-  fs::path path = directory / (stem + extension);
-  std::error_code ignored;
-  for (int n = 1; fs::exists(path, ignored); ++n)
-    path = directory / fmt::format("{}_{}{}", stem, n, extension);
+  fs::path path = free_path(directory, stem, as_xlsx ? ".xlsx" : ".csv");
   auto sink = FileSink::create(path);
   if (!sink) return sink.error();
   ResultFile file(std::move(path), std::move(*sink));
