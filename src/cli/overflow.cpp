@@ -13,12 +13,14 @@
 
 #include "base/file_sink.h"
 #include "cli/command.h"
+#include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "compare/overflow_scan.h"
 #include "dump/overflow_reports.h"
 #include "report/table.h"
+#include "report/writer.h"
 
 namespace plumb::cli {
 namespace {
@@ -510,6 +512,11 @@ int run_overflow(int argc, char** argv, RunContext& context) {
   if (paths.size() != 1)
     return refuse({"one path at a time", fmt::format("plumb overflow {}", fmt::join(paths, " ")),
                    "call it once for each"});
+  if (auto writer = report::writer_for(output); writer && (*writer)->name != "json")
+    return refuse({"the findings are written as JSON only", "-o " + output,
+                   "name a file that ends in .json"});
+  const NamedPath outputs[] = {{"-o/--json", output}}, inputs[] = {{"DIR", paths[0]}};
+  if (auto checked = check_outputs(outputs, inputs); !checked) return refuse(checked.error());
   auto hints = selection.hints();
   if (!hints) return refuse(hints.error());
   std::optional<tbb::global_control> limit;
