@@ -19,7 +19,8 @@ struct ScannedTensor {
   std::optional<Shape> shape;  // if known
   std::optional<metrics::TensorStats> stats;  // unset: recorded only, or damaged
   std::optional<Error> error;
-  bool is_blind = false;  // nothing could be seen: only a checksum, or a type nobody can decode
+  bool is_blind = false;   // nothing could be seen: only a checksum, or a type nobody can decode
+  bool is_unsure = false;  // only extremes are recorded, and they do not tell
   int64_t nan = 0, positive_inf = 0, negative_inf = 0;  // if only recorded, 1 may stand for any
   int64_t at_limit = 0;    // finite values at the limit of a type that saturates
   bool saturates = false;  // these are enough to be counted as overflow
