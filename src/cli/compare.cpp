@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/element_view.h"
+#include "cli/output_check.h"
 #include "cli/plan_view.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
@@ -181,7 +182,8 @@ void declare(Options& options, Wishes& wishes, Selection& selection, ElementView
                "an earlier result (.json): no output may be worse");
   view.declare(options);
   options.group("output");
-  options.texts("-o", "FILE", wishes.outputs, "write .xlsx, .csv, .json, .md or .junit.xml; repeatable");
+  options.texts("-o", "FILE", wishes.outputs,
+                "write .xlsx, .csv, .json, .md or .junit.xml; repeatable");
   options.text("--json", "FILE", wishes.json,
                "write the result as JSON; '-' prints it instead of the\ntable");
   options.flag("--all", wishes.all, "show passing rows too");
@@ -203,6 +205,20 @@ void warn_of_unused_rules(const compare::Rules& rules, const std::vector<result:
 int fail_with(const Error& error) {
   print_error(error);
   return kTrouble;
+}
+
+// The baseline is an input, too: a worse result would be the baseline of the next run.
+Result<void> check_outputs(const Wishes& wishes) {
+  std::vector<NamedPath> outputs{{"--save-map", wishes.save_map}};
+  for (const std::string& path : wishes.outputs) outputs.push_back({"-o", path});
+  if (wishes.json != "-") outputs.push_back({"--json", wishes.json});
+  const NamedPath inputs[] = {
+      {"TARGET", wishes.paths[0]},   {"GOLDEN", wishes.paths[1]},
+      {"--graph", wishes.graph},     {"--golden-graph", wishes.golden_graph},
+      {"--quant", wishes.quant},     {"--map", wishes.map},
+      {"--profile", wishes.profile}, {"--rules", wishes.rules},
+      {"--floor", wishes.floor},     {"--baseline", wishes.baseline}};
+  return cli::check_outputs(outputs, inputs);
 }
 
 // What can be said of the wishes before anything is read.
@@ -227,17 +243,8 @@ Result<void> check(const Wishes& wishes, const ElementView& view) {
   if (wishes.checksum && !wishes.baseline.empty())
     return Error{"checksums do not tell better from worse", "--checksum with --baseline",
                  "leave one of them out"};
-  // A worse result would be the baseline of the next run.
-  std::vector<std::string> outputs = wishes.outputs;
-  outputs.push_back(wishes.json);
-  std::error_code unknown;
-  for (const std::string& output : outputs)
-    if (!wishes.baseline.empty() &&
-        equivalent(std::filesystem::path(wishes.baseline), output, unknown))
-      return Error{"the result would overwrite its baseline",
-                   "--baseline " + wishes.baseline + " and output " + output,
-                   "write the result elsewhere; replace the baseline once it is accepted"};
-  return view.check();
+  if (auto checked = view.check(); !checked) return checked;
+  return check_outputs(wishes);
 }
 
 // Everything that is read before the tensors themselves.

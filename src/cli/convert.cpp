@@ -233,10 +233,19 @@ class Converter {
     if (!archive.empty()) write(archive_path, *target_.format, std::move(archive));
   }
 
-  // `source` must not be overwritten.
-  void protect(const fs::path& source) {
-    struct stat status;
-    if (::stat(source.c_str(), &status) == 0) sources_.insert({status.st_dev, status.st_ino});
+  // No file of the dump may be overwritten, whether its tensors are asked for or not.
+  void protect(const dump::DumpSet& set) {
+    std::set<std::string_view> files;
+    for (const dump::Entry& entry : set.entries) {
+      if (entry.parts.empty()) files.insert(entry.record);
+      for (const dump::TensorRef& part : entry.parts) files.insert(part.file);
+    }
+    for (const dump::Skipped& skipped : set.skipped) files.insert(skipped.file);
+    for (std::string_view file : files) {
+      struct stat status;
+      if (::stat((set.root / file).c_str(), &status) == 0 && S_ISREG(status.st_mode))
+        sources_.insert({status.st_dev, status.st_ino});
+    }
   }
 
   void fail(const Error& error) {
@@ -440,6 +449,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
     }
     for (const dump::Entry& entry : sets.back()->entries)
       recorded_only += entry.parts.empty() && selection.wants(entry);
+    converter.protect(*sets.back());
     auto planned = plan(*sets.back(), selection, *hints, *target, names);
     std::move(planned.begin(), planned.end(), std::back_inserter(jobs));
     if (!common.quiet)
@@ -460,7 +470,6 @@ int run_convert(int argc, char** argv, RunContext& context) {
   int64_t total = 0;
   for (const Job& job : jobs) {
     std::error_code code;
-    converter.protect(job.source());
     const auto size = fs::file_size(job.source(), code);
     if (!code) total += static_cast<int64_t>(size);
   }

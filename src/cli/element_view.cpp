@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/output_check.h"
 #include "cli/terminal.h"
 #include "compare/elements.h"
 #include "report/table.h"
@@ -141,6 +142,11 @@ Result<void> ElementView::show_row(const compare::Sides& sides, const compare::P
   }
   if (directory_.empty()) return {};
   const auto path = std::filesystem::path(directory_) / (file_name + ".npy");
+  const NamedPath outputs[] = {{"--save-diff", path.string()}};
+  const NamedPath inputs[] = {
+      {"TARGET", (sides.target.root / planned.target->parts.front().file).string()},
+      {"GOLDEN", (sides.golden_of(planned).root / planned.golden->parts.front().file).string()}};
+  if (auto checked = check_outputs(outputs, inputs); !checked) return checked;
   auto saved = compare::save_difference(*target, *golden, path, context);
   if (saved) fmt::print("\n{}: difference written to {}\n", name, path.string());
   return saved;

@@ -12,6 +12,7 @@
 
 #include "base/file_sink.h"
 #include "cli/command.h"
+#include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
@@ -417,6 +418,11 @@ int run_inspect(int argc, char** argv, RunContext& context) {
   if (paths.size() != 1) {
     print_error({"one path at a time", fmt::format("plumb inspect {}", fmt::join(paths, " ")),
                  "call it once for each"});
+    return kTrouble;
+  }
+  const NamedPath outputs[] = {{json ? "--json" : "-o", output}}, inputs[] = {{"PATH", paths[0]}};
+  if (auto checked = check_outputs(outputs, inputs); !checked) {
+    print_error(checked.error());
     return kTrouble;
   }
   auto hints = selection.hints();

@@ -13,12 +13,14 @@
 
 #include "base/file_sink.h"
 #include "cli/command.h"
+#include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "compare/overflow_scan.h"
 #include "dump/overflow_reports.h"
 #include "report/table.h"
+#include "report/writer.h"
 
 namespace plumb::cli {
 namespace {
@@ -42,7 +44,7 @@ struct Findings {
   dump::OverflowReports records;
   OverflowScan scan;
   std::map<const Entry*, const ScannedTensor*> scanned;
-  size_t damaged = 0, blind = 0;
+  size_t damaged = 0, blind = 0, unsure = 0;
   bool interrupted = false;
   bool several_steps = false, several_ranks = false;
 
@@ -63,7 +65,7 @@ struct Findings {
     const OverflowedOperator* first = first_in_data();
     if (!records.reports.empty() || (first != nullptr && !first->is_finite)) return "overflow";
     if (first != nullptr) return "saturation";
-    return damaged + blind > 0 || interrupted ? "incomplete" : "clean";
+    return damaged + blind + unsure > 0 || interrupted ? "incomplete" : "clean";
   }
 };
 
@@ -84,7 +86,7 @@ std::string slot_text(const Entry& e) { return printable(to_string(e.slot)); }
 
 std::string number(long double value) { return fmt::format("{:.6g}", static_cast<double>(value)); }
 
-// "54 nan, 10 inf, 3 at the limit (0.1 %)"
+// "54 nan, 10 inf, 3 values at the limit (0.1 %)"
 std::string symptoms_text(const ScannedTensor& t) {
   std::string text;
   const auto add = [&](int64_t n, std::string_view what) {
@@ -96,10 +98,12 @@ std::string symptoms_text(const ScannedTensor& t) {
   add(t.positive_inf, "inf");
   add(t.negative_inf, "-inf");
   if (!t.saturates) return text;
-  add(t.at_limit, "at the limit");
-  if (t.stats)
-    text += fmt::format(
-        " ({:.2g} %)", 100 * static_cast<double>(t.at_limit) / static_cast<double>(t.stats->count));
+  add(t.at_limit, t.stats && t.at_limit == 1 ? "value at the limit" : "values at the limit");
+  if (t.stats) {
+    const double share =
+        100 * static_cast<double>(t.at_limit) / static_cast<double>(t.stats->count);
+    text += share < 10 ? fmt::format(" ({:.2g} %)", share) : fmt::format(" ({:.0f} %)", share);
+  }
   return text;
 }
 
@@ -175,6 +179,8 @@ std::string headline(const Findings& f) {
     return fmt::format("OVERFLOW  {} is the first: {}", operator_of(f, report),
                        unit_text(report.unit));
   }
+  if (f.verdict() == "incomplete" && f.damaged + f.blind == 0 && !f.interrupted)
+    return "INCOMPLETE  nothing overflowed as far as is recorded, but that does not tell all";
   if (f.verdict() == "incomplete")
     return "INCOMPLETE  nothing overflowed in what could be read, but that is not all";
   if (first == nullptr) return "CLEAN  no NaN, no infinity, nothing at the limit of its type";
@@ -252,6 +258,11 @@ void print_head(const Findings& f, int64_t bytes) {
   if (f.blind > 0)
     fmt::print("  not seen  {}: only a checksum, or a type that cannot be decoded\n",
                counted(f.blind, "tensor"));
+  if (f.unsure > 0)
+    fmt::print(
+        "  not sure  {}: only extremes are recorded, not how many values are at the limit of\n"
+        "            the type, NaN or infinite\n",
+        counted(f.unsure, "tensor"));
   const OverflowedOperator* first = f.first_in_data();
   if (!f.records.reports.empty() && first != nullptr)
     fmt::print("  in data   {} is the first, {}\n", operator_text(f, f.entry_of(*first)),
@@ -426,6 +437,7 @@ Json json_of(const Findings& f) {
   }
   totals["tensors"] = f.scan.tensors.size();
   totals["not_seen"] = f.blind;
+  totals["not_sure"] = f.unsure;
   constexpr const char* kKeys[] = {"nan", "inf", "at_limit"};
   for (Symptom symptom : kSymptoms) {
     const Total total = total_of(f, symptom);
@@ -487,8 +499,8 @@ int run_overflow(int argc, char** argv, RunContext& context) {
       "examples\n"
       "  plumb overflow npu_dump/\n"
       "  plumb overflow npu_dump/ --step 0 --all --json overflow.json\n"
-      "exit status: 0 nothing overflowed, 1 something did or not all could be read,\n"
-      "2 nothing could be read");
+      "exit status: 0 nothing overflowed, 1 something did or not all could be\n"
+      "read or is recorded, 2 nothing could be read");
   std::vector<std::string> paths;
   std::string output;
   int top = 5;
@@ -510,6 +522,11 @@ int run_overflow(int argc, char** argv, RunContext& context) {
   if (paths.size() != 1)
     return refuse({"one path at a time", fmt::format("plumb overflow {}", fmt::join(paths, " ")),
                    "call it once for each"});
+  if (auto writer = report::writer_for(output); writer && (*writer)->name != "json")
+    return refuse({"the findings are written as JSON only", "-o " + output,
+                   "name a file that ends in .json"});
+  const NamedPath outputs[] = {{"-o/--json", output}}, inputs[] = {{"DIR", paths[0]}};
+  if (auto checked = check_outputs(outputs, inputs); !checked) return refuse(checked.error());
   auto hints = selection.hints();
   if (!hints) return refuse(hints.error());
   std::optional<tbb::global_control> limit;
@@ -529,7 +546,7 @@ int run_overflow(int argc, char** argv, RunContext& context) {
     return refuse({"no tensor matches", paths[0],
                    "check --op, --slot, --step and --rank; without them all are looked at"});
 
-  Findings f{paths[0], *set, read_overflow_reports(*set, *hints), {}, {}, 0, 0, false,
+  Findings f{paths[0], *set, read_overflow_reports(*set, *hints), {}, {}, 0, 0, 0, false,
              false,    false};
   // Of an operator that the user did not ask for.
   std::erase_if(f.records.reports, [&](const OverflowReport& report) {
@@ -547,6 +564,7 @@ int run_overflow(int argc, char** argv, RunContext& context) {
     f.scanned.emplace(tensor.entry, &tensor);
     f.damaged += tensor.error.has_value();
     f.blind += tensor.is_blind;
+    f.unsure += tensor.is_unsure;
   }
   f.interrupted = context.cancelled;
   for (const ScannedTensor& tensor : f.scan.tensors) {

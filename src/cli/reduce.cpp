@@ -71,9 +71,9 @@ int run_reduce(int argc, char** argv, RunContext& context) {
                   "  plumb reduce msprobe_ge_dump/\n"
                   "  plumb reduce msprobe_fx_dump/ --watch --until-idle 60\n"
                   "  plumb reduce msprobe_ge_dump/ --keep-sketch    # {:.1f} kB for each tensor\n"
-                  "exit status: 0 all reduced, 1 some files were left as they are, 2 nothing could "
-                  "be done,\n"
-                  "130 ended by Ctrl-C",
+                  "exit status: 0 all reduced, 1 some files were left as they are, 2 there was "
+                  "no\n"
+                  "dump file or nothing could be done, 130 ended by Ctrl-C",
                   static_cast<double>(metrics::kSketchBytes) / 1000));
   std::vector<std::string> paths;
   compare::ReduceTreeOptions tree;
@@ -153,12 +153,25 @@ int run_reduce(int argc, char** argv, RunContext& context) {
   auto report = compare::reduce_tree(paths[0], tree, context, tell);
   line.clear();
   if (!report) return refuse(report.error());
+  const bool is_nothing = report->totals.files == 0 && report->left.empty();
+  if (is_nothing && report->before == 0 && !context.cancelled)
+    return refuse({"nothing was reduced: there is no dump file", paths[0],
+                   "name the directory that device dumps or FX arrays were written to"});
   std::string text = totals_text(report->totals);
+  if (is_nothing && report->before > 0)
+    text += fmt::format(
+        ": {} reduced before, no dump file is left",
+        report->before == 1 ? "1 file was" : fmt::format("{} files were", report->before));
   if (report->already > 0) text += fmt::format(", {} were done before", report->already);
   if (!report->left.empty()) text += fmt::format(", {} left", counted(report->left.size(), "file"));
   fmt::print("{}: {}\n", printable(paths[0]), text);
   if (!report->is_watched && tree.watch && !tree.poll && !common.quiet)
     print_warning("the system has no more watches to give: changes were looked for instead");
+  if (report->no_sketch > 0 && !common.quiet)
+    print_warning(
+        fmt::format("--keep-sketch: {} reduced before without a sketch; of data that is "
+                    "gone none can be made",
+                    counted(report->no_sketch, "file")));
   print_left(*report);
   return report->left.empty() ? kAgreement : kDifference;
 }

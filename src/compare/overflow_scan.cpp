@@ -2,6 +2,7 @@
 #include "compare/overflow_scan.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <tuple>
 
@@ -48,20 +49,25 @@ Result<int64_t> read_at_limit(const dump::DumpSet& set, const Entry& entry,
   return found;
 }
 
-// In the words of any tool.
-bool is_integer(std::string_view dtype) {
-  constexpr std::string_view kWords[] = {"int", "Int", "INT", "bool", "Bool", "BOOL"};
-  return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
-    return dtype.find(word) != std::string_view::npos;
-  });
+// "torch.float16", "Float16" and "DT_FLOAT16" are types we know.
+std::optional<DType> recorded_dtype(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (const size_t dot = text.rfind('.'); dot != std::string::npos) text.erase(0, dot + 1);
+  if (text.starts_with("dt_")) text.erase(0, 3);
+  return dtype_from_name(text);
+}
+
+bool is_integer(std::optional<DType> dtype) {
+  return dtype && (kind_of(*dtype) == DKind::kInteger || kind_of(*dtype) == DKind::kBool);
 }
 
 // A tensor with elements that might overflow, of which no number was recorded.
 bool shows_nothing(const Entry& entry, const dump::RecordedStatistics& s) {
   const bool is_tensor = entry.recorded_shape || !s.checksum.empty();  // else an argument
   const bool is_empty = entry.recorded_shape && element_count(*entry.recorded_shape) == 0;
-  return is_tensor && !is_empty && !is_integer(entry.dtype_text) && !s.min && !s.max &&
-         !s.nan_count && !s.inf_count;
+  return is_tensor && !is_empty && !is_integer(recorded_dtype(entry.dtype_text)) && !s.min &&
+         !s.max && !s.nan_count && !s.inf_count;
 }
 
 void read_recorded(ScannedTensor& tensor) {
@@ -76,13 +82,23 @@ void read_recorded(ScannedTensor& tensor) {
   tensor.nan = s.nan_count.value_or(nan);
   tensor.positive_inf = s.inf_count.value_or(max > 0 && std::isinf(max));
   tensor.negative_inf = s.inf_count ? 0 : min < 0 && std::isinf(min);
-  const bool is_half =
-      entry.dtype_text.ends_with("float16") && !entry.dtype_text.ends_with("bfloat16");
-  const metrics::Limits limits = *metrics::limits_of(DType::kFloat16);
-  if (!is_half) return;
-  tensor.at_limit =
-      (std::isfinite(max) && !(max < limits.high)) + (std::isfinite(min) && !(min > limits.low));
-  tensor.saturates = tensor.at_limit > 0;
+  const auto dtype = recorded_dtype(entry.dtype_text);
+  // A mean lets every NaN and infinity through; the extremes of some tools pass NaN over.
+  const bool is_counted = (s.nan_count && s.inf_count) || s.mean || is_integer(dtype);
+  tensor.is_unsure = (s.min || s.max) && tensor.is_finite() && !is_counted;
+  const auto limits = dtype ? metrics::limits_of(*dtype) : std::nullopt;
+  const auto tolerated = dtype ? tolerated_share(*dtype) : std::nullopt;
+  if (!limits || !tolerated) return;
+  const int64_t extremes = (s.max && std::isfinite(max) && !(max < limits->high)) +
+                           (s.min && std::isfinite(min) && !(min > limits->low));
+  if (extremes == 0) return;
+  // One value is enough, or nobody knows how many there are.
+  if (*tolerated > 0) {
+    tensor.is_unsure |= tensor.is_finite();
+    return;
+  }
+  tensor.at_limit = extremes;
+  tensor.saturates = true;
 }
 
 // Leaves `stats` unset if the run was cancelled.

@@ -21,6 +21,7 @@ struct ScannedTensor {
   std::optional<Error> error;
   // Nothing could be seen: only a checksum was recorded, or nothing, or nobody can decode the type.
   bool is_blind = false;
+  bool is_unsure = false;  // only extremes are recorded, and they do not tell
   int64_t nan = 0, positive_inf = 0, negative_inf = 0;  // if only recorded, 1 may stand for any
   int64_t at_limit = 0;    // finite values at the limit of a type that saturates
   bool saturates = false;  // these are enough to be counted as overflow

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -165,6 +166,8 @@ class TreeReducer {
         // What a run that was killed left behind; nobody else may write here.
         if (is_first && is_temporary_name(at->path().filename().native()))
           ::unlink(at->path().c_str());
+        else if (is_first && dump::is_reduced_name(at->path().filename().native()))
+          before_.push_back(at->path());
         else
           note(at->path(), false);
       }
@@ -273,6 +276,7 @@ class TreeReducer {
     const auto found = pending_.find(path);
     if (outcome.state == ReduceState::kReduced) {
       ++settled_;
+      made_.insert(path.parent_path() / *dump::reduced_name(path.filename().native()));
       if (options_.file.keep) kept_[path] = found->second.stamp;
       pending_.erase(found);
       return true;
@@ -292,10 +296,36 @@ class TreeReducer {
     report.already = already_;
     report.is_watched = is_watched_;
     for (auto& [path, pending] : pending_)
-      report.left.push_back(pending.error ? std::move(*pending.error)
-                                          : Error{"the file is still being written", path.string(),
-                                                  "reduce it when its writer has finished"});
+      report.left.push_back(pending.error ? std::move(*pending.error) : why_left(path, pending));
+    count_before(report);
     return report;
+  }
+
+  // Nothing went wrong with it, its turn did not come.
+  Error why_left(const Path& path, const Pending& pending) const {
+    if (!options_.watch && !context_.cancelled)
+      return {"the file is still being written", path.string(),
+              "reduce it when its writer has finished"};
+    if (is_due(pending))
+      return {"the run ended before the file's turn came", path.string(), "run it again"};
+    return {"the file was not yet quiet for long enough",
+            fmt::format("{}: it counts as finished when it has not changed for {} ms",
+                        path.string(), options_.quiet.count()),
+            "run it again, or with a smaller --quiet-ms"};
+  }
+
+  // Of dump files that are gone nothing can be made any more.
+  void count_before(ReduceReport& report) const {
+    for (const Path& path : before_) {
+      if (made_.contains(path)) continue;
+      ++report.before;
+      if (!options_.file.sketch || context_.cancelled) continue;
+      const auto read = dump::read_reduced(path);
+      report.no_sketch +=
+          read && std::any_of(read->tensors.begin(), read->tensors.end(), [](const auto& tensor) {
+            return !tensor.has_sketch && tensor.slot.kind != dump::SlotKind::kOther;
+          });
+    }
   }
 
   const Path root_;
@@ -307,6 +337,8 @@ class TreeReducer {
   bool is_watched_ = false;
   std::map<Path, Pending> pending_;
   std::map<Path, FileStamp> kept_;  // reduced, but not deleted
+  std::vector<Path> before_;        // reduced files that were there at the start
+  std::set<Path> made_;             // reduced files of this run
   Clock::time_point last_scan_, last_event_;
   std::mutex guard_;
   ReduceProgress totals_;

@@ -35,6 +35,8 @@ struct ReduceProgress {
 struct ReduceReport {
   ReduceProgress totals;
   size_t already = 0;       // of the files: their statistics were there
+  size_t before = 0;        // files that were reduced before this run, without their dump files
+  size_t no_sketch = 0;     // of these: a sketch was asked for, and the data is gone
   std::vector<Error> left;  // why files that look like dumps are as they were, by path
   bool is_watched = false;  // the kernel told of changes
 };

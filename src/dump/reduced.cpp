@@ -430,6 +430,12 @@ std::optional<std::string> reduced_name(std::string_view name) {
   return {};
 }
 
+bool is_reduced_name(std::string_view name) {
+  constexpr std::string_view kEnd = "_min_max.npz";
+  if (const auto fx = parse_fx_name(name)) return fx->is_reduced;
+  return name.ends_with(kEnd) && reduced_name(name.substr(0, name.size() - kEnd.size()));
+}
+
 DType common_dtype(std::span<const DType> dtypes) {
   if (dtypes.empty()) return DType::kFloat64;
   DType common = dtypes.front();

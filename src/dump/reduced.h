@@ -58,6 +58,8 @@ struct ReducedFile {
 // The name of what a dump file is reduced to; nothing for names that are not those of dump files.
 // Overflow records are no tensors and keep their names.
 std::optional<std::string> reduced_name(std::string_view name);
+// True for what reduced_name gives.
+bool is_reduced_name(std::string_view name);
 
 // True if the dump file that a reduced file stands for is there, too: it says more.
 inline constexpr std::string_view kHasOriginal = "statistics of a dump that is there";

@@ -226,6 +226,46 @@ TEST(OverflowScan, NothingRecorded) {
   }
 }
 
+// How many values are at the limit, or NaN, extremes alone do not tell.
+TEST(OverflowScan, ExtremesThatDoNotTell) {
+  struct Case {
+    const char* name;
+    const char* dtype;
+    double min, max;
+    bool has_mean, has_counts;
+    bool is_unsure, saturates;
+  };
+  constexpr Case kCases[] = {
+      {"int8 within", "int8", -127, 126, true, true, false, false},
+      {"int8 low", "int8", -128, 3, true, true, true, false},
+      {"int8 high", "torch.int8", -3, 127, true, false, true, false},
+      {"int16 high", "Int16", -3, 32767, true, true, true, false},
+      {"uint8 is full of 255", "uint8", 0, 255, true, true, false, false},
+      {"int32 needs no counts", "int32", -5, 5, false, false, false, false},
+      {"8-bit float", "float8_e4m3fn", -448, 1, true, true, true, false},
+      {"half at the limit", "torch.float16", -65504, 1, true, true, false, true},
+      {"extremes only", "", -5, 5, false, false, true, false},
+      {"extremes only, typed", "float32", -5, 5, false, false, true, false},
+      {"counts", "float32", -5, 5, false, true, false, false},
+      {"a mean lets NaN through", "float32", -5, 5, true, false, false, false},
+      {"known already", "float32", -5, kInf, false, false, false, false},
+  };
+  for (const Case& c : kCases) {
+    dump::DumpSet set;
+    dump::Entry& entry = set.entries.emplace_back();
+    entry.operator_name = "op";
+    entry.dtype_text = c.dtype;
+    dump::RecordedStatistics& statistics = entry.statistics.emplace();
+    statistics.min = c.min;
+    statistics.max = c.max;
+    if (c.has_mean) statistics.mean = 1;
+    if (c.has_counts) statistics.nan_count = statistics.inf_count = 0;
+    const OverflowScan scan = scan_overflow(set, {&entry}, {}, RunContext{});
+    EXPECT_EQ(scan.tensors[0].is_unsure, c.is_unsure) << c.name;
+    EXPECT_EQ(scan.tensors[0].saturates, c.saturates) << c.name;
+  }
+}
+
 // Ranks share a clock: the earlier one is the first, whatever its number; steps come one by one.
 TEST(OverflowScan, OrderOfStepsAndRanks) {
   dump::DumpSet set;

@@ -142,6 +142,44 @@ TEST(Reduce, ResumesAfterACrash) {
   EXPECT_TRUE(dump::read_reduced(replacement).ok());
 }
 
+TEST(Reduce, SaysWhyAFileWasNotItsTurn) {
+  const Scratch scratch;
+  write(scratch.path() / (std::string(kName) + ".npy"), npy_of({1, 2}));
+  ReduceTreeOptions options;
+  options.quiet = std::chrono::hours(1);
+  RunContext context;
+  context.cancelled = true;  // Ctrl-C
+  auto report = reduce_tree(scratch.path(), options, context, {});
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->left.size(), 1u);
+  EXPECT_EQ(report->left[0].what, "the file was not yet quiet for long enough");
+  EXPECT_THAT(report->left[0].where, HasSubstr("3600000 ms"));
+  options.quiet = std::chrono::milliseconds(0);
+  report = reduce_tree(scratch.path(), options, context, {});
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->left.size(), 1u);
+  EXPECT_EQ(report->left[0].what, "the run ended before the file's turn came");
+}
+
+TEST(Reduce, CountsWhatWasReducedBefore) {
+  const Scratch scratch;
+  EXPECT_EQ(reduce(scratch.path()).before, 0u);
+  const fs::path file = scratch.path() / (std::string(kName) + ".npy");
+  write(file, npy_of({1, 2}));
+  EXPECT_EQ(reduce(scratch.path()).before, 0u);  // just now
+  EXPECT_EQ(reduce(scratch.path()).before, 1u);
+  EXPECT_EQ(reduce(scratch.path()).no_sketch, 0u);
+  const ReduceOptions sketch{.keep = false, .sketch = true};
+  EXPECT_EQ(reduce(scratch.path(), sketch).no_sketch, 1u);  // its data is gone
+  write(file, npy_of({1, 2}));
+  const ReduceReport again = reduce(scratch.path(), sketch);
+  EXPECT_EQ(again.totals.files, 1u);
+  EXPECT_EQ(again.no_sketch, 0u);
+  const ReduceReport then = reduce(scratch.path(), sketch);
+  EXPECT_EQ(then.before, 1u);
+  EXPECT_EQ(then.no_sketch, 0u);
+}
+
 TEST(Reduce, DirectoriesThatCannotBeUsed) {
   const Scratch scratch;
   const RunContext context;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/free_path.h"
 #include "cli/command.h"
 #include "cli/msaccucmp.h"
 #include "cli/msaccucmp/subcommand.h"
@@ -31,12 +32,12 @@ int interrupted() {
   return kInterrupted;
 }
 
-int write_result(const ResultTable& table, const std::string& name, const NetworkRun& run,
+int write_result(const ResultTable& table, const std::string& stem, const NetworkRun& run,
                  const std::vector<std::string>& input_nodes, const RunContext& context) {
   if (context.cancelled) return interrupted();
   warn(table.warnings);
   const std::string csv = to_csv(table);
-  const fs::path path = fs::path(run.output) / name;
+  const fs::path path = free_path(run.output, stem, ".csv");
   if (auto failure = write_text(path, csv)) return report(*failure);
   const auto compared = std::count_if(table.rows.begin(), table.rows.end(),
                                       [](const ResultRow& row) { return row.is_compared; });
@@ -58,12 +59,12 @@ int compare_directories(const NetworkRun& run, const std::string& prefix, RunCon
     print_warning("-overflow_detection is for device dumps; there is no column OverFlow");
     options.overflow = false;
   }
-  const std::string name = fmt::format("{}result_{}.csv", prefix, time_stamp());
+  const std::string stem = fmt::format("{}result_{}", prefix, time_stamp());
   if (!network->rules)
-    return write_result(compare_by_name(*network, options, context), name, run, {}, context);
+    return write_result(compare_by_name(*network, options, context), stem, run, {}, context);
   auto table = compare_network(*network, options, context);
   if (!table) return report(table.fault());
-  return write_result(*table, name, run, network->rules->input_nodes(), context);
+  return write_result(*table, stem, run, network->rules->input_nodes(), context);
 }
 
 constexpr std::array kCompareOptions{
@@ -137,13 +138,13 @@ int compare_h5_files(const Arguments& arguments, const NetworkRun& run, RunConte
   auto result = compare_h5(run.target, run.golden, run.options, context);
   if (!result) return report(result.fault());
   if (context.cancelled) return interrupted();
-  const std::string stem = "result_" + time_stamp();
   const fs::path output = run.output;
+  const fs::path path = free_path(output, "result_" + time_stamp(), ".csv");
   const std::string csv = result->csv(false);
-  if (auto failure = write_text(output / (stem + ".csv"), csv)) return report(*failure);
-  say_written(output / (stem + ".csv"));
+  if (auto failure = write_text(path, csv)) return report(*failure);
+  say_written(path);
   if (arguments.integer("-p", 0) == 1) {
-    const fs::path filtered = output / (stem + "_filtered");
+    const fs::path filtered = output / (path.stem().string() + "_filtered");
     if (auto failure = make_output_directory(filtered)) return report(*failure);
     if (auto failure = write_text(filtered / "filtered_result.csv", result->csv(true)))
       return report(*failure);
@@ -231,7 +232,7 @@ int write_mapping(const NetworkRun& run) {
   auto csv = mapping_csv(*network, run.options.choice, warnings);
   if (!csv) return report(csv.fault());
   warn(warnings);
-  const fs::path path = fs::path(run.output) / fmt::format("mapping_{}.csv", time_stamp());
+  const fs::path path = free_path(run.output, "mapping_" + time_stamp(), ".csv");
   if (auto failure = write_text(path, *csv)) return report(*failure);
   say_written(path);
   return 0;

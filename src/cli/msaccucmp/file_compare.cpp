@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/free_path.h"
 #include "cli/msaccucmp/subcommand.h"
 #include "msaccucmp/algorithms.h"
 #include "msaccucmp/align.h"
@@ -48,7 +49,7 @@ int run_file_compare_command(const Arguments& arguments, RunContext&) {
   std::string text;
   for (size_t i = 0; i < selection.size(); ++i)
     text += fmt::format("{}: {}\n", selection[i]->name, scores->cells[i]);
-  const fs::path path = output / fmt::format("file_result_{}.txt", time_stamp());
+  const fs::path path = free_path(output, "file_result_" + time_stamp(), ".txt");
   if (auto failure = write_text(path, text)) return report(*failure);
   fmt::print("{}", text);
   say_written(path);
