@@ -19,6 +19,7 @@
 #include "cli/selection.h"
 #include "cli/terminal.h"
 #include "compare/baseline.h"
+#include "compare/graph_fit.h"
 #include "compare/name_map.h"
 #include "compare/scenario.h"
 #include "compare/stream.h"
@@ -104,6 +105,18 @@ result::InputSide input_side(const std::string& path, const dump::DumpSet& set) 
   return side;
 }
 
+// As `plumb overflow` tells it: by times that differ, or because there is one operator only.
+bool is_ordered(const dump::DumpSet& set) {
+  const auto is_other = [&](const dump::Entry& entry) {
+    return entry.timestamp != set.entries.front().timestamp;
+  };
+  const auto has_other_name = [&](const dump::Entry& entry) {
+    return entry.operator_name != set.entries.front().operator_name;
+  };
+  return std::any_of(set.entries.begin(), set.entries.end(), is_other) ||
+         std::none_of(set.entries.begin(), set.entries.end(), has_other_name);
+}
+
 // What the progress bar counts. Asking for the size of every file is not free: only if it is shown.
 int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan) {
   int64_t total = 0;
@@ -135,7 +148,8 @@ int exit_status(const result::Summary& summary, const result::Run& run,
     });
   };
   if (run.baseline && !run.baseline->holds()) return kDifference;
-  if (!run.outputs_not_compared.empty() && !allows("missing")) return kDifference;
+  if (!run.doubts.empty()) return kDifference;
+  if (!run.outputs_not_compared.empty()) return kDifference;  // no part that may be missing
   for (const result::Row& row : run.rows) {
     const bool fine = row.verdict == result::Verdict::kPass ||
                       (row.verdict == result::Verdict::kInconclusive && allows("inconclusive")) ||
@@ -252,7 +266,7 @@ struct Inputs {
   dump::DumpSet target, golden;
   std::optional<dump::DumpSet> floor;
   compare::Graphs graphs;
-  std::vector<std::string> graph_files;
+  std::vector<std::string> graph_files, doubts, warnings;
   std::optional<match::Matcher> matcher;  // borrows from the graphs
   const compare::Scenario* scenario = nullptr;
   std::optional<compare::Torchair> torchair;  // borrows from target and golden
@@ -272,6 +286,46 @@ Result<void> open_graphs(const Wishes& wishes, Inputs& inputs) {
     inputs.graph_files.push_back(path);
   }
   return {};
+}
+
+// Steps and ranks that cannot be paired, or are not there at all.
+Result<void> check_steps(const Selection& selection, const Inputs& inputs) {
+  if (auto known = selection.check({&inputs.target, &inputs.golden}); !known) return known;
+  if (inputs.scenario->name == "torchair") return {};  // knows better which belong together
+  const StepsAndRanks target = steps_and_ranks(inputs.target);
+  const StepsAndRanks golden = steps_and_ranks(inputs.golden);
+  const auto check = [](std::string_view what, const std::set<int64_t>& own, bool own_is_complete,
+                        const std::set<int64_t>& other, std::string_view side,
+                        std::string_view other_side) -> Result<void> {
+    if (own.size() < 2 || !own_is_complete || !other.empty()) return {};
+    return Error{fmt::format("{} has several {}s, {} has none", side, what, other_side),
+                 fmt::format("{} has {}s {}", side, what, list_of(own)),
+                 fmt::format("choose one with --{}, e.g. --{} {}", what, what, *own.begin())};
+  };
+  const auto both = [&](const StepsAndRanks& own, const StepsAndRanks& other, std::string_view side,
+                        std::string_view other_side) -> Result<void> {
+    if (selection.steps().empty())
+      if (auto fine = check("step", own.steps, own.all_have_steps, other.steps, side, other_side);
+          !fine)
+        return fine;
+    if (!selection.ranks().empty()) return {};
+    return check("rank", own.ranks, own.all_have_ranks, other.ranks, side, other_side);
+  };
+  if (auto fine = both(target, golden, "target", "golden"); !fine) return fine;
+  return both(golden, target, "golden", "target");
+}
+
+// What is odd about the run as a whole, though not wrong.
+void note_oddities(const Wishes& wishes, const Selection& selection, Inputs& inputs) {
+  std::error_code unknown;
+  if (equivalent(std::filesystem::path(wishes.paths[0]), wishes.paths[1], unknown))
+    inputs.warnings.push_back(fmt::format("target and golden are the same {}",
+                                          inputs.target.is_single_file ? "file" : "directory"));
+  if (!inputs.doubts.empty() || inputs.scenario->name == "torchair") return;
+  for (std::string& note :
+       compare::graph_notes(inputs.target, inputs.graphs, wishes.mode,
+                            [&](const dump::Entry& entry) { return selection.wants(entry); }))
+    inputs.warnings.push_back(std::move(note));
 }
 
 // The graphs beside the dump tell all that a matcher could.
@@ -309,6 +363,11 @@ Result<void> open_inputs(const Wishes& wishes, const Selection& selection,
   auto scenario = compare::find_scenario(inputs.target, inputs.golden, inputs.graphs, wishes.mode);
   if (!scenario) return scenario.error();
   inputs.scenario = *scenario;
+  inputs.doubts =
+      compare::graph_doubts(inputs.target, inputs.golden, inputs.graphs,
+                            {wishes.graph, wishes.golden_graph, wishes.quant}, wishes.mode);
+  if (auto checked = check_steps(selection, inputs); !checked) return checked;
+  note_oddities(wishes, selection, inputs);
   if (inputs.scenario->name == "torchair") return pair_torchair(selection, inputs);
   inputs.matcher = compare::make_matcher(inputs.graphs);
   return {};
@@ -434,6 +493,9 @@ int run_compare(int argc, char** argv, RunContext& context) {
   run.target = input_side(wishes.paths[0], inputs.target);
   run.golden = input_side(wishes.paths[1], inputs.golden);
   run.graphs = inputs.graph_files;
+  run.is_ordered = is_ordered(inputs.target);
+  run.doubts = inputs.doubts;
+  run.warnings = inputs.warnings;
   if (!wishes.checksum) run.metrics = columns_for(*wanted, **rules);
   compare::StreamOptions stream_options{**rules, run.metrics,
                                         compare::Passes::for_metrics(run.metrics), wishes.checksum};
@@ -449,7 +511,9 @@ int run_compare(int argc, char** argv, RunContext& context) {
     run.bytes = streamed.bytes;
   }
   if (inputs.matcher) {
-    run.outputs_not_compared = compare::outputs_not_compared(*inputs.matcher, run.rows);
+    run.outputs_not_compared = compare::outputs_not_compared(
+        *inputs.matcher, run.rows,
+        [&](const dump::Entry& entry) { return selection.wants(entry); });
     compare::mark_model_outputs(*inputs.matcher, run.rows);
   }
   if (baseline) run.baseline = compare::hold_against(run, **baseline, wishes.baseline);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/name_pattern.h"
 #include "base/nearest.h"
 
@@ -31,6 +33,54 @@ Result<void> check_slot(const std::string& slot) {
 }
 
 }  // namespace
+
+StepsAndRanks steps_and_ranks(const dump::DumpSet& set) {
+  StepsAndRanks found;
+  for (const dump::Entry& entry : set.entries) {
+    if (entry.step) found.steps.insert(*entry.step);
+    if (entry.rank) found.ranks.insert(*entry.rank);
+    found.all_have_steps &= entry.step.has_value();
+    found.all_have_ranks &= entry.rank.has_value();
+  }
+  return found;
+}
+
+std::string list_of(const std::set<int64_t>& numbers) {
+  constexpr size_t kMost = 10;
+  std::string text;
+  size_t shown = 0;
+  for (const int64_t n : numbers) {
+    if (shown == kMost) return fmt::format("{} and {} more", text, numbers.size() - kMost);
+    const bool is_last = ++shown == numbers.size();
+    text += fmt::format("{}{}", shown == 1 ? "" : is_last ? " and " : ", ", n);
+  }
+  return text;
+}
+
+Result<void> Selection::check(const std::vector<const dump::DumpSet*>& sets) const {
+  StepsAndRanks known;
+  for (const dump::DumpSet* set : sets) {
+    known.steps.merge(steps_and_ranks(*set).steps);
+    known.ranks.merge(steps_and_ranks(*set).ranks);
+  }
+  const auto look_up = [](std::string_view what, const std::vector<int64_t>& wanted,
+                          const std::set<int64_t>& there) -> Result<void> {
+    for (const int64_t n : wanted) {
+      if (there.contains(n)) continue;
+      if (there.empty())
+        return Error{fmt::format("there is no {} {}: the dumps record no {}s", what, n, what),
+                     fmt::format("--{} {}", what, n), fmt::format("leave out --{}", what)};
+      return Error{
+          fmt::format("there is no {} {}", what, n), fmt::format("--{} {}", what, n),
+          fmt::format("{} {} {}", there.size() == 1 ? "the only" : "choose one of the",
+                      there.size() == 1 ? fmt::format("{} is", what) : fmt::format("{}s", what),
+                      list_of(there))};
+    }
+    return {};
+  };
+  if (auto steps = look_up("step", steps_, known.steps); !steps) return steps;
+  return look_up("rank", ranks_, known.ranks);
+}
 
 void Selection::declare(Options& options) {
   options.group("selecting");

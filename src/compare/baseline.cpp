@@ -142,6 +142,7 @@ double distance(const TensorChange& change) {
 bool is_output_slot(std::string_view slot) { return slot.empty() || kind_of(slot) == "output"; }
 
 bool tells_outputs(const Run& run) {
+  if (!run.outputs_not_compared.empty()) return true;
   return std::any_of(run.rows.begin(), run.rows.end(),
                      [](const Row& row) { return row.is_model_output; });
 }
@@ -223,7 +224,8 @@ std::unordered_map<std::string_view, std::string_view> types_of(const Run& run) 
 }
 
 // What changed about a tensor. What is not known on one side did not change.
-std::vector<std::string> differences(const Side& before, const Side& now) {
+// The layout is only known of a tensor that was read.
+std::vector<std::string> differences(const Side& before, const Side& now, bool were_read) {
   std::vector<std::string> details;
   const auto add = [&](std::string_view what, std::string_view from, std::string_view to) {
     if (from != to)
@@ -232,7 +234,7 @@ std::vector<std::string> differences(const Side& before, const Side& now) {
   };
   if (before.dtype.empty() || now.dtype.empty()) return details;
   add("dtype", before.dtype, now.dtype);
-  add("layout", before.layout, now.layout);
+  if (were_read) add("layout", before.layout, now.layout);
   if (before.shape && now.shape) add("shape", to_string(*before.shape), to_string(*now.shape));
   return details;
 }
@@ -242,8 +244,13 @@ void list_operators(const Run& before, const Run& now, const Pairs& pairs, Basel
   const auto add = [&](std::string_view name, std::string_view type, Change change) {
     baseline.operators.push_back({std::string(name), std::string(type), change, {}});
   };
+  // What the user filtered in this run says nothing.
+  std::unordered_set<std::string_view> looked_at;
+  for (const Row& row : now.rows)
+    if (row.target && !row.is_filtered()) looked_at.insert(row.target->operator_name);
   for (const std::string_view name : operators_of(now))
-    if (!types_before.contains(name)) add(name, types_now.at(name), Change::kNew);
+    if (!types_before.contains(name) && looked_at.contains(name))
+      add(name, types_now.at(name), Change::kNew);
   for (const std::string_view name : operators_of(before))
     if (!types_now.contains(name)) add(name, types_before.at(name), Change::kGone);
 
@@ -260,19 +267,23 @@ void list_operators(const Run& before, const Run& now, const Pairs& pairs, Basel
     const Row* const partner = pairs.by_name[i];
     if (partner != nullptr) {
       paired.insert(partner);
-      for (std::string& detail : differences(side, *partner->target))
+      if (partner->is_filtered() || before.rows[i].is_filtered()) continue;
+      const bool were_read = partner->verdict != Verdict::kNotCompared &&
+                             before.rows[i].verdict != Verdict::kNotCompared;
+      for (std::string& detail : differences(side, *partner->target, were_read))
         tell(partner->target->operator_name, std::move(detail));
     } else if (const auto found = types_now.find(side.operator_name); found != types_now.end()) {
       tell(found->first, side.slot + " is gone");
     }
   }
   for (const Row& row : now.rows)
-    if (row.target && !paired.contains(&row) && types_before.contains(row.target->operator_name))
+    if (row.target && !row.is_filtered() && !paired.contains(&row) &&
+        types_before.contains(row.target->operator_name))
       tell(row.target->operator_name, row.target->slot + " is new");
 
   for (const std::string_view name : operators_of(now)) {
     const auto type_before = types_before.find(name);
-    if (type_before == types_before.end()) continue;
+    if (type_before == types_before.end() || !looked_at.contains(name)) continue;
     OperatorChange op{std::string(name), std::string(types_now.at(name)), Change::kChanged, {}};
     if (!type_before->second.empty() && !op.type.empty() && type_before->second != op.type)
       op.details.push_back(fmt::format("type {} -> {}", type_before->second, op.type));

@@ -31,6 +31,49 @@ std::vector<Promise> promises(const Promise& promise, bool is_target, const Plan
   return wanted;
 }
 
+// How many bytes two paths have in common at their ends.
+size_t common_end(std::string_view a, std::string_view b) {
+  const auto [at, unused] = std::mismatch(a.rbegin(), a.rend(), b.rbegin(), b.rend());
+  return static_cast<size_t>(at - a.rbegin());
+}
+
+std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// Tools that name files after calls give those of the same call the same name on both sides. By
+// that name, the rows that wait for the other side.
+using Twins = std::unordered_map<std::string_view, std::vector<size_t>>;
+
+const Entry& own_of(const PlannedRow& row, bool is_target) {
+  return is_target ? *row.golden : *row.target;
+}
+
+Twins twins_of(const std::vector<PlannedRow>& rows, bool is_target) {
+  Twins twins;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].reason != (is_target ? "no_target" : "no_golden")) continue;
+    const Entry& own = own_of(rows[i], is_target);
+    if (!own.parts.empty()) twins[name_of(own.parts.front().file)].push_back(i);
+  }
+  return twins;
+}
+
+// The one whose directories are most alike, if it still waits.
+std::optional<size_t> twin_of(std::string_view file, bool is_target, const Twins& twins,
+                              const std::vector<PlannedRow>& rows) {
+  std::optional<size_t> best;
+  size_t longest = 0;
+  const auto found = twins.find(name_of(file));
+  if (found == twins.end()) return best;
+  for (const size_t i : found->second) {
+    if (rows[i].damaged != nullptr) continue;
+    const size_t common = common_end(own_of(rows[i], is_target).parts.front().file, file);
+    if (best && common <= longest) continue;
+    best = i;
+    longest = common;
+  }
+  return best;
+}
+
 }  // namespace
 
 Promise promise_of(std::string_view path) {
@@ -57,6 +100,7 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
     waiting[match::normalised(row.wanted ? row.wanted->op : own.operator_name)].emplace_back(
         i, row.wanted ? row.wanted->slot : own.slot);
   }
+  const Twins twins = twins_of(rows, is_target);
   const auto present = [&](size_t at) {
     const Entry& entry = is_target ? *rows[at].golden : *rows[at].target;
     return tensor_text(entry.operator_name, entry.slot);
@@ -74,6 +118,8 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
         return true;
       });
     }
+    if (places.empty())
+      if (const auto twin = twin_of(skipped.file, is_target, twins, rows)) places.push_back(*twin);
     if (places.empty()) {
       places.push_back(rows.size());
       rows.emplace_back();

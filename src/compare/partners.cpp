@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "compare/damaged.h"
+#include "compare/graph_fit.h"
 
 namespace plumb::compare {
 namespace {
@@ -31,7 +32,11 @@ std::vector<std::string_view> names_in(const DumpSet& set) {
 
 Partners::Partners(const NameMap& map, const match::Matcher* matcher, const DumpSet& target,
                    const DumpSet& golden)
-    : map_(map), matcher_(matcher), targets_(names_in(target)), goldens_(names_in(golden)) {
+    : map_(map),
+      matcher_(matcher),
+      target_is_quantized_(has_quantizing_operators(target)),
+      targets_(names_in(target)),
+      goldens_(names_in(golden)) {
   if (matcher != nullptr) {
     for (std::string_view name : goldens_) golden_names_.add(name);
     for (const Entry& entry : golden.entries) {
@@ -203,6 +208,12 @@ std::string_view Partners::folded_into(std::string_view layer, const std::string
   return {};
 }
 
+// Integers of a model that quantizes stand for other numbers, and no graph says by which scale.
+bool Partners::may_be_quantized(const Entry& target) const {
+  return target_is_quantized_ && (matcher_ == nullptr || !match::is_quantized(matcher_->target()) ||
+                                  matcher_->find(target.operator_name) == nullptr);
+}
+
 std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
   const auto tensor = map_.tensors.empty()
                           ? map_.tensors.end()
@@ -214,11 +225,14 @@ std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) co
       wanted.is_quantized = match->is_quantized;
       wanted.quantization = match->quantization;
     }
+    wanted.is_quantized = wanted.is_quantized || may_be_quantized(target);
     return wanted;
   }
-  if (matcher_ != nullptr && !map_.operators.contains(target.operator_name))
-    return by_graph(target, why);
-  return by_name(target, why);
+  auto wanted = matcher_ != nullptr && !map_.operators.contains(target.operator_name)
+                    ? by_graph(target, why)
+                    : by_name(target, why);
+  if (wanted) wanted->is_quantized = wanted->is_quantized || may_be_quantized(target);
+  return wanted;
 }
 
 std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const {

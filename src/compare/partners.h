@@ -58,6 +58,7 @@ class Partners {
   std::optional<match::Match> match_of(const dump::Entry& target) const;
   std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
   std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
+  bool may_be_quantized(const dump::Entry& target) const;
   struct Place {
     std::string_view op;
     dump::Slot slot;
@@ -70,6 +71,7 @@ class Partners {
   };
   const NameMap& map_;
   const match::Matcher* matcher_;
+  bool target_is_quantized_;  // its own operators say so, and not the graph
   match::Names golden_names_;
   std::deque<std::string> damaged_;  // golden operators whose files cannot be read
   // Golden operators that nothing in the graph was made from, with their place in goldens_.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "compare/graph_fit.h"
 #include "compare/torchair.h"
 #include "match/structure.h"
 
@@ -14,7 +15,6 @@ namespace plumb::compare {
 namespace {
 
 using dump::DumpSet;
-using dump::Entry;
 
 constexpr Scenario kScenarios[] = {
     {"offline-vs-original", "converted model against the original", "standard"},
@@ -43,19 +43,17 @@ const Scenario* by_name(std::string_view name) {
 
 bool is_device(const DumpSet& set) { return set.convention.starts_with("ascend"); }
 
-// By type or by the whole ending of a name, never by a word somewhere in it.
-bool is_quantized(const DumpSet& set, const graph::Graph* graph) {
-  if (graph != nullptr && match::is_quantized(*graph)) return true;
-  return std::any_of(set.entries.begin(), set.entries.end(), [](const Entry& entry) {
-    graph::Operator op;
-    op.name = entry.operator_name;
-    op.type = entry.type;
-    return match::is_quant(op) || match::is_dequant(op);
-  });
-}
-
 const graph::Graph* get(const std::optional<graph::Graph>& graph) {
   return graph ? &*graph : nullptr;
+}
+
+bool are_exchanged(const DumpSet& target, const DumpSet& golden, const Graphs& graphs) {
+  if (!graphs.target || !graphs.golden) return false;
+  const auto fits = [](const graph::Graph& graph, const DumpSet& set) {
+    return !fit_of(graph, set).is_poor();
+  };
+  return !fits(*graphs.target, target) && !fits(*graphs.golden, golden) &&
+         fits(*graphs.target, golden) && fits(*graphs.golden, target);
 }
 
 // What each side is.
@@ -63,6 +61,8 @@ struct Facts {
   bool target_is_device, golden_is_device;
   bool target_is_quantized, golden_is_quantized;
   bool is_swapped;
+  bool graphs_are_exchanged;
+  bool torchair_is_swapped;
   const graph::Graph *graph, *golden_graph, *quant;
 };
 
@@ -78,19 +78,25 @@ std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& g
     return !f.target_is_quantized  ? "offline-vs-original"
            : f.golden_is_quantized ? "quantized-offline-vs-quantized-original"
                                    : "quantized-offline-vs-original";
-  if (f.graph == nullptr &&
-      (f.quant != nullptr || (f.target_is_quantized && !f.golden_is_quantized)))
+  if (f.graph == nullptr && f.target_is_quantized && !f.golden_is_quantized)
     return "quantized-original-vs-original";
   return "dump-vs-dump";
 }
 
 std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
   const bool on_device = f.target_is_device && f.golden_is_device;
+  if (f.torchair_is_swapped)
+    return Error{"target and golden seem to be swapped", "target is an FX dump, golden one of GE",
+                 "name the GE dump first, what it is checked against second"};
   if (f.is_swapped)
     return Error{"target and golden seem to be swapped",
                  f.golden_is_device ? "golden is a dump of the device, target is not"
                                     : "golden holds quantizing operators, target does not",
                  "name the model being checked first, the original second"};
+  if (f.graphs_are_exchanged)
+    return Error{"--graph and --golden-graph seem to be exchanged",
+                 "each describes the dump of the other side, and not its own",
+                 "give the graph of the target as --graph, that of golden as --golden-graph"};
   if (on_device && f.target_is_quantized != f.golden_is_quantized)
     return Error{"a quantized model is compared with one that is not",
                  f.target_is_quantized ? "target is quantized, golden is not"
@@ -123,33 +129,43 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
   return std::nullopt;
 }
 
-// An operator and a slot of it.
-using Tensors = std::set<std::pair<const graph::Operator*, std::string>>;
+// A tensor of the target model: who makes it, and as which of its outputs.
+using Tensor = std::pair<std::string_view, int64_t>;
+using Tensors = std::set<Tensor>;
 
+// What the rows compared: outputs where they are made or where they are read.
 Tensors compared_tensors(const match::Matcher& matcher, const std::vector<result::Row>& rows) {
   Tensors compared;
-  for (const result::Row& row : rows)
-    if (row.verdict != result::Verdict::kNotCompared && row.target)
-      if (const graph::Operator* op = matcher.find(row.target->operator_name))
-        compared.emplace(op, row.target->slot);
+  for (const result::Row& row : rows) {
+    if (row.verdict == result::Verdict::kNotCompared || !row.target) continue;
+    const graph::Operator* op = matcher.find(row.target->operator_name);
+    const auto slot = dump::slot_from_text(row.target->slot);
+    if (op == nullptr || !slot || !slot->path.empty()) continue;
+    if (slot->kind == dump::SlotKind::kOutput) compared.emplace(op->name, slot->index);
+    if (slot->kind != dump::SlotKind::kInput || slot->index < 0 ||
+        slot->index >= std::ssize(op->inputs))
+      continue;
+    const graph::Edge& edge = op->inputs[static_cast<size_t>(slot->index)];
+    compared.emplace(edge.producer, edge.output);
+  }
   return compared;
 }
 
-std::string output_slot(const graph::Edge& edge) { return fmt::format("output:{}", edge.output); }
-
-// Where an output of the model is seen: what only changes how values are stored need not be dumped
-// itself.
-graph::Edge shown_at(const match::Matcher& matcher, graph::Edge edge, const Tensors& compared) {
-  const graph::Operator* op = matcher.find(edge.producer);
+// Where an output of the model may be seen: what only changes how values are stored need not be
+// dumped itself. The output first, then what it was made from.
+std::vector<graph::Edge> places_of(const match::Matcher& matcher, const graph::Edge& output) {
+  std::vector<graph::Edge> places{output};
   // Counted, because a damaged graph may lead in a circle.
   for (size_t left = matcher.target().operators.size(); left > 0; --left) {
-    if (op == nullptr || compared.contains({op, output_slot(edge)}) ||
-        !match::keeps_values(op->type) || op->inputs.empty())
-      break;
-    edge = op->inputs.front();
-    op = matcher.find(edge.producer);
+    const graph::Operator* op = matcher.find(places.back().producer);
+    if (op == nullptr || !match::keeps_values(op->type) || op->inputs.empty()) break;
+    places.push_back(op->inputs.front());
   }
-  return edge;
+  return places;
+}
+
+bool is_in(const Tensors& tensors, const graph::Edge& edge) {
+  return tensors.contains({edge.producer, edge.output});
 }
 
 }  // namespace
@@ -174,6 +190,8 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
               is_quantized(target, own),
               is_quantized(golden, get(graphs.golden)),
               false,
+              are_exchanged(target, golden, graphs),
+              is_torchair(golden, target) && !is_torchair(target, golden),
               get(graphs.target),
               get(graphs.golden),
               get(graphs.quant)};
@@ -199,29 +217,40 @@ std::optional<match::Matcher> make_matcher(Graphs& graphs) {
                                        golden, graphs.target ? quant : nullptr);
 }
 
-std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,
-                                              const std::vector<result::Row>& rows) {
+std::vector<std::string> outputs_not_compared(
+    const match::Matcher& matcher, const std::vector<result::Row>& rows,
+    const std::function<bool(const dump::Entry&)>& wants) {
   std::vector<std::string> missing;
   const Tensors compared = compared_tensors(matcher, rows);
+  const auto is_wanted = [&](const graph::Edge& place) {
+    dump::Entry entry;
+    entry.operator_name = place.producer;
+    entry.slot = {dump::SlotKind::kOutput, place.output, {}};
+    return !wants || wants(entry);
+  };
   for (const graph::Edge& edge : matcher.target().outputs) {
-    const graph::Edge shown = shown_at(matcher, edge, compared);
-    const graph::Operator* op = matcher.find(shown.producer);
-    if (op == nullptr ||
-        (!compared.contains({op, output_slot(shown)}) && !match::is_never_dumped(*op)))
+    const std::vector<graph::Edge> places = places_of(matcher, edge);
+    const graph::Operator* source = matcher.find(places.back().producer);
+    const bool is_shown = std::any_of(places.begin(), places.end(), [&](const graph::Edge& place) {
+      return is_in(compared, place);
+    });
+    if (!is_shown && std::any_of(places.begin(), places.end(), is_wanted) &&
+        (source == nullptr || !match::is_never_dumped(*source)))
       missing.push_back(edge.producer);
   }
   return missing;
 }
 
 void mark_model_outputs(const match::Matcher& matcher, std::vector<result::Row>& rows) {
-  Tensors outputs;
+  std::set<std::pair<const graph::Operator*, std::string>> outputs;  // with slot
   const Tensors compared = compared_tensors(matcher, rows);
   for (const graph::Edge& edge : matcher.target().outputs) {
-    const graph::Edge shown = shown_at(matcher, edge, compared);
-    const graph::Operator* op = matcher.find(shown.producer);
-    const bool is_compared = compared.contains({op, output_slot(shown)});
-    outputs.emplace(is_compared ? op : matcher.find(edge.producer),
-                    output_slot(is_compared ? shown : edge));
+    const std::vector<graph::Edge> places = places_of(matcher, edge);
+    const auto shown = std::find_if(places.begin(), places.end(), [&](const graph::Edge& place) {
+      return is_in(compared, place);
+    });
+    const graph::Edge& place = shown == places.end() ? edge : *shown;
+    outputs.emplace(matcher.find(place.producer), fmt::format("output:{}", place.output));
   }
   for (result::Row& row : rows) {
     if (!row.target) continue;

@@ -4,6 +4,7 @@
 // combinations make no sense.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,9 +40,11 @@ Result<const Scenario*> find_scenario(const dump::DumpSet& target, const dump::D
 // and fills in what the target was made from if only the golden graph can tell.
 std::optional<match::Matcher> make_matcher(Graphs& graphs);
 
-// Outputs of the model, by target operator, of which no row was compared.
-std::vector<std::string> outputs_not_compared(const match::Matcher& matcher,
-                                              const std::vector<result::Row>& rows);
+// Outputs of the model, by target operator, of which no row was compared. Those that `wants` says
+// the user did not ask for are not missed.
+std::vector<std::string> outputs_not_compared(
+    const match::Matcher& matcher, const std::vector<result::Row>& rows,
+    const std::function<bool(const dump::Entry&)>& wants = {});
 
 // Sets Row::is_model_output.
 void mark_model_outputs(const match::Matcher& matcher, std::vector<result::Row>& rows);

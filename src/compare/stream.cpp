@@ -133,6 +133,8 @@ class Streamer {
       if (side->operator_name.empty()) side->operator_name = operator_in(row, promise, side->file);
       if (side->slot.empty() && promise.is_told && promise.slot)
         side->slot = to_string(*promise.slot);
+      const auto& other = planned.damaged_is_target ? row.golden : row.target;
+      if (side->slot.empty() && !promise.is_told && other) side->slot = other->slot;
     }
     if (!planned.reason.empty()) {
       leave_out(row, planned.reason, planned.message);
@@ -194,7 +196,9 @@ class Streamer {
     if (auto obstacle = obstacle_of(*target, *golden, planned.is_flat))
       return (obstacle->is_difference ? fail : leave_out)(row, obstacle->reason,
                                                           std::move(obstacle->message));
-    if (stands_for_numbers && kind_of(target->reader().dtype()) == DKind::kInteger)
+    // Indices have 64 bits, what is quantized has fewer.
+    if (stands_for_numbers && kind_of(target->reader().dtype()) == DKind::kInteger &&
+        bits_of(target->reader().dtype()) <= 32)
       return leave_out(row, "quantized_interior",
                        "integers of the quantized part, whose scale is not recorded");
     const int64_t bytes = bytes_of(*target) + bytes_of(*golden);

@@ -160,6 +160,9 @@ std::string run_json(const Run& run) {
   add("golden", input_json(run.golden));
   add("graphs", strings(run.graphs));
   add("outputs_not_compared", strings(run.outputs_not_compared));
+  if (!run.is_ordered) add("order_recorded", "false");
+  if (!run.doubts.empty()) add("doubts", strings(run.doubts));
+  if (!run.warnings.empty()) add("warnings", strings(run.warnings));
   add("metrics", "[" + joined(run.metrics, [](const Metric* metric) {
                    return json_text(metric->name);
                  }) + "]");

@@ -114,10 +114,12 @@ void write_markdown(const Run& run, const Put& put) {
   put(fmt::format("## plumb {}: {}\n\n**{}{}.**\n", run.command, verdict,
                   std::string(1, static_cast<char>(std::toupper(headline(run, s)[0]))),
                   headline(run, s).substr(1)));
-  if (s.first_divergence != nullptr) {
-    const Row& first = *s.first_divergence;
-    put(fmt::format("First divergence, in order of execution: {}{}{}\n", code(place_text(first)),
-                    first.message.empty() ? "" : ": ", code(first.message)));
+  if (const Row* const row = divergence_of(run, s).row; row != nullptr) {
+    const std::string_view title = run.is_ordered
+                                       ? "First divergence, in order of execution"
+                                       : "Worst divergence; the order of execution is not recorded";
+    put(fmt::format("{}: {}{}{}\n", title, code(place_text(*row)), row->message.empty() ? "" : ": ",
+                    code(row->message)));
   }
   put(fmt::format("\n| | |\n|---|---|\n| target | {} |\n| golden | {} |\n| profile | {} |\n",
                   side_text(run.target), side_text(run.golden), code(run.profile)));
@@ -136,6 +138,8 @@ void write_markdown(const Run& run, const Put& put) {
     put("\n### Not compared\n\n");
     put_left_out(run, put);
   }
+  for (const auto* list : {&run.doubts, &run.warnings})
+    for (const std::string& warning : *list) put(fmt::format("\nWarning: {}\n", code(warning)));
   for (const auto& [name, side] : {std::pair("target", &run.target), {"golden", &run.golden}}) {
     if (side->files_left_out > 0)
       put(fmt::format("\n{}: {} no tensors and left out.\n", name,

@@ -69,6 +69,12 @@ std::vector<const Row*> worth_a_look(const Run& run) {
   return rows;
 }
 
+Divergence divergence_of(const Run& run, const Summary& s) {
+  if (s.first_divergence != nullptr) return {s.first_divergence, "first divergence"};
+  if (s.fail == 0) return {};
+  return {worth_a_look(run).front(), "worst divergence"};
+}
+
 std::vector<LeftOut> left_out_by_reason(const Run& run) {
   std::map<std::string, std::vector<const Row*>> groups;
   for (const Row& row : run.rows)
@@ -81,6 +87,18 @@ std::vector<LeftOut> left_out_by_reason(const Run& run) {
   });
   return sorted;
 }
+
+namespace {
+
+std::string outputs_text(const Run& run) {
+  if (run.outputs_not_compared.empty()) return "";
+  return fmt::format("; of the model's outputs, {} not compared",
+                     run.outputs_not_compared.size() == 1
+                         ? printable(run.outputs_not_compared.front()) + " was"
+                         : fmt::format("{} were", run.outputs_not_compared.size()));
+}
+
+}  // namespace
 
 std::string headline(const Run& run, const Summary& s) {
   const int64_t compared = s.rows - s.not_compared;
@@ -99,6 +117,7 @@ std::string headline(const Run& run, const Summary& s) {
                                            s.fail == 1 ? "s" : "");
       if (run.baseline && !run.baseline->holds())
         text += (text.empty() ? "" : ", and ") + baseline_headline(*run.baseline);
+      text += outputs_text(run);
       break;
     case Verdict::kInconclusive:
       text = "no tensor differs";
@@ -109,11 +128,8 @@ std::string headline(const Run& run, const Summary& s) {
       if (missing > 0)
         text += fmt::format(", {} {} {} not compared", s.inconclusive > 0 ? "and" : "but", missing,
                             missing == 1 ? "was" : "were");
-      if (!run.outputs_not_compared.empty())
-        text += fmt::format("; of the model's outputs, {} not compared",
-                            run.outputs_not_compared.size() == 1
-                                ? printable(run.outputs_not_compared.front()) + " was"
-                                : fmt::format("{} were", run.outputs_not_compared.size()));
+      text += outputs_text(run);
+      if (!run.doubts.empty()) text += "; the graph does not fit the dump";
       break;
     case Verdict::kNotCompared:
       text = s.rows == 0            ? "there was nothing to compare"

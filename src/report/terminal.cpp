@@ -258,7 +258,9 @@ void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Bl
              fmt::format("{}, {}", coverage_text(s), bytes_text(static_cast<double>(run.bytes))));
   const size_t room = std::clamp<size_t>(style.width == 0 ? 80 : style.width, 30, 112) - 14;
   if (run.rows.size() >= 8 && s.pass - s.suspicious < s.rows)
-    block.verbatim("in order", skyline(run, style, room));
+    block.verbatim(run.is_ordered ? "in order" : "by name", skyline(run, style, room));
+  if (!run.is_ordered && s.fail > 0)
+    block.line("order", "not recorded in the target: rows are in order of their names");
 }
 
 void add_baseline(const result::Baseline& baseline, Block& block) {
@@ -291,6 +293,8 @@ void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block
   if (hints > kMostNotes)
     block.line("", fmt::format("... and {} more {}", hints - kMostNotes,
                                hints - kMostNotes == 1 ? "hint" : "hints"));
+  for (const auto* list : {&run.doubts, &run.warnings})
+    for (const std::string& warning : *list) block.line("warning", printable(warning));
   for (const InputSide* side : {&run.target, &run.golden}) {
     for (size_t i = 0; i < side->warnings.size() && i < kMostNotes; ++i)
       block.line("warning", printable(side->path) + ": " + printable(side->warnings[i]));
@@ -331,12 +335,20 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
     advise("see what each side holds");
     add_inspection(run.target, nullptr, block);
     add_inspection(run.golden, nullptr, block);
-  } else if (s.first_divergence != nullptr && s.first_divergence->target) {
-    const std::string& name = s.first_divergence->target->operator_name;
-    advise(fmt::format("start at {}; what comes after it may only have inherited its error",
-                       printable(name)));
+  } else if (const Row* start = divergence_of(run, s).row; start != nullptr && start->target) {
+    const std::string& name = start->target->operator_name;
+    advise(run.is_ordered
+               ? fmt::format("start at {}; what comes after it may only have inherited its error",
+                             printable(name))
+               : fmt::format("look at {}; which operator ran first is not recorded, so it may have "
+                             "inherited its error",
+                             printable(name)));
     add_inspection(run.target, &name, block);
   }
+  if (!run.doubts.empty())
+    advise(
+        "give the graph of this very model and build (`atc --mode=1 --om=MODEL.om --json=FILE` "
+        "writes that of an offline model), or none");
   if (has("damaged_file")) advise("copy damaged files again from where they were written");
   const bool lacks_quant =
       (run.scenario == "quantized-original-vs-original" && run.graphs.empty()) ||
@@ -346,17 +358,23 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
         "--quant FILE, the json that the quantization tool (AMCT) wrote, tells what was folded "
         "into "
         "which layer");
-  if (!lacks_quant && (has("no_golden") || has("no_target"))) {
+  const bool lacks_scales = run.graphs.empty() && has("quantized_interior");
+  if (!lacks_quant && run.doubts.empty() &&
+      (has("no_golden") || has("no_target") || lacks_scales)) {
     // An operator that the other side has as well, with fewer slots, says so.
     const bool only_slots = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
       return !row.pairing_rule.empty() || row.is_excused() ||
              row.message.starts_with("the operator is there");
     });
     const std::string scenario = run.graphs.empty() ? run.scenario : "";
-    if (only_slots)
+    if (only_slots && !lacks_scales)
       advise(
           "one side has fewer slots: --slot output compares the outputs, --allow missing lets the "
           "rest go");
+    else if (lacks_scales && scenario != "quantized-original-vs-original")
+      advise(
+          "--graph FILE tells what operators and integers were made from; `atc --mode=1 "
+          "--om=MODEL.om --json=FILE` writes it; --quant FILE, which AMCT wrote, what was folded");
     else if (scenario == "offline-vs-original" || scenario.starts_with("quantized-offline"))
       advise(
           "--graph FILE tells what operators were made from; `atc --mode=1 --om=MODEL.om "
@@ -399,11 +417,11 @@ std::string render(const Run& run, const TerminalStyle& style) {
 
   Block block(style);
   block.wrap(word + "  ", word_width + 2, headline(run, s));
-  if (s.first_divergence != nullptr) {
-    const Row& first = *s.first_divergence;
+  if (const auto [row, title] = divergence_of(run, s); row != nullptr) {
+    const Row& first = *row;
     const std::string why = first.message.empty() ? reasons_text(first) : first.message;
-    constexpr std::string_view kStart = "first divergence: ";
-    block.wrap(std::string(kStart), kStart.size(),
+    const std::string start = std::string(title) + ": ";
+    block.wrap(start, start.size(),
                printable(place_text(first)) + (why.empty() ? "" : ": " + printable(why)));
   }
   block.line("sides", sides_text(run));

@@ -80,15 +80,18 @@ void add_summary(const Run& run, Spreadsheet& book) {
   const std::string_view verdict =
       s.verdict == Verdict::kNotCompared ? "nothing compared" : name_of(s.verdict);
   book.add({"verdict", fmt::format("{}: {}", verdict, headline(run, s))}, fill_of_run(s));
-  if (const Row* first = s.first_divergence) {
-    const std::string why = first->message.empty() ? reasons_text(*first) : first->message;
-    book.add({"first divergence", place_text(*first) + (why.empty() ? "" : ": " + why)});
+  if (const auto [row, title] = divergence_of(run, s); row != nullptr) {
+    const std::string why = row->message.empty() ? reasons_text(*row) : row->message;
+    book.add({title, place_text(*row) + (why.empty() ? "" : ": " + why)});
+    if (!run.is_ordered) book.add({"order", "not recorded in the target: rows are by name"});
   }
   add_side("target", run.target, book);
   add_side("golden", run.golden, book);
   if (!run.scenario.empty()) book.add({"scenario", run.scenario});
   for (const std::string& graph : run.graphs) book.add({"graph", graph});
   book.add({"profile", run.profile});
+  for (const std::string& doubt : run.doubts) book.add({"warning", doubt}, Fill::kYellow);
+  for (const std::string& warning : run.warnings) book.add({"warning", warning});
   if (run.interrupted) book.add({"interrupted", "what was not reached is not compared"});
   if (run.baseline) add_baseline(*run.baseline, book);
   book.add({});

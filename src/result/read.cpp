@@ -178,6 +178,9 @@ class Reader {
       if (key == "golden") run_.golden = input_of(value);
       if (key == "graphs") run_.graphs = texts_of(value);
       if (key == "outputs_not_compared") run_.outputs_not_compared = texts_of(value);
+      if (key == "order_recorded") run_.is_ordered = value.get_bool();
+      if (key == "doubts") run_.doubts = texts_of(value);
+      if (key == "warnings") run_.warnings = texts_of(value);
       if (key == "metrics") read_metrics(value);
       if (key == "bytes") run_.bytes = value.get_int64();
       if (key == "interrupted") run_.interrupted = value.get_bool();

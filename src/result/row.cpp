@@ -38,7 +38,7 @@ Summary Run::summary() const {
         break;
       case Verdict::kFail:
         ++s.fail;
-        if (s.first_divergence == nullptr) s.first_divergence = &row;
+        if (s.first_divergence == nullptr && is_ordered) s.first_divergence = &row;
         break;
       case Verdict::kInconclusive: ++s.inconclusive; break;
       case Verdict::kNotCompared:
@@ -56,7 +56,8 @@ Summary Run::summary() const {
     s.verdict = Verdict::kFail;
   else if (compared == 0)
     s.verdict = Verdict::kNotCompared;
-  else if (s.inconclusive > 0 || compared < wanted || interrupted || !outputs_not_compared.empty())
+  else if (s.inconclusive > 0 || compared < wanted || interrupted ||
+           !outputs_not_compared.empty() || !doubts.empty())
     s.verdict = Verdict::kInconclusive;
   return s;
 }

@@ -79,7 +79,8 @@ struct Summary {
   // Compared rows (pass, fail, inconclusive) among those neither filtered nor without counterpart.
   double coverage = 0;
   int64_t excused() const { return filtered + without_counterpart; }
-  const Row* first_divergence = nullptr;  // the earliest row that failed, in order of execution
+  // The earliest row that failed, in order of execution; nullptr if none did or that is not known.
+  const Row* first_divergence = nullptr;
 };
 
 struct Run {
@@ -90,6 +91,10 @@ struct Run {
   std::vector<std::string> graphs;  // files that told how operators correspond
   // Outputs of the model, by target operator, of which nothing was compared.
   std::vector<std::string> outputs_not_compared;
+  // Whether the target records in which order its operators ran; else rows are in order of names.
+  bool is_ordered = true;
+  std::vector<std::string> doubts;    // why the run cannot pass whatever its rows say
+  std::vector<std::string> warnings;  // what else a person should know
   double elapsed_s = 0;
   int64_t bytes = 0;         // read from both sides
   bool interrupted = false;  // rows that were not reached are not_compared, reason "interrupted"

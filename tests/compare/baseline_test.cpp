@@ -284,6 +284,29 @@ TEST(Baseline, Operators) {
   EXPECT_EQ(held({step0, step1}, {new0, new1}).operators[0].details.size(), 1U);
 }
 
+// What was filtered was not read: nothing is known of it now.
+TEST(Baseline, FilteredOperatorsDidNotChange) {
+  Row before = row("a");
+  before.target->layout = "NC1HWC0";
+  Row alone = row("a", 1, 0, Verdict::kNotCompared);
+  alone.reasons = {"no_golden"};
+  EXPECT_THAT(held({before, row("b")}, {filtered("a"), row("b")}).operators, IsEmpty());
+  EXPECT_THAT(held({row("b")}, {filtered("new"), row("b")}).operators, IsEmpty());
+  // Nor is the layout of a tensor that had no partner.
+  EXPECT_THAT(held({before, row("b")}, {alone, row("b")}).operators, IsEmpty());
+}
+
+// A model output that this run lacks is in no row, and its graph still tells it.
+TEST(Baseline, TheGraphTellsAnOutputThatIsMissing) {
+  Row output = row("prob");
+  output.is_model_output = true;
+  result::Run now = run_of({row("a")});
+  now.outputs_not_compared = {"prob"};
+  const Baseline baseline = hold_against(now, {run_of({row("a"), output}), "0.1.0", {}}, "old");
+  EXPECT_FALSE(baseline.holds());
+  EXPECT_THAT(baseline.warnings, IsEmpty());
+}
+
 TEST(Baseline, NothingIsWorseThanItself) {
   const std::vector<Row> rows = {row("a"),
                                  row("b", kNan, kInf, Verdict::kFail),

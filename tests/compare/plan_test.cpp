@@ -368,6 +368,27 @@ TEST(Plan, DamagedFilesStandForWhatTheyShouldHaveHeld) {
   }
 }
 
+// Files of msprobe are named after calls, on both sides the same: those of the same directory
+// first.
+TEST(Plan, DamagedFilesOfTheSameName) {
+  const auto in_file = [](int64_t step, std::string file) {
+    Entry made = in_step(step, "Functional.conv2d.0.forward");
+    made.parts = {{std::move(file), ""}};
+    return made;
+  };
+  const std::string name = "dump_tensor_data/Functional.conv2d.0.forward.output.0.pt";
+  const DumpSet golden =
+      set_of({in_file(0, "step0/rank0/" + name), in_file(1, "step1/rank0/" + name)});
+  const DumpSet target = set_of({}, {"step1/rank0/" + name, "step0/rank0/" + name});
+  const auto rows = make_plan(target, golden);
+  ASSERT_EQ(rows.size(), 2u);  // each tensor once
+  for (const PlannedRow& row : rows) {
+    EXPECT_EQ(row.reason, "damaged_file");
+    ASSERT_NE(row.damaged, nullptr);
+    EXPECT_EQ(row.damaged->file, row.golden->parts.front().file);
+  }
+}
+
 TEST(Plan, DamagedFilesOfSeveralStepsAndSlots) {
   const DumpSet golden = set_of({entry("a", input(0), 1), entry("a", output(0), 1),
                                  entry("a", output(0), 2), entry("b", output(0), 3)});

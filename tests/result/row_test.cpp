@@ -61,6 +61,23 @@ TEST(Summary, Verdict) {
   }
 }
 
+TEST(Summary, WhatIsDoubtedDoesNotPass) {
+  auto run = run_of("pp");
+  run.warnings = {"target and golden are the same directory"};
+  EXPECT_EQ(run.summary().verdict, Verdict::kPass);
+  run.doubts = {"the graph seems to be of another model"};
+  EXPECT_EQ(run.summary().verdict, Verdict::kInconclusive);
+  run.rows.back().verdict = Verdict::kFail;
+  EXPECT_EQ(run.summary().verdict, Verdict::kFail);
+}
+
+TEST(Summary, NoFirstWithoutAnOrder) {
+  auto run = run_of("pff");
+  EXPECT_EQ(run.summary().first_divergence, &run.rows[1]);
+  run.is_ordered = false;
+  EXPECT_EQ(run.summary().first_divergence, nullptr);
+}
+
 TEST(Summary, TotalsAddUp) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     const auto run = random_run(seed);
