@@ -476,6 +476,9 @@ int run_compare(int argc, char** argv, RunContext& context) {
   if (!plan) return fail_with(plan.error());
   if (!wishes.save_map.empty())
     if (auto saved = save_map(*plan, wishes.save_map); !saved) return fail_with(saved.error());
+  if (wishes.plan || !wishes.explain.empty())  // no report will tell
+    for (const auto* list : {&inputs.doubts, &inputs.warnings})
+      for (const std::string& warning : *list) print_warning(warning);
   if (!wishes.explain.empty())
     return explain(*plan, inputs.matcher ? &*inputs.matcher : nullptr, wishes.explain);
   if (wishes.plan) {

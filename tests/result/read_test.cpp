@@ -59,6 +59,9 @@ void expect_same(const Run& run, const Run& read) {
   EXPECT_EQ(read.golden.files_left_out, run.golden.files_left_out);
   EXPECT_EQ(read.graphs, run.graphs);
   EXPECT_EQ(read.outputs_not_compared, run.outputs_not_compared);
+  EXPECT_EQ(read.is_ordered, run.is_ordered);
+  EXPECT_EQ(read.doubts, run.doubts);
+  EXPECT_EQ(read.warnings, run.warnings);
   EXPECT_EQ(read.bytes, run.bytes);
   EXPECT_EQ(read.interrupted, run.interrupted);
   EXPECT_DOUBLE_EQ(read.elapsed_s, run.elapsed_s);
@@ -102,6 +105,19 @@ TEST(ReadResult, WriteThenReadIsIdentity) {
     EXPECT_TRUE(read->notes.empty());
     EXPECT_EQ(json_of(read->run), text);  // all of it, the baseline too
   }
+}
+
+// Members that are left out where there is nothing to say.
+TEST(ReadResult, DoubtsWarningsAndOrder) {
+  result::Run run = report::failing_run();
+  run.doubts = {"the graph seems to be of another model or build"};
+  run.warnings = {"target and golden are the same directory"};
+  run.is_ordered = false;
+  const std::string text = json_of(run);
+  const auto read = read_result(as_bytes(text));
+  ASSERT_TRUE(read.ok()) << read.error().where;
+  expect_same(run, read->run);
+  EXPECT_EQ(json_of(read->run), text);
 }
 
 // Rows point to words that the run keeps: a copy of it keeps them as well.
