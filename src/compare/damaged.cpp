@@ -57,18 +57,24 @@ Twins twins_of(const std::vector<PlannedRow>& rows, bool is_target) {
   return twins;
 }
 
-// The one whose directories are most alike, if it still waits.
-std::optional<size_t> twin_of(std::string_view file, bool is_target, const Twins& twins,
+// All rows of the file whose directories are most alike, of those that still wait.
+std::vector<size_t> twins_for(std::string_view file, bool is_target, const Twins& twins,
                               const std::vector<PlannedRow>& rows) {
-  std::optional<size_t> best;
-  size_t longest = 0;
   const auto found = twins.find(name_of(file));
-  if (found == twins.end()) return best;
+  if (found == twins.end()) return {};
+  const auto file_of = [&](size_t i) -> const std::string& {
+    return own_of(rows[i], is_target).parts.front().file;
+  };
+  std::vector<size_t> best;
+  size_t longest = 0;
   for (const size_t i : found->second) {
     if (rows[i].damaged != nullptr) continue;
-    const size_t common = common_end(own_of(rows[i], is_target).parts.front().file, file);
-    if (best && common <= longest) continue;
-    best = i;
+    const size_t common = common_end(file_of(i), file);
+    if (!best.empty() && file_of(best.front()) != file_of(i)) {
+      if (common <= longest) continue;
+      best.clear();
+    }
+    best.push_back(i);
     longest = common;
   }
   return best;
@@ -118,8 +124,7 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
         return true;
       });
     }
-    if (places.empty())
-      if (const auto twin = twin_of(skipped.file, is_target, twins, rows)) places.push_back(*twin);
+    if (places.empty()) places = twins_for(skipped.file, is_target, twins, rows);
     if (places.empty()) {
       places.push_back(rows.size());
       rows.emplace_back();
