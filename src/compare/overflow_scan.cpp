@@ -2,12 +2,12 @@
 #include "compare/overflow_scan.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <tuple>
 
 #include <tbb/parallel_for.h>
 
+#include "compare/recorded_bounds.h"
 #include "metrics/limits.h"
 
 namespace plumb::compare {
@@ -47,15 +47,6 @@ Result<int64_t> read_at_limit(const dump::DumpSet& set, const Entry& entry,
   }
   if (auto intact = opened->check_intact(); !intact) return intact.error();
   return found;
-}
-
-// "torch.float16", "Float16" and "DT_FLOAT16" are types we know.
-std::optional<DType> recorded_dtype(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  if (const size_t dot = text.rfind('.'); dot != std::string::npos) text.erase(0, dot + 1);
-  if (text.starts_with("dt_")) text.erase(0, 3);
-  return dtype_from_name(text);
 }
 
 bool is_integer(std::optional<DType> dtype) {

@@ -177,6 +177,15 @@ TEST(Statistics, WhatGoldenLacksIsNotJudged) {
   EXPECT_FALSE(judged.message.empty());
 }
 
+TEST(Statistics, WithoutChecksumsNothingPasses) {
+  StatisticRow none = row(true, 1, 1), one = none, both = none;
+  one.target.checksum = both.target.checksum = both.golden.checksum = "ea0c4734";
+  const auto judged = judge_checksums(std::vector{none, one, both}, "add");
+  EXPECT_EQ(judged[0].result, "N/A");
+  EXPECT_EQ(judged[1].level, "warning");
+  EXPECT_EQ(judged[2].result, "PASS");
+}
+
 TEST(Statistics, ValuesOfPythonHaveChecksums) {
   dump::RecordedStatistics value;
   value.text = "False";
