@@ -253,8 +253,9 @@ class Calls {
       flags += fmt::format("{}{}={}", flags.empty() ? "" : ", ", name, text_of(value));
     };
     std::optional<double> number;
-    for (auto field : object) {
-      const std::string_view key = key_of(field.value_unsafe());
+    for (auto next : object) {
+      json::field field = std::move(next).take_value();  // throws if the object ends too early
+      const std::string_view key = key_of(field);
       json::value value = field.value();
       if (key == "type") {
         type = string_or_empty(value);
