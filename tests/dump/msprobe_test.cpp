@@ -273,5 +273,18 @@ TEST(DumpJson, DamagedFiles) {
   }
 }
 
+TEST(DumpJson, CutAnywhere) {
+  const std::string whole =
+      R"({"task": "statistics", "data": {"Torch.add.0.forward": {"input_args": [
+      {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1.5, "Min": NaN}],
+      "output": [{"type": "int", "value": 3}, null]}}})";
+  ASSERT_TRUE(parse_dump_json(as_bytes(whole)).ok());
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(parse_dump_json(as_bytes(whole.substr(0, size))).ok()) << size;
+  // A tensor that ends early in a document that does not.
+  const std::string early = R"({"data": {"a": {"input": [{"type": "torch.Tensor", "Max" }]}}})";
+  EXPECT_FALSE(parse_dump_json(as_bytes(early)).ok());
+}
+
 }  // namespace
 }  // namespace plumb::dump
