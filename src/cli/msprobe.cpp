@@ -226,11 +226,10 @@ int run_general(const Arguments& arguments, RunContext& context) {
   if (!documented) return fail_with(documented.error());
   auto mapping = mapping_of(arguments);
   if (!mapping) return fail_with(mapping.error());
-  return report(
-      msprobe::compare_general({arguments.text("-tp"), arguments.text("-gp"),
-                                arguments.text("-o", "."), *documented, arguments.has("--xlsx"),
-                                std::move(*mapping)},
-                               context));
+  return report(msprobe::compare_general(
+      {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented,
+       arguments.has("--xlsx"), std::move(*mapping)},
+      context));
 }
 
 Result<void> check_options(const Arguments& arguments, std::string_view mode) {

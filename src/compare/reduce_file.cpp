@@ -31,8 +31,8 @@ Result<ReducedTensor> measure(const io::TensorFile& file, const TensorInfo& info
       info.name.empty() || info.name.starts_with("input.") || info.name.starts_with("output.");
   if (is_row && (kind == DKind::kOpaque || kind == DKind::kComplex))
     return Error{"the tensor has no smallest and largest value",
-                 fmt::format("{}: {} is {}", file.path,
-                             info.name.empty() ? "the array" : info.name, dtype_text(info)),
+                 fmt::format("{}: {} is {}", file.path, info.name.empty() ? "the array" : info.name,
+                             dtype_text(info)),
                  "nothing: the file is left as it is"};
   const RunContext to_the_end;  // a file once begun is finished
   auto summary = summarise(*reader, sketch && is_row, to_the_end);

@@ -17,8 +17,7 @@ Result<TensorFile> open_file(const std::string& path, ReadHints hints, bool list
   auto mapping = MappedFile::open(path);
   if (!mapping) return mapping.error();
   TensorFile file{path, std::move(*mapping), nullptr, {}};
-  if (hints.file_name.empty())
-    hints.file_name = std::string_view(path).substr(path.rfind('/') + 1);
+  if (hints.file_name.empty()) hints.file_name = std::string_view(path).substr(path.rfind('/') + 1);
   auto format = detect_format(file.mapping.bytes(), hints);
   if (!format) return std::move(format.error()).in(path);
   file.format = *format;

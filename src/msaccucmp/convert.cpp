@@ -64,8 +64,8 @@ class FileConverter {
     if (!found && options_.is_input)
       fail({Code::kOutOfBounds,
             Error{"the dump has no such tensor",
-                  fmt::format("{}: {} {}", file_->path,
-                              *options_.is_input ? "input" : "output", options_.index),
+                  fmt::format("{}: {} {}", file_->path, *options_.is_input ? "input" : "output",
+                              options_.index),
                   "`plumb inspect` shows what is there"}});
   }
 
@@ -79,8 +79,7 @@ class FileConverter {
 
   std::optional<Fault> write_overflow(const TensorInfo& info) {
     auto record = io::decode_overflow(file_->mapping.bytes(), info);
-    if (!record)
-      return Fault{Code::kInvalidDumpData, std::move(record.error()).in(file_->path)};
+    if (!record) return Fault{Code::kInvalidDumpData, std::move(record.error()).in(file_->path)};
     return write_text(place(fmt::format("{}.{}.json", name_, info.name), ".json"),
                       io::to_json(*record));
   }
@@ -88,8 +87,8 @@ class FileConverter {
   std::optional<Fault> write_memory(const TensorInfo& info) {
     const Bytes all = file_->mapping.bytes();
     if (info.offset_bytes > all.size() || info.size_bytes > all.size() - info.offset_bytes)
-      return Fault{Code::kInvalidDumpData, Error{"the buffer lies outside its file",
-                                                 file_->path, "copy the file again"}};
+      return Fault{Code::kInvalidDumpData,
+                   Error{"the buffer lies outside its file", file_->path, "copy the file again"}};
     const std::string name = fmt::format("{}.{}.bin", name_, info.name);
     return write_text(place(name, ".bin"),
                       as_text(all.subspan(static_cast<size_t>(info.offset_bytes),
