@@ -188,6 +188,11 @@ void print_error(const Error& error) {
   std::fputs(text.c_str(), stderr);
 }
 
+int fail_with(const Error& error) {
+  print_error(error);
+  return kTrouble;
+}
+
 void print_warning(std::string_view text) {
   std::fflush(stdout);
   fmt::print(stderr, "warning: {}\n", printable(text));

@@ -73,6 +73,7 @@ struct CommonOptions {
 
 // "error: ..." / "  where: ..." / "  try:   ..." on stderr.
 void print_error(const Error& error);
+int fail_with(const Error& error);  // prints it; the exit status that belongs to it
 void print_warning(std::string_view text);
 
 }  // namespace plumb::cli

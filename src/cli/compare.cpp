@@ -217,11 +217,6 @@ void warn_of_unused_rules(const compare::Rules& rules, const std::vector<result:
       print_warning(fmt::format("rule {} ('{}') matches no operator", i + 1, rules.rules[i].op));
 }
 
-int fail_with(const Error& error) {
-  print_error(error);
-  return kTrouble;
-}
-
 // The baseline is an input, too: a worse result would be the baseline of the next run.
 Result<void> check_outputs(const Wishes& wishes) {
   std::vector<NamedPath> outputs{{"--save-map", wishes.save_map}};

@@ -62,11 +62,6 @@ Error usage(std::string what, std::string remedy) {
   return {std::move(what), "plumb msprobe compare", std::move(remedy)};
 }
 
-int fail_with(const Error& error) {
-  print_error(error);
-  return kTrouble;
-}
-
 Result<std::vector<int64_t>> numbers(const Arguments& arguments, std::string_view option) {
   std::vector<int64_t> found;
   if (!arguments.has(option)) return found;

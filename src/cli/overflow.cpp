@@ -515,26 +515,22 @@ int run_overflow(int argc, char** argv, RunContext& context) {
   options.text("-o,--json", "FILE", output, "write all of them as JSON");
   common.declare(options);
   if (auto status = options.parse(argc, argv)) return *status;
-  const auto refuse = [](const Error& error) {
-    print_error(error);
-    return kTrouble;
-  };
   if (paths.size() != 1)
-    return refuse({"one path at a time", fmt::format("plumb overflow {}", fmt::join(paths, " ")),
-                   "call it once for each"});
+    return fail_with({"one path at a time", fmt::format("plumb overflow {}", fmt::join(paths, " ")),
+                      "call it once for each"});
   if (auto writer = report::writer_for(output); writer && (*writer)->name != "json")
-    return refuse({"the findings are written as JSON only", "-o " + output,
-                   "name a file that ends in .json"});
+    return fail_with({"the findings are written as JSON only", "-o " + output,
+                      "name a file that ends in .json"});
   const NamedPath outputs[] = {{"-o/--json", output}}, inputs[] = {{"DIR", paths[0]}};
-  if (auto checked = check_outputs(outputs, inputs); !checked) return refuse(checked.error());
+  if (auto checked = check_outputs(outputs, inputs); !checked) return fail_with(checked.error());
   auto hints = selection.hints();
-  if (!hints) return refuse(hints.error());
+  if (!hints) return fail_with(hints.error());
   std::optional<tbb::global_control> limit;
   if (common.jobs > 0)
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
 
   auto set = dump::open_dump(paths[0], *hints, selection.convention());
-  if (!set) return refuse(set.error());
+  if (!set) return fail_with(set.error());
   std::vector<const Entry*> wanted;
   bool any_tensor = false;
   for (const Entry& entry : set->entries) {
@@ -543,8 +539,8 @@ int run_overflow(int argc, char** argv, RunContext& context) {
     if (is_tensor && selection.wants(entry)) wanted.push_back(&entry);
   }
   if (wanted.empty() && any_tensor)
-    return refuse({"no tensor matches", paths[0],
-                   "check --op, --slot, --step and --rank; without them all are looked at"});
+    return fail_with({"no tensor matches", paths[0],
+                      "check --op, --slot, --step and --rank; without them all are looked at"});
 
   Findings f{paths[0], *set, read_overflow_reports(*set, *hints), {}, {}, 0, 0, 0, false,
              false,    false};
@@ -576,8 +572,9 @@ int run_overflow(int argc, char** argv, RunContext& context) {
   for (const dump::Skipped& skipped : set->skipped) f.damaged += skipped.error.has_value();
   const bool anything = f.scan.tensors.size() > damaged_tensors || f.records.records > 0;
   if (!anything && f.damaged == 0)
-    return refuse({"there is no tensor in it", paths[0],
-                   "`plumb formats` lists what can be read; raw data needs --dtype and --shape"});
+    return fail_with(
+        {"there is no tensor in it", paths[0],
+         "`plumb formats` lists what can be read; raw data needs --dtype and --shape"});
 
   if (anything) {
     const size_t most = all ? SIZE_MAX : static_cast<size_t>(top);
@@ -595,7 +592,7 @@ int run_overflow(int argc, char** argv, RunContext& context) {
   for (const dump::Skipped& skipped : set->skipped)
     if (skipped.error) print_error(*skipped.error);
   if (!output.empty())
-    if (auto written = write_json(f, output); !written) return refuse(written.error());
+    if (auto written = write_json(f, output); !written) return fail_with(written.error());
   if (!anything) return kTrouble;
   return f.verdict() == "clean" ? kAgreement : kDifference;
 }

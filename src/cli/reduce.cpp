@@ -100,13 +100,10 @@ int run_reduce(int argc, char** argv, RunContext& context) {
   options.flag("--verbose", verbose, "one line for each file");
   common.declare(options);
   if (auto status = options.parse(argc, argv)) return *status;
-  const auto refuse = [](const Error& error) {
-    print_error(error);
-    return kTrouble;
-  };
   if (paths.size() != 1)
-    return refuse({"one directory at a time", fmt::format("plumb reduce {}", fmt::join(paths, " ")),
-                   "call it once for each"});
+    return fail_with({"one directory at a time",
+                      fmt::format("plumb reduce {}", fmt::join(paths, " ")),
+                      "call it once for each"});
   const auto number = [&](std::string_view option, const std::string& text,
                           int64_t least) -> Result<int64_t> {
     constexpr int64_t kMost = 86'400'000;  // a day
@@ -119,14 +116,14 @@ int run_reduce(int argc, char** argv, RunContext& context) {
                  std::string(option), "`plumb reduce --help` shows the usage"};
   };
   auto quiet = number("--quiet-ms", quiet_ms, 0);
-  if (!quiet) return refuse(quiet.error());
+  if (!quiet) return fail_with(quiet.error());
   auto interval = number("--interval-ms", interval_ms, 1);
-  if (!interval) return refuse(interval.error());
+  if (!interval) return fail_with(interval.error());
   tree.quiet = std::chrono::milliseconds(*quiet);
   tree.interval = std::chrono::milliseconds(*interval);
   if (!until_idle.empty()) {
     auto seconds = number("--until-idle", until_idle, 1);
-    if (!seconds) return refuse(seconds.error());
+    if (!seconds) return fail_with(seconds.error());
     tree.until_idle = std::chrono::seconds(*seconds);
     tree.watch = true;
   }
@@ -152,11 +149,11 @@ int run_reduce(int argc, char** argv, RunContext& context) {
   };
   auto report = compare::reduce_tree(paths[0], tree, context, tell);
   line.clear();
-  if (!report) return refuse(report.error());
+  if (!report) return fail_with(report.error());
   const bool is_nothing = report->totals.files == 0 && report->left.empty();
   if (is_nothing && report->before == 0 && !context.cancelled)
-    return refuse({"nothing was reduced: there is no dump file", paths[0],
-                   "name the directory that device dumps or FX arrays were written to"});
+    return fail_with({"nothing was reduced: there is no dump file", paths[0],
+                      "name the directory that device dumps or FX arrays were written to"});
   std::string text = totals_text(report->totals);
   if (is_nothing && report->before > 0)
     text += fmt::format(
