@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "base/plugin.h"
 #include "io/hdf5_records.h"
 #include "io/sandbox.h"
 
@@ -33,59 +31,17 @@ bool probe(Bytes head, uint64_t) {
   return false;
 }
 
-// Where the plug-in may be: beside the program (or the Python module) this code is part of.
-std::vector<std::filesystem::path> plugin_paths() {
-  if (const char* directory = std::getenv("PLUMB_PLUGIN_DIR"))
-    return {std::filesystem::path(directory) / kPluginFile};
-  std::vector<std::filesystem::path> paths;
-  std::error_code ignored;
-  std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  Dl_info module;
-  const bool known = ::dladdr(&kHdf5, &module) != 0 && module.dli_fname != nullptr;
-  for (const auto& file : {program, std::filesystem::path(known ? module.dli_fname : "")}) {
-    if (!file.has_parent_path()) continue;
-    const auto library = (file.parent_path() / ".." / "lib").lexically_normal();
-    for (const auto& path : {library / kPluginFile, library / "plumb" / kPluginFile})
-      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
-  }
-  paths.emplace_back(kPluginFile);  // as the system finds libraries
-  return paths;
-}
-
-struct Plugin {
-  Serve serve;
-};
-
-Result<Plugin> open_plugin() {
-  std::string tried, failure;
-  for (const auto& path : plugin_paths()) {
-    tried += (tried.empty() ? "" : ", ") + path.string();
-    // Opening it again is cheap, and it stays open. Everything is bound now: the sandbox opens
-    // nothing.
-    if (void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-      if (void* serve = ::dlsym(library, kServeSymbol))
-        return Plugin{reinterpret_cast<Serve>(serve)};
-      failure = path.string() + " is of another version of plumb";
-    } else if (std::error_code code;
-               path.has_parent_path() && std::filesystem::exists(path, code)) {
-      failure = ::dlerror();
-    }
-  }
-  if (!failure.empty())
-    return Error{"this build cannot read HDF5", failure, "install libhdf5, or build plumb again"};
-  return Error{fmt::format("this build cannot read HDF5: {} not found", kPluginFile),
-               "tried " + tried, "install it, or build with -DPLUMB_HDF5=ON"};
-}
-
 Result<Sandbox> ask(Bytes file, const char* dataset, uint64_t unpacked_bytes) {
-  auto plugin = open_plugin();
-  if (!plugin) return plugin.error();
+  // Everything is bound when it is opened: the sandbox opens nothing.
+  auto function =
+      open_plugin({kPluginFile, kServeSymbol, "read HDF5", "libhdf5", "-DPLUMB_HDF5=ON"});
+  if (!function) return function.error();
+  const auto serve = reinterpret_cast<Serve>(*function);
   SandboxLimits limits;
   limits.memory_bytes = 256 * kMiB + 4 * file.size() + 3 * unpacked_bytes;
   limits.cpu_seconds = static_cast<unsigned>(20 + unpacked_bytes / (32 * kMiB));
   limits.silent_seconds = 60 + 6 * limits.cpu_seconds;  // other programs may keep the machine busy
-  return Sandbox::start(limits,
-                        [&](int out) { plugin->serve(file.data(), file.size(), dataset, out); });
+  return Sandbox::start(limits, [&](int out) { serve(file.data(), file.size(), dataset, out); });
 }
 
 // Why the answer is not complete.
