@@ -21,6 +21,7 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
     item["dtype"] = name_of(tensor.dtype);
     item["shape"] = tensor.shape;
     item["file"] = tensor.file;
+    if (!tensor.member.empty()) item["member"] = tensor.member;
   } else if (!tensor.problem.empty()) {
     item["problem"] = tensor.problem;
   }
@@ -34,7 +35,7 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
 }  // namespace
 
 Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpWishes& wishes,
-                         const std::vector<std::vector<std::string>>& input_files,
+                         const std::vector<std::vector<InputFile>>& input_files,
                          const std::vector<int64_t>& timestamps) {
   constexpr auto kReplace = Json::error_handler_t::replace;
   auto sink = FileSink::create(wishes.directory / "dump.json");
@@ -57,8 +58,10 @@ Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpW
     item["inputs"] = Json::array();
     for (size_t k = 0; k < op.inputs.size(); ++k) {
       Json input = edge(op.inputs[k]);
-      if (i < input_files.size() && k < input_files[i].size() && !input_files[i][k].empty())
-        input["file"] = input_files[i][k];
+      if (i < input_files.size() && k < input_files[i].size() && !input_files[i][k].file.empty()) {
+        input["file"] = input_files[i][k].file;
+        if (!input_files[i][k].member.empty()) input["member"] = input_files[i][k].member;
+      }
       item["inputs"].push_back(std::move(input));
     }
     item["outputs"] = Json::array();

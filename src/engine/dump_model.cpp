@@ -12,6 +12,7 @@
 #include "engine/dump_index.h"
 #include "engine/fusion_origins.h"
 #include "io/npy.h"
+#include "io/reader.h"
 #include "tensor/decode.h"
 
 namespace plumb::engine {
@@ -102,6 +103,8 @@ class Dumper {
     if (auto done = capture(run, optimised ? Optimization::kDisabled : wishes_.optimization); !done)
       return done.error();
     if (optimised) compare_outputs();
+    if (wishes_.as_npz)
+      if (auto packed = pack(); !packed) return packed.error();
     if (wishes_.inputs) link_inputs();
     if (auto written = write_index(dump_, model_, wishes_, input_files_, timestamps_); !written)
       return written.error();
@@ -324,21 +327,57 @@ class Dumper {
       const graph::Operator& op = dump_.graph.operators[i];
       if (!op.subgraph.empty() || (wishes_.wants && !wishes_.wants(op.name))) continue;
       for (size_t k = 0; k < op.inputs.size(); ++k) {
-        std::string& file = input_files_[i].emplace_back();
+        InputFile& input = input_files_[i].emplace_back();
         const auto found =
             of_output.find(fmt::format("{}:{}", op.inputs[k].producer, op.inputs[k].output));
         if (found == of_output.end() || found->second->file.empty()) continue;
-        file = names_.name(op.name, fmt::format("input.{}", k), timestamps_[i]);
-        std::error_code error;
-        fs::create_hard_link(wishes_.directory / found->second->file, wishes_.directory / file,
-                             error);
-        if (error) {
-          error.clear();
-          fs::copy_file(wishes_.directory / found->second->file, wishes_.directory / file, error);
+        if (wishes_.as_npz) {
+          input = {found->second->file, found->second->member};
+          continue;
         }
-        if (error) file.clear();
+        input.file = names_.name(op.name, fmt::format("input.{}", k), timestamps_[i]);
+        const fs::path from = wishes_.directory / found->second->file,
+                       to = wishes_.directory / input.file;
+        std::error_code error;
+        fs::create_hard_link(from, to, error);
+        if (error) fs::copy_file(from, to, error);
+        if (error) input.file.clear();
       }
     }
+  }
+
+  // All tensors as one archive, in which they are called as their files were.
+  Result<void> pack() {
+    constexpr const char* kArchive = "tensors.npz";
+    std::vector<io::WriteItem> items;
+    for (DumpedTensor& tensor : dump_.tensors) {
+      if (tensor.file.empty()) continue;
+      tensor.member = tensor.file.substr(0, tensor.file.size() - 4);
+      items.push_back({tensor.member, tensor.dtype, tensor.shape, [this, file = tensor.file]() {
+                         return open_npy((wishes_.directory / file).string());
+                       }});
+    }
+    auto sink = FileSink::create(wishes_.directory / kArchive);
+    if (!sink) return sink.error();
+    if (auto written = io::format_by_name("npz")->write(*sink, items); !written) return written;
+    if (auto done = sink->commit(); !done) return done;
+    for (DumpedTensor& tensor : dump_.tensors) {
+      if (tensor.file.empty()) continue;
+      std::error_code ignored;
+      fs::remove(wishes_.directory / tensor.file, ignored);
+      tensor.file = kArchive;
+    }
+    return {};
+  }
+
+  static Result<io::TensorReader> open_npy(const std::string& path) {
+    auto file = MappedFile::open(path);
+    if (!file) return file.error();
+    auto info = io::parse_npy_header(file->bytes(), {});
+    if (!info) return std::move(info.error()).in(path);
+    const Bytes data = file->bytes().subspan(static_cast<size_t>(info->offset_bytes));
+    return io::TensorReader::from_memory(info->dtype, info->shape,
+                                         std::vector<std::byte>(data.begin(), data.end()));
   }
 
   LoadedModel& model_;
@@ -350,7 +389,7 @@ class Dumper {
   std::vector<int64_t> timestamps_;                    // of the operators
   std::unordered_map<std::string, size_t> by_tensor_;  // places in dump_.tensors
   std::unordered_map<std::string, Tensor> plain_outputs_;
-  std::vector<std::vector<std::string>> input_files_;  // by operator
+  std::vector<std::vector<InputFile>> input_files_;  // by operator
 };
 
 }  // namespace
@@ -380,6 +419,12 @@ Result<DType> write_npy(const fs::path& path, const TensorView& tensor) {
   }
   if (auto done = sink->commit(false); !done) return done.error();
   return written;
+}
+
+int64_t count_tensors(const LoadedModel& model) {
+  int64_t count = 0;
+  for (const graph::Operator& op : model.graph().operators) count += std::ssize(op.outputs);
+  return count;
 }
 
 Result<Dump> dump_model(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,

@@ -27,6 +27,7 @@ struct DumpedTensor {
   int64_t output = 0;
   std::string tensor;
   std::string file;     // in the directory; empty: there is none
+  std::string member;   // of an archive
   std::string problem;  // ... because of this; empty: it was not asked for
   DType dtype = DType::kFloat32;
   Shape shape;
@@ -41,6 +42,8 @@ struct Dump {
 
 Result<Dump> dump_model(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,
                         const RunContext& context);
+
+int64_t count_tensors(const LoadedModel& model);  // for progress
 
 // A tensor as an npy file; what numpy has no type for is widened. Says which type was written.
 Result<DType> write_npy(const std::filesystem::path& path, const TensorView& tensor);
