@@ -165,14 +165,12 @@ void open_own_graphs(Inputs& inputs) {
       {inputs.target, inputs.graphs.target}, {inputs.golden, inputs.graphs.golden}};
   for (const auto& [set, graph] : sides) {
     if (graph || set.convention != "plumb-dump") continue;
-    const auto index =
-        std::find_if(set.skipped.begin(), set.skipped.end(), [](const dump::Skipped& skipped) {
-          return !skipped.error && skipped.file.ends_with("dump.json");
-        });
-    if (index == set.skipped.end()) continue;
-    if (auto loaded = graph::load_graph(set.absolute(index->file)); loaded) {
+    if (set.entries.empty() || set.entries.front().parts.empty()) continue;
+    const std::string& file = set.entries.front().parts.front().file;
+    const std::string index = set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json");
+    if (auto loaded = graph::load_graph(index); loaded) {
       graph = std::move(*loaded);
-      inputs.graph_files.push_back(set.absolute(index->file));
+      inputs.graph_files.push_back(index);
     }
   }
 }

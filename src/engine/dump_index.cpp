@@ -47,6 +47,7 @@ Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpW
             {"model",
              {{"path", std::filesystem::path(model.path()).filename().string()},
               {"format", model.graph().format}}}};
+  if (dump.has_saved_graph) head["saved_graph"] = kSavedGraph;
   std::string text = head.dump(-1, ' ', false, kReplace);
   text.pop_back();  // the closing brace: operators follow, one on each line
   text += ",\n\"operators\":[";

@@ -92,6 +92,7 @@ class Dumper {
       auto saved = optimise();
       if (!saved) return saved.error();
       optimised = std::move(*saved);
+      dump_.has_saved_graph = true;
       dump_.graph = with_tensor_origins(optimised->graph(), model_.graph());
     } else {
       dump_.graph = model_.graph();
@@ -115,7 +116,7 @@ class Dumper {
   // Runs the model as the engine optimises it, which asking for inner tensors would prevent, and
   // opens the graph that the engine saved.
   Result<LoadedModel> optimise() {
-    const fs::path saved = wishes_.directory / "optimized.onnx";
+    const fs::path saved = wishes_.directory / kSavedGraph;
     SessionOptions options;
     options.optimization = wishes_.optimization;
     options.threads = wishes_.threads;

@@ -33,10 +33,13 @@ struct DumpedTensor {
   Shape shape;
 };
 
+inline constexpr const char* kSavedGraph = "optimized.onnx";
+
 struct Dump {
   graph::Graph graph;                 // as it was run
   std::vector<DumpedTensor> tensors;  // of every operator, in order; inputs of the model first
   int64_t written = 0, bytes = 0, runs = 0;
+  bool has_saved_graph = false;  // kSavedGraph: what the engine made of the model
   std::vector<std::string> warnings;
 };
 
