@@ -133,20 +133,21 @@ int run_dump(int argc, char** argv, RunContext& context) {
                          [&](const std::string& pattern) { return operator_matches(pattern, op); });
     };
   bool all_saved = true;
+  engine::ModelDumper dumper(*model, std::move(dump_wishes));
   for (size_t i = 0; i < samples->size(); ++i) {
     auto sample = samples->load(i);
     if (!sample) return fail_with(sample.error());
-    dump_wishes.directory = wishes.directory;
-    if (samples->size() > 1) dump_wishes.directory /= fmt::format("sample_{}", i);
+    std::filesystem::path directory = wishes.directory;
+    if (samples->size() > 1) directory /= fmt::format("sample_{}", i);
     std::optional<Result<engine::Dump>> dump;
     {
       ProgressBar bar(context, common, engine::count_tensors(*model), "tensors");
-      dump = engine::dump_model(*model, sample->inputs, dump_wishes, context);
+      dump = dumper.dump(sample->inputs, directory, context);
     }
     if (context.cancelled) return kInterrupted;
     if (!*dump) return fail_with(dump->error());
     for (const std::string& warning : (*dump)->warnings) print_warning(warning);
-    if (!common.quiet) tell(**dump, *model, wishes, dump_wishes.directory.string());
+    if (!common.quiet) tell(**dump, *model, wishes, directory.string());
     for (const engine::DumpedTensor& tensor : (*dump)->tensors) all_saved &= tensor.problem.empty();
   }
   return all_saved ? kAgreement : kDifference;

@@ -34,16 +34,17 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
 
 }  // namespace
 
-Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpWishes& wishes,
+Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
+                         const LoadedModel& model, Optimization optimization,
                          const std::vector<std::vector<InputFile>>& input_files,
                          const std::vector<int64_t>& timestamps) {
   constexpr auto kReplace = Json::error_handler_t::replace;
-  auto sink = FileSink::create(wishes.directory / "dump.json");
+  auto sink = FileSink::create(directory / "dump.json");
   if (!sink) return sink.error();
   Json head{{"schema", "plumb.dump/1"},
             {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
             {"engine", model.engine().version()},
-            {"optimization", text_of(wishes.optimization)},
+            {"optimization", text_of(optimization)},
             {"model",
              {{"path", std::filesystem::path(model.path()).filename().string()},
               {"format", model.graph().format}}}};

@@ -12,7 +12,8 @@ struct InputFile {
 };
 
 // `input_files`: by operator, the file of each input; `timestamps`: by operator.
-Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpWishes& wishes,
+Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
+                         const LoadedModel& model, Optimization optimization,
                          const std::vector<std::vector<InputFile>>& input_files,
                          const std::vector<int64_t>& timestamps);
 

@@ -11,7 +11,6 @@
 namespace plumb::engine {
 
 struct DumpWishes {
-  std::filesystem::path directory;  // made if it is not there
   Optimization optimization = Optimization::kDisabled;
   int threads = 1;
   bool inputs = false;        // a file for each input of an operator, too
@@ -43,8 +42,22 @@ struct Dump {
   std::vector<std::string> warnings;
 };
 
-Result<Dump> dump_model(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,
-                        const RunContext& context);
+// Dumps a model run by run; sessions stay open from one to the next where memory allows.
+class ModelDumper {
+ public:
+  // Borrows the model.
+  ModelDumper(LoadedModel& model, DumpWishes wishes);
+  ~ModelDumper();
+  ModelDumper(ModelDumper&&) noexcept;
+
+  // The directory is made if it is not there.
+  Result<Dump> dump(const Inputs& inputs, const std::filesystem::path& directory,
+                    const RunContext& context);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 int64_t count_tensors(const LoadedModel& model);  // for progress
 
