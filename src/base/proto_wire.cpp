@@ -127,9 +127,19 @@ void ProtoWriter::packed(uint32_t number, std::span<const int64_t> values) {
 }
 
 void ProtoWriter::message(uint32_t number, const ProtoWriter& value) {
-  tag(number, WireType::kBytes);
-  raw_varint(value.bytes_.size());
-  bytes_ += value.bytes_;
+  message(number, as_bytes(value.bytes_));
 }
+
+void ProtoWriter::message(uint32_t number, Bytes value) {
+  begin(number, value.size());
+  append(value);
+}
+
+void ProtoWriter::begin(uint32_t number, uint64_t size) {
+  tag(number, WireType::kBytes);
+  raw_varint(size);
+}
+
+void ProtoWriter::append(Bytes fields) { bytes_ += as_text(fields); }
 
 }  // namespace plumb

@@ -75,8 +75,14 @@ class ProtoWriter {
   void text(uint32_t number, std::string_view value);
   void packed(uint32_t number, std::span<const int64_t> values);
   void message(uint32_t number, const ProtoWriter& value);
+  void message(uint32_t number, Bytes value);
+  // A message of `size` bytes, which the caller appends next.
+  void begin(uint32_t number, uint64_t size);
+  void append(Bytes fields);  // as they are, tags and all
 
   const std::string& bytes() const { return bytes_; }
+  std::string take() && { return std::move(bytes_); }
+  void reserve(size_t size) { bytes_.reserve(size); }
 
  private:
   void tag(uint32_t number, WireType type);

@@ -12,58 +12,13 @@
 #include "base/proto_wire.h"
 #include "graph/memory_limit.h"
 #include "graph/oddity.h"
+#include "graph/onnx_fields.h"
 #include "graph/readers.h"
 
 namespace plumb::graph {
 namespace {
 
-constexpr int kMaxDepth = 32;          // of bodies within bodies
 constexpr size_t kMapEntryBytes = 96;  // what a name costs in an unordered_map, about
-
-namespace model_field {
-enum : uint32_t { kIrVersion = 1, kGraph = 7, kFunctions = 25 };
-}
-namespace graph_field {
-enum : uint32_t {
-  kNode = 1,
-  kName = 2,
-  kInitializer = 5,
-  kInput = 11,
-  kOutput = 12,
-  kValueInfo = 13,
-  kSparseInitializer = 15
-};
-}
-namespace node_field {
-enum : uint32_t { kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 5 };
-}
-namespace attribute_field {
-enum : uint32_t { kName = 1, kGraph = 6, kGraphs = 11 };
-}
-
-std::optional<DType> dtype_from_onnx(uint64_t code) {
-  switch (code) {
-    case 1: return DType::kFloat32;
-    case 2: return DType::kUint8;
-    case 3: return DType::kInt8;
-    case 4: return DType::kUint16;
-    case 5: return DType::kInt16;
-    case 6: return DType::kInt32;
-    case 7: return DType::kInt64;
-    case 9: return DType::kBool;
-    case 10: return DType::kFloat16;
-    case 11: return DType::kFloat64;
-    case 12: return DType::kUint32;
-    case 13: return DType::kUint64;
-    case 14: return DType::kComplex64;
-    case 15: return DType::kComplex128;
-    case 16: return DType::kBFloat16;
-    case 17: return DType::kFloat8E4M3Fn;
-    case 19: return DType::kFloat8E5M2;
-    case 22: return DType::kInt4;
-    default: return std::nullopt;
-  }
-}
 
 struct TensorType {
   std::optional<DType> dtype;
@@ -135,8 +90,9 @@ class ModelReader {
 
   void read_graph(const ProtoField& graph, const Scope* outer, const std::string& subgraph,
                   int depth) {
-    if (depth > kMaxDepth)
-      return fail(graph.position, fmt::format("bodies are nested more than {} deep", kMaxDepth));
+    if (depth > kMaxOnnxDepth)
+      return fail(graph.position,
+                  fmt::format("bodies are nested more than {} deep", kMaxOnnxDepth));
     Draft draft;
     draft.scope.outer = outer;
     std::string_view name;

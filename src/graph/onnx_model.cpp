@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/onnx_model.h"
+
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "base/proto_wire.h"
+#include "graph/memory_limit.h"
+#include "graph/onnx_fields.h"
+
+namespace plumb::graph {
+namespace {
+
+constexpr size_t kSetEntryBytes = 64;  // what a name costs in an unordered_set, about
+
+using Names = std::unordered_set<std::string_view>;
+
+class Reader {
+ public:
+  explicit Reader(Bytes file) : file_(file), limit_(file.size()) {}
+
+  void read_model(OnnxModel& model) {
+    bool has_graph = false;
+    each({0, WireType::kBytes, 0, file_, 0, 0}, [&](const ProtoField& field, Bytes raw) {
+      switch (field.number) {
+        case model_field::kIrVersion: model.ir_version = static_cast<int64_t>(field.value); break;
+        case model_field::kGraph:  // in several pieces they are one graph, as in all of protobuf
+          has_graph = true;
+          add_to_graph(field, model.graph);
+          break;
+        default: model.other_fields.push_back(keep(raw, field.position)); break;
+      }
+    });
+    if (!has_graph) fail(0, "there is no graph in the file");
+    name_nodes(model.graph);
+  }
+
+  void read_graph(OnnxGraph& graph) {
+    add_to_graph({0, WireType::kBytes, 0, file_, 0, 0}, graph);
+    name_nodes(graph);
+  }
+
+  void read_node(OnnxNode& node) { node = node_from({0, WireType::kBytes, 0, file_, 0, 0}, 0); }
+
+  bool ok() const { return problem_.empty(); }
+  Error error() const {
+    return {"the ONNX model is damaged", fmt::format("byte {}: {}", failed_at_, problem_),
+            "copy the file again, or export the model again"};
+  }
+
+ private:
+  void add_to_graph(const ProtoField& message, OnnxGraph& graph) {
+    each(message, [&](const ProtoField& field, Bytes raw) {
+      switch (field.number) {
+        case graph_field::kNode:
+          take(sizeof(OnnxNode), field.position);
+          if (ok()) graph.nodes.push_back(node_from(field, 0));
+          break;
+        case graph_field::kName: graph.name = text(field); break;
+        case graph_field::kInitializer:
+        case graph_field::kSparseInitializer:
+          take(sizeof(OnnxWeight), field.position);
+          if (ok()) graph.initializers.push_back(weight_from(field));
+          break;
+        case graph_field::kInput: add_value(field, graph.inputs); break;
+        case graph_field::kOutput: add_value(field, graph.outputs); break;
+        case graph_field::kValueInfo: add_value(field, graph.value_infos); break;
+        default: graph.other_fields.push_back(keep(raw, field.position)); break;
+      }
+    });
+  }
+
+  // As graph/onnx.cpp does it, whose list of operators begins with the model's inputs.
+  void name_nodes(OnnxGraph& graph) {
+    Names weights, inputs;
+    for (const OnnxWeight& weight : graph.initializers) weights.insert(weight.name);
+    for (const OnnxValue& input : graph.inputs)
+      if (weights.count(input.name) == 0) inputs.insert(input.name);
+    size_t index = inputs.size();
+    for (OnnxNode& node : graph.nodes) {
+      for (std::string_view output : node.outputs)
+        if (node.name.empty()) node.name = output;
+      if (node.name.empty()) node.name = fmt::format("{}_{}", node.type, index);
+      ++index;
+    }
+  }
+
+  OnnxNode node_from(const ProtoField& message, int depth) {
+    OnnxNode node;
+    node.bytes = message.bytes;
+    Names captures;
+    each(message, [&](const ProtoField& field, Bytes) {
+      switch (field.number) {
+        case node_field::kInput: node.inputs.push_back(name_of(field)); break;
+        case node_field::kOutput: node.outputs.push_back(name_of(field)); break;
+        case node_field::kName: node.name = text(field); break;
+        case node_field::kOpType: node.type = text(field); break;
+        case node_field::kDomain: node.domain = text(field); break;
+        case node_field::kAttribute: read_attribute(field, node, captures, depth); break;
+        default: break;
+      }
+    });
+    return node;
+  }
+
+  void read_attribute(const ProtoField& attribute, OnnxNode& node, Names& captures, int depth) {
+    std::vector<ProtoField> body;
+    const auto add = [&](const std::vector<ProtoField>& pieces) {
+      node.has_bodies = true;
+      for (std::string_view name : free_names(pieces, node, depth + 1))
+        if (captures.insert(name).second) node.captures.push_back(name);
+    };
+    each(attribute, [&](const ProtoField& field, Bytes) {
+      switch (field.number) {
+        case attribute_field::kName: text(field); break;
+        case attribute_field::kTensor:
+        case attribute_field::kTensors: node.is_external |= tensor_from(field).is_external; break;
+        case attribute_field::kSparseTensor:
+        case attribute_field::kSparseTensors:
+          node.is_external |= sparse_from(field).is_external;
+          break;
+        case attribute_field::kGraph: body.push_back(field); break;
+        case attribute_field::kGraphs: add({field}); break;
+        default: break;
+      }
+    });
+    if (!body.empty()) add(body);
+  }
+
+  // What a body reads and does not define. `node` is the one at the surface that it belongs to.
+  std::vector<std::string_view> free_names(const std::vector<ProtoField>& pieces, OnnxNode& node,
+                                           int depth) {
+    std::vector<std::string_view> read;
+    if (depth > kMaxOnnxDepth) {
+      fail(pieces[0].position, fmt::format("bodies are nested more than {} deep", kMaxOnnxDepth));
+      return read;
+    }
+    Names defined;
+    for (const ProtoField& piece : pieces)
+      each(piece, [&](const ProtoField& field, Bytes) {
+        switch (field.number) {
+          case graph_field::kNode: {
+            const OnnxNode inner = node_from(field, depth);
+            node.is_external |= inner.is_external;
+            read.insert(read.end(), inner.inputs.begin(), inner.inputs.end());
+            read.insert(read.end(), inner.captures.begin(), inner.captures.end());
+            defined.insert(inner.outputs.begin(), inner.outputs.end());
+            break;
+          }
+          case graph_field::kInitializer:
+          case graph_field::kSparseInitializer: {
+            const OnnxWeight weight = weight_from(field);
+            node.is_external |= weight.is_external;
+            defined.insert(weight.name);
+            break;
+          }
+          case graph_field::kInput: defined.insert(value_from(field).name); break;
+          case graph_field::kOutput: read.push_back(value_from(field).name); break;
+          case graph_field::kValueInfo: value_from(field); break;
+          default: break;
+        }
+      });
+    defined.insert(std::string_view());
+    Names seen;
+    std::erase_if(read, [&](std::string_view name) {
+      return defined.count(name) != 0 || !seen.insert(name).second;
+    });
+    take(read.size() * (sizeof(std::string_view) + kSetEntryBytes), pieces[0].position);
+    return read;
+  }
+
+  OnnxWeight weight_from(const ProtoField& field) {
+    return field.number == graph_field::kInitializer ? tensor_from(field) : sparse_from(field);
+  }
+
+  OnnxWeight tensor_from(const ProtoField& message) {
+    OnnxWeight tensor{message.bytes, {}, false, false};
+    each(message, [&](const ProtoField& field, Bytes) {
+      if (field.number == tensor_field::kName) tensor.name = name_of(field);
+      tensor.is_external |= field.number == tensor_field::kExternalData ||
+                            (field.number == tensor_field::kDataLocation && field.value == 1);
+    });
+    return tensor;
+  }
+
+  // It has the name of its values.
+  OnnxWeight sparse_from(const ProtoField& message) {
+    OnnxWeight sparse{message.bytes, {}, true, false};
+    each(message, [&](const ProtoField& field, Bytes) {
+      if (field.number != sparse_field::kValues && field.number != sparse_field::kIndices) return;
+      const OnnxWeight part = tensor_from(field);
+      if (field.number == sparse_field::kValues) sparse.name = part.name;
+      sparse.is_external |= part.is_external;
+    });
+    return sparse;
+  }
+
+  void add_value(const ProtoField& field, std::vector<OnnxValue>& values) {
+    take(sizeof(OnnxValue), field.position);
+    if (ok()) values.push_back(value_from(field));
+  }
+
+  OnnxValue value_from(const ProtoField& message) {
+    OnnxValue value{message.bytes, {}, {}};
+    each(message, [&](const ProtoField& field, Bytes) {
+      if (field.number == value_field::kName) value.name = name_of(field);
+      if (field.number != value_field::kType) return;
+      each(field, [&](const ProtoField& kind, Bytes) {
+        if (kind.number != type_field::kTensor) return;
+        each(kind, [&](const ProtoField& part, Bytes) {
+          if (part.number == tensor_type_field::kElementType)
+            value.type.dtype = dtype_from_onnx(part.value);
+          if (part.number == tensor_type_field::kShape) value.type.shape = shape_from(part);
+        });
+      });
+    });
+    return value;
+  }
+
+  Shape shape_from(const ProtoField& message) {
+    Shape shape;
+    each(message, [&](const ProtoField& dim, Bytes) {
+      if (dim.number != 1) return;
+      take(sizeof(int64_t), dim.position);
+      shape.push_back(-1);
+      each(dim, [&](const ProtoField& part, Bytes) {
+        if (part.number == 1) shape.back() = static_cast<int64_t>(part.value);
+      });
+    });
+    return shape;
+  }
+
+  // `visit` gets each field, and its bytes from the tag on.
+  template <class Visit>
+  void each(const ProtoField& message, Visit visit) {
+    if (message.type != WireType::kBytes)
+      return fail(message.position, fmt::format("field {} is not a message", message.number));
+    ProtoReader reader(message);
+    ProtoField field, next;
+    bool more = reader.next(field);
+    while (ok() && more) {
+      more = reader.next(next);
+      const uint64_t end = more ? next.position : message.content + message.bytes.size();
+      if (!reader.ok()) break;
+      visit(field, message.bytes.subspan(static_cast<size_t>(field.position - message.content),
+                                         static_cast<size_t>(end - field.position)));
+      field = next;
+    }
+    if (!reader.ok()) fail(reader.failed_at(), reader.problem());
+  }
+
+  std::string_view text(const ProtoField& field) {
+    if (field.type != WireType::kBytes)
+      fail(field.position, fmt::format("field {} is not text", field.number));
+    return as_text(field.bytes);
+  }
+
+  // One that will be looked up: counted twice, for the list and for the set.
+  std::string_view name_of(const ProtoField& field) {
+    take(sizeof(std::string_view) + kSetEntryBytes, field.position);
+    return text(field);
+  }
+
+  Bytes keep(Bytes raw, uint64_t position) {
+    take(sizeof raw, position);
+    return raw;
+  }
+
+  void take(size_t bytes, uint64_t position) {
+    if (!limit_.take(bytes))
+      fail(position,
+           fmt::format("the nodes need more than {} times the file's size", MemoryLimit::kGrowth));
+  }
+
+  void fail(uint64_t position, std::string problem) {
+    if (!ok()) return;
+    failed_at_ = position;
+    problem_ = std::move(problem);
+  }
+
+  Bytes file_;
+  MemoryLimit limit_;
+  uint64_t failed_at_ = 0;
+  std::string problem_;
+};
+
+// Hands out a graph's fields in the order they are written: message by message, then those that are
+// kept with their tags.
+template <class Message, class Other>
+void each_part(const OnnxGraph& graph, Message message, Other other) {
+  for (const OnnxNode& node : graph.nodes) message(graph_field::kNode, node.bytes);
+  if (!graph.name.empty()) message(graph_field::kName, as_bytes(graph.name));
+  for (const OnnxWeight& weight : graph.initializers)
+    message(weight.is_sparse ? graph_field::kSparseInitializer : graph_field::kInitializer,
+            weight.bytes);
+  for (const OnnxValue& value : graph.inputs) message(graph_field::kInput, value.bytes);
+  for (const OnnxValue& value : graph.outputs) message(graph_field::kOutput, value.bytes);
+  for (const OnnxValue& value : graph.value_infos) message(graph_field::kValueInfo, value.bytes);
+  for (Bytes field : graph.other_fields) other(field);
+}
+
+size_t varint_bytes(uint64_t value) {
+  size_t count = 1;
+  for (; value >= 0x80; value >>= 7) ++count;
+  return count;
+}
+
+size_t graph_bytes(const OnnxGraph& graph) {
+  size_t total = 0;
+  each_part(
+      graph,
+      [&](uint32_t number, Bytes bytes) {
+        total += varint_bytes(uint64_t{number} << 3) + varint_bytes(bytes.size()) + bytes.size();
+      },
+      [&](Bytes field) { total += field.size(); });
+  return total;
+}
+
+void append_graph(const OnnxGraph& graph, ProtoWriter& out) {
+  each_part(
+      graph, [&](uint32_t number, Bytes bytes) { out.message(number, bytes); },
+      [&](Bytes field) { out.append(field); });
+}
+
+}  // namespace
+
+std::string_view OnnxModel::keep(std::string text) {
+  return *texts.emplace_back(std::make_shared<const std::string>(std::move(text)));
+}
+
+bool OnnxModel::is_external() const {
+  for (const OnnxWeight& weight : graph.initializers)
+    if (weight.is_external) return true;
+  for (const OnnxNode& node : graph.nodes)
+    if (node.is_external) return true;
+  return false;
+}
+
+Result<OnnxModel> read_onnx(Bytes file) {
+  OnnxModel model;
+  Reader reader(file);
+  reader.read_model(model);
+  if (!reader.ok()) return reader.error();
+  return model;
+}
+
+Result<OnnxGraph> read_onnx_graph(Bytes body) {
+  OnnxGraph graph;
+  Reader reader(body);
+  reader.read_graph(graph);
+  if (!reader.ok()) return reader.error();
+  return graph;
+}
+
+Result<OnnxNode> read_onnx_node(Bytes bytes) {
+  OnnxNode node;
+  Reader reader(bytes);
+  reader.read_node(node);
+  if (!reader.ok()) return reader.error();
+  return node;
+}
+
+std::string write_onnx(const OnnxModel& model) {
+  // Sizes first: a graph of gigabytes is then copied once.
+  const size_t graph = graph_bytes(model.graph);
+  size_t total = graph + 32;
+  for (Bytes field : model.other_fields) total += field.size();
+  ProtoWriter out;
+  out.reserve(total);
+  if (model.ir_version)
+    out.varint(model_field::kIrVersion, static_cast<uint64_t>(*model.ir_version));
+  for (Bytes field : model.other_fields) out.append(field);
+  out.begin(model_field::kGraph, graph);
+  append_graph(model.graph, out);
+  return std::move(out).take();
+}
+
+std::string write_onnx_graph(const OnnxGraph& graph) {
+  ProtoWriter out;
+  out.reserve(graph_bytes(graph));
+  append_graph(graph, out);
+  return std::move(out).take();
+}
+
+}  // namespace plumb::graph

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An ONNX model taken apart just far enough to be edited. Messages stay the bytes they are in the
+// file and are written again as they were: fields that nobody here knows, operators newer than any
+// library and gigabytes of weights pass through untouched. Plain data: whoever edits adds and
+// removes nodes and values. Described in onnx/onnx.proto of the ONNX project.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "tensor/dtype.h"
+#include "tensor/shape.h"
+
+namespace plumb::graph {
+
+// All views borrow from the file, or from OnnxModel::texts.
+struct OnnxNode {
+  Bytes bytes;       // NodeProto
+  std::string name;  // its own, else that of its first output, else "Type_7": as in graph::Graph
+  std::string_view type;
+  std::string_view domain;
+  std::vector<std::string_view> inputs, outputs;  // an empty name: not given, not wanted
+  std::vector<std::string_view> captures;  // what its bodies read from outside, each name once
+  bool has_bodies = false;
+  bool is_external = false;  // a tensor among its attributes has its data in another file
+};
+
+struct OnnxWeight {
+  Bytes bytes;  // TensorProto or SparseTensorProto
+  std::string_view name;
+  bool is_sparse = false;
+  bool is_external = false;  // its data are in another file
+};
+
+struct OnnxType {
+  std::optional<DType> dtype;  // nullopt: not said, or no tensor of numbers that we know
+  std::optional<Shape> shape;  // nullopt: not said; -1 for sizes known only when the model runs
+};
+
+struct OnnxValue {
+  Bytes bytes;  // ValueInfoProto
+  std::string_view name;
+  OnnxType type;
+};
+
+struct OnnxGraph {
+  std::string_view name;
+  std::vector<OnnxNode> nodes;
+  std::vector<OnnxWeight> initializers;
+  std::vector<OnnxValue> inputs;  // initializers may be among them
+  std::vector<OnnxValue> outputs;
+  std::vector<OnnxValue> value_infos;
+  std::vector<Bytes> other_fields;  // with their tags
+};
+
+struct OnnxModel {
+  std::optional<int64_t> ir_version;
+  OnnxGraph graph;
+  std::vector<Bytes> other_fields;  // opset_import, functions, ..., with their tags
+  // What editing made. Never changed, so that copies of a model can share it.
+  std::vector<std::shared_ptr<const std::string>> texts;
+
+  std::string_view keep(std::string text);
+  bool is_external() const;  // some data are in other files
+};
+
+// The bytes must outlive the model and all its copies. What is accepted here can be walked through
+// again, down to the last body, without looking for damage.
+Result<OnnxModel> read_onnx(Bytes file);
+std::string write_onnx(const OnnxModel& model);
+
+// Parts of a model that was read: a body (GraphProto), a node.
+Result<OnnxGraph> read_onnx_graph(Bytes body);
+Result<OnnxNode> read_onnx_node(Bytes node);
+std::string write_onnx_graph(const OnnxGraph& graph);
+
+}  // namespace plumb::graph
