@@ -352,7 +352,8 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
         "writes that of an offline model), or none");
   if (has("damaged_file")) advise("copy damaged files again from where they were written");
   const bool lacks_quant =
-      (run.scenario == "quantized-original-vs-original" && run.graphs.empty()) ||
+      (run.scenario == "quantized-original-vs-original" && run.graphs.empty() &&
+       run.command == "compare") ||
       (run.scenario == "quantized-offline-vs-original" && has("ambiguous_pair"));
   if (lacks_quant && s.verdict != Verdict::kPass)
     advise(
