@@ -284,6 +284,24 @@ Result<void> open_graphs(const Wishes& wishes, Inputs& inputs) {
   return {};
 }
 
+// Dumps of `plumb dump` bring their graph; what the user names comes first.
+void open_own_graphs(Inputs& inputs) {
+  const std::pair<const dump::DumpSet&, std::optional<graph::Graph>&> sides[] = {
+      {inputs.target, inputs.graphs.target}, {inputs.golden, inputs.graphs.golden}};
+  for (const auto& [set, graph] : sides) {
+    if (graph || set.convention != "plumb-dump") continue;
+    const auto index =
+        std::find_if(set.skipped.begin(), set.skipped.end(), [](const dump::Skipped& skipped) {
+          return !skipped.error && skipped.file.ends_with("dump.json");
+        });
+    if (index == set.skipped.end()) continue;
+    if (auto loaded = graph::load_graph(set.absolute(index->file)); loaded) {
+      graph = std::move(*loaded);
+      inputs.graph_files.push_back(set.absolute(index->file));
+    }
+  }
+}
+
 // Steps and ranks that cannot be paired, or are not there at all.
 Result<void> check_steps(const Selection& selection, const Inputs& inputs) {
   if (auto known = selection.check({&inputs.target, &inputs.golden}); !known) return known;
@@ -356,6 +374,7 @@ Result<void> open_inputs(const Wishes& wishes, const Selection& selection,
     inputs.floor = std::move(*opened);
   }
   if (auto opened = open_graphs(wishes, inputs); !opened) return opened;
+  open_own_graphs(inputs);
   auto scenario = compare::find_scenario(inputs.target, inputs.golden, inputs.graphs, wishes.mode);
   if (!scenario) return scenario.error();
   inputs.scenario = *scenario;

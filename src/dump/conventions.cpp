@@ -7,6 +7,7 @@
 
 namespace plumb::dump {
 
+extern const Convention kPlumbDump;
 extern const Convention kTorchairGe;
 extern const Convention kMsprobe;
 extern const Convention kPytorchH5;
@@ -20,7 +21,8 @@ namespace {
 
 // The more specific first; plain takes what is left.
 const std::array kConventions{
-    kTorchairGe, kMsprobe, kPytorchH5, kTorchairFx, kPulsarGt, kAscendDump, kNamedNpy, kPlain,
+    kPlumbDump, kTorchairGe, kMsprobe,  kPytorchH5, kTorchairFx,
+    kPulsarGt,  kAscendDump, kNamedNpy, kPlain,
 };
 
 }  // namespace

@@ -58,12 +58,13 @@ struct Model {
   Bytes graph;                      // the .onnx or .prototxt file; borrowed while a session is open
   Bytes weights;                    // the .caffemodel file, if there is one
   std::filesystem::path directory;  // where files that the model names are looked for
+  std::vector<Port> inputs;         // as the file says, for engines that cannot tell
 };
 
 struct SessionOptions {
   Optimization optimization = Optimization::kDisabled;
-  int threads = 0;                    // 0: as many as there are cores
-  std::vector<Capture> captured;      // handed out beside the model's outputs
+  int threads = 1;                    // the same number gives the same bits
+  std::vector<Capture> captured;      // what is handed out; empty: the outputs of the model
   std::filesystem::path saved_graph;  // the graph as the engine runs it is written here, if named
 };
 
@@ -81,7 +82,7 @@ class Session {
  public:
   virtual ~Session() = default;
   virtual const std::vector<Port>& inputs() const = 0;   // those that have to be fed
-  virtual const std::vector<Port>& outputs() const = 0;  // of the model, then what is captured
+  virtual const std::vector<Port>& outputs() const = 0;  // what a run hands out
   // Runs the model once and hands out `outputs` in order. The first error of `take` ends it.
   virtual Result<void> run(const Inputs& inputs, const Take& take) = 0;
 };

@@ -13,6 +13,8 @@ namespace {
 constexpr size_t kHeadBytes = 4096;
 
 constexpr Importer kImporters[] = {
+    {"plumb-dump", "dump.json of `plumb dump`: the model as it was run", is_dump_index,
+     graph_from_dump_index},
     {"ge-json", "Ascend model as JSON, written by `atc --mode=1` or by AMCT", is_ge_json,
      graph_from_ge_json},
     {"ge-text", "GE graph as protobuf text, ge_proto_*.txt or TorchAir's dynamo_*.txt", is_ge_text,
@@ -34,23 +36,33 @@ void tell_repeated_names(Graph& graph) {
 
 std::span<const Importer> importers() { return kImporters; }
 
+const Importer* importer_of(Bytes file) {
+  const Bytes head = file.first(std::min(file.size(), kHeadBytes));
+  for (const Importer& importer : importers())
+    if (importer.probe(head)) return &importer;
+  return nullptr;
+}
+
+Result<Graph> graph_from_bytes(Bytes file) {
+  const Importer* importer = importer_of(file);
+  if (importer == nullptr)
+    return Error{"not a model description that can be read", "",
+                 "give the json that atc or AMCT wrote, a GE text graph, an .onnx or a .prototxt"};
+  auto graph = importer->read(file);
+  if (!graph) return graph;
+  graph->format = importer->name;
+  tell_repeated_names(*graph);
+  return graph;
+}
+
 Result<Graph> load_graph(const std::filesystem::path& path) {
   auto file = MappedFile::open(path);
   if (!file) return file.error();
-  const Bytes bytes = file->bytes();
-  const Bytes head = bytes.first(std::min(bytes.size(), kHeadBytes));
-  for (const Importer& importer : importers()) {
-    if (!importer.probe(head)) continue;
-    auto graph = importer.read(bytes);
-    if (!graph) return std::move(graph.error()).in(path.string());
-    if (!file->intact())
-      return Error{"the file changed while it was read", path.string(), "copy it and try again"};
-    graph->format = importer.name;
-    tell_repeated_names(*graph);
-    return graph;
-  }
-  return Error{"not a model description that can be read", path.string(),
-               "give the json that atc or AMCT wrote, a GE text graph, an .onnx or a .prototxt"};
+  auto graph = graph_from_bytes(file->bytes());
+  if (!graph) return std::move(graph.error()).in(path.string());
+  if (!file->intact())
+    return Error{"the file changed while it was read", path.string(), "copy it and try again"};
+  return graph;
 }
 
 }  // namespace plumb::graph

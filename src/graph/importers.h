@@ -24,6 +24,12 @@ struct Importer {
 
 std::span<const Importer> importers();
 
+// The one whose description a file looks like; null if none.
+const Importer* importer_of(Bytes file);
+
+// Errors name the place in the file.
+Result<Graph> graph_from_bytes(Bytes file);
+
 // The graph in a file of any known description. Errors name file and place.
 Result<Graph> load_graph(const std::filesystem::path& path);
 

@@ -22,4 +22,7 @@ Result<Graph> graph_from_onnx(Bytes file);
 bool is_prototxt(Bytes head);
 Result<Graph> graph_from_prototxt(Bytes file);
 
+bool is_dump_index(Bytes head);
+Result<Graph> graph_from_dump_index(Bytes file);
+
 }  // namespace plumb::graph

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dumps that `plumb dump` wrote: dump.json (schema "plumb.dump/1", see docs/dump.md) says exactly
+// which file is which tensor of which operator. With several samples there is one such directory
+// for each, sample_0, sample_1, ...
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include "base/mapped_file.h"
+#include "dump/listing.h"
+#include "dump/names.h"
+
+namespace plumb::dump {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::string_view kIndexName = "dump.json", kSchema = "plumb.dump/1", kSample = "sample_";
+
+bool is_index(const Tree& tree, const TreeFile& file) {
+  if (file.name() != kIndexName) return false;
+  std::ifstream stream(tree.absolute(file), std::ios::binary);
+  std::string head(std::min<uint64_t>(file.size_bytes, 256), '\0');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  return stream && head.starts_with('{') && head.find(kSchema) != std::string::npos;
+}
+
+int match(const Tree& tree) {
+  if (tree.is_single_file) return 0;
+  const bool any = std::any_of(tree.files.begin(), tree.files.end(),
+                               [&](const TreeFile& file) { return is_index(tree, file); });
+  return any ? 95 : 0;
+}
+
+std::optional<int64_t> sample_of(std::string_view directory) {
+  const std::string_view last = directory.substr(directory.rfind('/') + 1);
+  if (!last.starts_with(kSample)) return std::nullopt;
+  return number_from(last.substr(kSample.size()));
+}
+
+class IndexReader {
+ public:
+  IndexReader(const Tree& tree, const TreeFile& file, DumpSet& set,
+              std::set<std::string_view>& used)
+      : tree_(tree), file_(file), set_(set), used_(used), step_(sample_of(file.directory())) {}
+
+  void read() {
+    used_.insert(file_.path);
+    auto mapped = MappedFile::open(tree_.absolute(file_).string());
+    if (!mapped) return damaged(mapped.error());
+    dom::parser parser;
+    dom::element root;
+    if (const auto error =
+            parser.parse(as_text(mapped->bytes()).data(), mapped->bytes().size()).get(root))
+      return damaged({"the index of the dump is damaged", simdjson::error_message(error),
+                      "make the dump again with `plumb dump`"});
+    set_.skipped.push_back(skip(file_, "index of the dump"));
+    for (dom::element op : items(root, "operators")) {
+      entry_ = {};
+      entry_.operator_name = text(op, "name");
+      entry_.type = text(op, "type");
+      entry_.graph = text(op, "subgraph");
+      entry_.step = step_;
+      if (int64_t time = 0; op["timestamp"].get(time) == simdjson::SUCCESS) entry_.timestamp = time;
+      add_tensors(op, "inputs", SlotKind::kInput);
+      add_tensors(op, "outputs", SlotKind::kOutput);
+    }
+  }
+
+ private:
+  static std::string text(dom::element object, std::string_view key) {
+    std::string_view value;
+    return object[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
+  }
+
+  static dom::array items(dom::element object, std::string_view key) {
+    dom::array found;
+    [[maybe_unused]] const auto missing = object[key].get(found);
+    return found;
+  }
+
+  void damaged(Error error) {
+    set_.skipped.push_back(skip_damaged(file_, std::move(error).in(file_.path)));
+  }
+
+  void add_tensors(dom::element op, std::string_view key, SlotKind kind) {
+    int64_t index = -1;
+    for (dom::element item : items(op, key)) {
+      ++index;
+      const std::string name = text(item, "file");
+      if (name.empty()) continue;  // was not to be dumped, or could not be
+      const std::string path =
+          fmt::format("{}{}{}", file_.directory(), file_.directory().empty() ? "" : "/", name);
+      const TreeFile* data = name.find('/') == std::string::npos ? tree_.find(path) : nullptr;
+      Entry entry = entry_;
+      entry.slot = {kind, index, {}};
+      if (data == nullptr) {
+        Error error{"a data file of the dump is missing",
+                    fmt::format("{}: {} {} is in {}", file_.path, entry.operator_name,
+                                to_string(entry.slot), path),
+                    "copy the whole dump again"};
+        set_.skipped.push_back({path, error.what, error});
+        continue;
+      }
+      used_.insert(data->path);
+      if (data->size_bytes == 0) {
+        set_.skipped.push_back(skip_empty(tree_, *data));
+        continue;
+      }
+      entry.parts.push_back({data->path, text(item, "member")});
+      set_.entries.push_back(std::move(entry));
+    }
+  }
+
+  const Tree& tree_;
+  const TreeFile& file_;
+  DumpSet& set_;
+  std::set<std::string_view>& used_;
+  std::optional<int64_t> step_;
+  Entry entry_;  // what all tensors of one operator share
+};
+
+DumpSet list(const Tree& tree, const io::ReadHints&) {
+  DumpSet set;
+  std::set<std::string_view> used;
+  for (const TreeFile& file : tree.files)
+    if (is_index(tree, file)) IndexReader(tree, file, set, used).read();
+  for (const TreeFile& file : tree.files)
+    if (!used.contains(file.path))
+      set.skipped.push_back(skip_unknown(tree, file, "not in the index of the dump"));
+  return set;
+}
+
+}  // namespace
+
+extern constexpr Convention kPlumbDump{
+    "plumb-dump", "what `plumb dump` wrote: npy files and their index, dump.json", match, list};
+
+}  // namespace plumb::dump

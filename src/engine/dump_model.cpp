@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/dump_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "engine/dump_index.h"
+#include "engine/fusion_origins.h"
+#include "io/npy.h"
+#include "tensor/decode.h"
+
+namespace plumb::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_input(const graph::Operator& op) { return op.type == "Data" || op.type == "Input"; }
+
+// Characters that some file system or dump tool treats specially become '_'.
+std::string safe_name(std::string_view name) {
+  constexpr size_t kLongest = 180;
+  std::string safe;
+  for (const char c : name.substr(0, kLongest)) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '_' || c == '-';
+    safe += is_plain ? c : '_';
+  }
+  return safe;
+}
+
+// File names that do not clash, in the order they are asked for.
+class FileNames {
+ public:
+  std::string name(std::string_view op, std::string_view slot, int64_t timestamp) {
+    const std::string safe = safe_name(op);
+    for (int copy = 1;; ++copy) {
+      std::string file = copy == 1 ? fmt::format("{}.{}.{}.npy", safe, slot, timestamp)
+                                   : fmt::format("{}_{}.{}.{}.npy", safe, copy, slot, timestamp);
+      if (used_.insert(file).second) return file;
+    }
+  }
+
+ private:
+  std::set<std::string> used_;
+};
+
+int64_t now_us() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Bytes this process may still use without pushing others out.
+int64_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string word; file >> word;)
+    if (int64_t kib = 0; word == "MemAvailable:" && file >> kib) return kib * 1024;
+  return int64_t{2} << 30;
+}
+
+int64_t size_of(const Port& port, int64_t unknown) {
+  int64_t bytes = port.dtype ? std::max(bits_of(*port.dtype) / 8, 1) : 4;
+  for (const int64_t size : port.shape) {
+    if (size < 0) return unknown;
+    bytes *= std::max<int64_t>(size, 1);
+  }
+  return bytes;
+}
+
+class Dumper {
+ public:
+  Dumper(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,
+         const RunContext& context)
+      : model_(model), inputs_(inputs), wishes_(wishes), context_(context) {}
+
+  Result<Dump> dump() {
+    std::error_code error;
+    fs::create_directories(wishes_.directory, error);
+    if (error)
+      return Error{"the directory cannot be made",
+                   fmt::format("{}: {}", wishes_.directory.string(), error.message()),
+                   "name another one with -o"};
+    std::optional<LoadedModel> optimised;
+    if (wishes_.optimization != Optimization::kDisabled && !wishes_.outputs_only &&
+        !model_.is_caffe() && model_.can_save_graph()) {
+      auto saved = optimise();
+      if (!saved) return saved.error();
+      optimised = std::move(*saved);
+      dump_.graph = with_tensor_origins(optimised->graph(), model_.graph());
+    } else {
+      dump_.graph = model_.graph();
+    }
+    name_apart();
+    list_tensors();
+    if (auto saved = save_inputs(); !saved) return saved.error();
+    LoadedModel& run = optimised ? *optimised : model_;
+    if (auto done = capture(run, optimised ? Optimization::kDisabled : wishes_.optimization); !done)
+      return done.error();
+    if (optimised) compare_outputs();
+    if (wishes_.inputs) link_inputs();
+    if (auto written = write_index(dump_, model_, wishes_, input_files_, timestamps_); !written)
+      return written.error();
+    return std::move(dump_);
+  }
+
+ private:
+  // Runs the model as the engine optimises it, which asking for inner tensors would prevent, and
+  // opens the graph that the engine saved.
+  Result<LoadedModel> optimise() {
+    const fs::path saved = wishes_.directory / "optimized.onnx";
+    SessionOptions options;
+    options.optimization = wishes_.optimization;
+    options.threads = wishes_.threads;
+    options.saved_graph = saved;
+    auto session = model_.engine().open(model_.view(), options);
+    if (!session) return std::move(session.error()).in(model_.path());
+    auto ran = (*session)->run(inputs_, [&](const Output& output) -> Result<void> {
+      if (output.tensor)
+        plain_outputs_[output.port.name] = Tensor{
+            output.tensor->dtype, output.tensor->shape,
+            std::vector<std::byte>(output.tensor->bytes.begin(), output.tensor->bytes.end())};
+      return {};
+    });
+    if (!ran) return std::move(ran.error()).in(model_.path());
+    return LoadedModel::open({saved, {}, "onnxruntime"});
+  }
+
+  // Operators of one name get that of their first tensor: files and pairs go by names.
+  void name_apart() {
+    std::set<std::string> names;
+    for (graph::Operator& op : dump_.graph.operators) {
+      if (names.insert(op.name).second || op.outputs.empty()) continue;
+      op.name = op.outputs.front().name;
+      names.insert(op.name);
+    }
+  }
+
+  void list_tensors() {
+    const int64_t start = now_us();
+    std::set<std::string_view> given;  // by the model
+    std::unordered_map<std::string_view, const graph::Operator*> by_name = dump_.graph.by_name();
+    for (const graph::Edge& edge : dump_.graph.outputs)
+      if (const auto producer = by_name.find(edge.producer); producer != by_name.end())
+        if (edge.output >= 0 && edge.output < std::ssize(producer->second->outputs))
+          given.insert(producer->second->outputs[static_cast<size_t>(edge.output)].name);
+    for (const graph::Operator& op : dump_.graph.operators) {
+      timestamps_.push_back(start + std::ssize(timestamps_));
+      for (size_t k = 0; k < op.outputs.size(); ++k) {
+        const std::string& tensor = op.outputs[k].name;
+        DumpedTensor& listed = dump_.tensors.emplace_back();
+        listed.op = op.name;
+        listed.output = static_cast<int64_t>(k);
+        listed.tensor = tensor;
+        if (!op.subgraph.empty()) {
+          listed.problem = "inside the body of " + op.subgraph.substr(0, op.subgraph.rfind('.'));
+          continue;
+        }
+        if (tensor.empty() || (wishes_.wants && !wishes_.wants(op.name)) ||
+            (wishes_.outputs_only && !given.contains(tensor) && !is_input(op)))
+          continue;
+        listed.file = names_.name(op.name, fmt::to_string(k), timestamps_.back());
+        by_tensor_[capture_key(listed)] = dump_.tensors.size() - 1;
+      }
+    }
+  }
+
+  // In a Caffe network several layers may write a blob of one name.
+  std::string capture_key(const DumpedTensor& tensor) const {
+    return model_.is_caffe() ? fmt::format("{}:{}", tensor.op, tensor.output) : tensor.tensor;
+  }
+
+  Result<void> save_inputs() {
+    for (const graph::Operator& op : dump_.graph.operators) {
+      if (!is_input(op) || !op.subgraph.empty()) continue;
+      for (size_t k = 0; k < op.outputs.size(); ++k) {
+        const auto given = inputs_.find(op.outputs[k].name);
+        for (DumpedTensor& tensor : dump_.tensors) {
+          if (tensor.op != op.name || tensor.output != static_cast<int64_t>(k)) continue;
+          if (given == inputs_.end()) {
+            tensor.file.clear();
+            tensor.problem = "was not fed";
+          } else if (!tensor.file.empty()) {
+            if (auto saved = save(tensor, given->second.view()); !saved) return saved;
+          }
+        }
+      }
+    }
+    return {};
+  }
+
+  Result<void> save(DumpedTensor& tensor, const TensorView& view) {
+    auto dtype = write_npy(wishes_.directory / tensor.file, view);
+    if (!dtype) return dtype.error();
+    tensor.dtype = *dtype;
+    tensor.shape = view.shape;
+    ++dump_.written;
+    dump_.bytes += std::ssize(view.bytes);
+    context_.advance(1);
+    return {};
+  }
+
+  // Captures everything that is wanted, in as many runs as memory asks for.
+  Result<void> capture(LoadedModel& run, Optimization optimization) {
+    std::vector<size_t> wanted;  // places in dump_.tensors
+    std::set<std::string_view> inputs;
+    for (const graph::Operator& op : dump_.graph.operators)
+      if (is_input(op)) inputs.insert(op.name);
+    for (size_t i = 0; i < dump_.tensors.size(); ++i)
+      if (!dump_.tensors[i].file.empty() && !inputs.contains(dump_.tensors[i].op))
+        wanted.push_back(i);
+    size_t at = 0;
+    while (at < wanted.size()) {
+      if (context_.cancelled)
+        return Error{"interrupted", wishes_.directory.string(), "run the command again"};
+      size_t count = wanted.size() - at;
+      if (wishes_.batch_outputs > 0)
+        count = std::min(count, static_cast<size_t>(wishes_.batch_outputs));
+      if (auto done = capture_batch(run, optimization, {wanted.data() + at, count}); !done)
+        return done.error();
+      else
+        at += *done;
+    }
+    return {};
+  }
+
+  // How many of the tensors were captured: fewer than asked for if they would not fit into memory.
+  Result<size_t> capture_batch(LoadedModel& run, Optimization optimization,
+                               std::span<const size_t> wanted) {
+    SessionOptions options;
+    options.optimization = optimization;
+    options.threads = wishes_.threads;
+    for (const size_t place : wanted) {
+      const DumpedTensor& tensor = dump_.tensors[place];
+      options.captured.push_back({tensor.op, tensor.output, tensor.tensor});
+    }
+    auto session = run.engine().open(run.view(), options);
+    if (!session) return std::move(session.error()).in(run.path());
+    if (wishes_.batch_outputs == 0) {
+      const size_t fits = how_many_fit((*session)->outputs());
+      if (fits < wanted.size()) {
+        session->reset();
+        return capture_batch(run, optimization, wanted.first(fits));
+      }
+    }
+    ++dump_.runs;
+    size_t index = 0;
+    auto ran = (*session)->run(inputs_, [&](const Output& output) -> Result<void> {
+      if (context_.cancelled)
+        return Error{"interrupted", wishes_.directory.string(), "run the command again"};
+      // Engines hand out what was asked for in its order, but may leave some out.
+      while (index < wanted.size() && dump_.tensors[wanted[index]].tensor != output.port.name)
+        missing(dump_.tensors[wanted[index++]], "the engine does not give it");
+      if (index == wanted.size()) return {};
+      DumpedTensor& tensor = dump_.tensors[wanted[index++]];
+      if (!output.tensor) {
+        missing(tensor, output.problem);
+        return {};
+      }
+      return save(tensor, *output.tensor);
+    });
+    if (!ran) return std::move(ran.error()).in(run.path());
+    while (index < wanted.size())
+      missing(dump_.tensors[wanted[index++]], "the engine does not give it");
+    return wanted.size();
+  }
+
+  void missing(DumpedTensor& tensor, std::string why) {
+    tensor.file.clear();
+    tensor.problem = std::move(why);
+    context_.advance(1);
+  }
+
+  // At least one. What the engine cannot tell the size of counts as much larger than the input.
+  size_t how_many_fit(const std::vector<Port>& outputs) const {
+    int64_t largest = 1 << 20;
+    for (const auto& [name, tensor] : inputs_)
+      largest = std::max(largest, std::ssize(tensor.bytes));
+    const int64_t budget = available_memory() / 4;
+    int64_t sum = 0;
+    size_t count = 0;
+    for (const Port& port : outputs) {
+      sum += size_of(port, 8 * largest);
+      if (sum > budget && count > 0) break;
+      ++count;
+    }
+    return outputs.empty() ? 1 : count;
+  }
+
+  // The graph that was saved must compute what the engine computes: else its tensors explain
+  // nothing.
+  void compare_outputs() {
+    int64_t differing = 0;
+    std::string first;
+    for (const auto& [name, plain] : plain_outputs_) {
+      const auto place = by_tensor_.find(name);
+      if (place == by_tensor_.end() || dump_.tensors[place->second].file.empty()) continue;
+      auto file =
+          MappedFile::open((wishes_.directory / dump_.tensors[place->second].file).string());
+      if (!file || file->bytes().size() < plain.bytes.size()) continue;
+      const Bytes data = file->bytes().last(plain.bytes.size());
+      if (info_of(plain.dtype).portable != plain.dtype) continue;  // was widened
+      if (std::equal(data.begin(), data.end(), plain.bytes.begin())) continue;
+      if (++differing == 1) first = name;
+    }
+    if (differing > 0)
+      dump_.warnings.push_back(fmt::format(
+          "{} outputs of the saved graph differ from those of the engine's own run, the "
+          "first is {}: its inner tensors are near what the engine computed, no more",
+          differing, first));
+  }
+
+  // A file for each input, which is that of its producer by another name.
+  void link_inputs() {
+    std::unordered_map<std::string, const DumpedTensor*> of_output;
+    for (const DumpedTensor& tensor : dump_.tensors)
+      of_output.try_emplace(fmt::format("{}:{}", tensor.op, tensor.output), &tensor);
+    input_files_.resize(dump_.graph.operators.size());
+    for (size_t i = 0; i < dump_.graph.operators.size(); ++i) {
+      const graph::Operator& op = dump_.graph.operators[i];
+      if (!op.subgraph.empty() || (wishes_.wants && !wishes_.wants(op.name))) continue;
+      for (size_t k = 0; k < op.inputs.size(); ++k) {
+        std::string& file = input_files_[i].emplace_back();
+        const auto found =
+            of_output.find(fmt::format("{}:{}", op.inputs[k].producer, op.inputs[k].output));
+        if (found == of_output.end() || found->second->file.empty()) continue;
+        file = names_.name(op.name, fmt::format("input.{}", k), timestamps_[i]);
+        std::error_code error;
+        fs::create_hard_link(wishes_.directory / found->second->file, wishes_.directory / file,
+                             error);
+        if (error) {
+          error.clear();
+          fs::copy_file(wishes_.directory / found->second->file, wishes_.directory / file, error);
+        }
+        if (error) file.clear();
+      }
+    }
+  }
+
+  LoadedModel& model_;
+  const Inputs& inputs_;
+  const DumpWishes& wishes_;
+  const RunContext& context_;
+  Dump dump_;
+  FileNames names_;
+  std::vector<int64_t> timestamps_;                    // of the operators
+  std::unordered_map<std::string, size_t> by_tensor_;  // places in dump_.tensors
+  std::unordered_map<std::string, Tensor> plain_outputs_;
+  std::vector<std::vector<std::string>> input_files_;  // by operator
+};
+
+}  // namespace
+
+Result<DType> write_npy(const fs::path& path, const TensorView& tensor) {
+  auto sink = FileSink::create(path);
+  if (!sink) return sink.error();
+  const DTypeInfo& type = info_of(tensor.dtype);
+  const DType written = info_of(type.unpacked).portable;
+  sink->write(io::npy_header(written, tensor.shape));
+  if (written == tensor.dtype) {
+    sink->write(tensor.bytes);
+  } else {
+    const int64_t count = element_count(tensor.shape).value_or(0);
+    std::vector<std::byte> unpacked(tensor.bytes.begin(), tensor.bytes.end());
+    if (type.unpacked != tensor.dtype) {
+      unpacked.resize(static_cast<size_t>(count));
+      unpack(tensor.dtype, tensor.bytes.data(), 0, count, unpacked.data());
+    }
+    if (written == DType::kFloat32) {
+      std::vector<float> wide(static_cast<size_t>(count));
+      decode_float(type.unpacked, unpacked.data(), count, wide.data());
+      sink->write(std::as_bytes(std::span(wide)));
+    } else {
+      sink->write(Bytes(unpacked));
+    }
+  }
+  if (auto done = sink->commit(false); !done) return done.error();
+  return written;
+}
+
+Result<Dump> dump_model(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,
+                        const RunContext& context) {
+  return Dumper(model, inputs, wishes, context).dump();
+}
+
+}  // namespace plumb::engine

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "graph/importers.h"
+
+namespace plumb::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kWeights = ".caffemodel";
+constexpr std::string_view kLevels[] = {"disabled", "basic", "extended", "all"};  // by Optimization
+
+// The weights of a Caffe network: of its name, else the only ones beside it.
+Result<fs::path> find_weights(const fs::path& prototxt) {
+  std::error_code ignored;
+  if (fs::path twin = fs::path(prototxt).replace_extension(kWeights); fs::exists(twin, ignored))
+    return twin;
+  const fs::path directory = prototxt.has_parent_path() ? prototxt.parent_path() : ".";
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == kWeights) found.push_back(at->path());
+  if (found.size() == 1) return found.front();
+  std::sort(found.begin(), found.end());
+  std::string names;
+  for (const fs::path& path : found)
+    names += (names.empty() ? "" : ", ") + path.filename().string();
+  return Error{found.empty() ? "the weights of the Caffe network are not beside it"
+                             : "which weights belong to the Caffe network is not clear",
+               prototxt.string() + (names.empty() ? "" : ": beside it are " + names),
+               "name them with --weights FILE"};
+}
+
+// What a Caffe network is fed: its inputs, with the shapes the prototxt gives them.
+std::vector<Port> ports_of(const graph::Graph& graph) {
+  std::vector<Port> ports;
+  for (const graph::Operator& op : graph.operators) {
+    if ((op.type != "Input" && op.type != "Data") || !op.subgraph.empty()) continue;
+    for (const graph::Output& output : op.outputs)
+      ports.push_back({output.name,
+                       output.dtype.value_or(DType::kFloat32),
+                       output.shape.value_or(Shape{}),
+                       {},
+                       {}});
+  }
+  return ports;
+}
+
+Result<std::shared_ptr<const MappedFile>> open_file(const fs::path& path) {
+  auto file = MappedFile::open(path.string());
+  if (!file) return file.error();
+  return std::shared_ptr<const MappedFile>(new MappedFile(std::move(*file)));
+}
+
+}  // namespace
+
+bool is_model(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return false;
+  const auto file = MappedFile::open(path.string());
+  if (!file) return path.extension() == ".onnx" || path.extension() == ".prototxt";
+  const graph::Importer* importer = graph::importer_of(file->bytes());
+  return importer != nullptr && (importer->name == "onnx" || importer->name == "prototxt");
+}
+
+std::string_view text_of(Optimization optimization) {
+  return kLevels[static_cast<size_t>(optimization)];
+}
+
+std::optional<Optimization> optimization_from_text(std::string_view text) {
+  for (size_t i = 0; i < std::size(kLevels); ++i)
+    if (kLevels[i] == text) return static_cast<Optimization>(i);
+  return std::nullopt;
+}
+
+Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
+  LoadedModel model;
+  model.path_ = wanted.path.string();
+  auto graph = graph::load_graph(wanted.path);
+  if (!graph) return graph.error();
+  model.graph_ = std::move(*graph);
+  if (!model.is_caffe() && model.graph_.format != "onnx")
+    return Error{"this description of a model cannot be run",
+                 fmt::format("{} is {}", model.path_, model.graph_.format),
+                 "name an .onnx or a .prototxt"};
+  if (!model.is_caffe() && !wanted.weights.empty())
+    return Error{"an ONNX model brings its own weights", wanted.weights.string(), "leave it out"};
+  const std::string_view natural = model.is_caffe() ? "opencv" : "onnxruntime";
+  const std::string_view name = wanted.engine.empty() ? natural : wanted.engine;
+  if (model.is_caffe() && name == "onnxruntime")
+    return Error{"ONNX Runtime runs no Caffe networks", model.path_, "use --engine opencv"};
+  auto file = open_file(wanted.path);
+  if (!file) return file.error();
+  model.file_ = *file;
+  if (model.is_caffe()) {
+    auto path = wanted.weights.empty() ? find_weights(wanted.path) : wanted.weights;
+    if (!path) return path.error();
+    auto weights = open_file(*path);
+    if (!weights) return weights.error();
+    model.weights_ = *weights;
+  }
+  auto engine = load_engine(name);
+  if (!engine) return engine.error();
+  model.engine_ = *engine;
+  model.engine_name_ = name;
+  return model;
+}
+
+Model LoadedModel::view() const {
+  Model model;
+  model.graph = edited_.empty() ? file_->bytes() : as_bytes(edited_);
+  if (weights_) model.weights = weights_->bytes();
+  std::error_code ignored;
+  model.directory = fs::absolute(path_, ignored).parent_path();
+  model.inputs = ports_of(graph_);
+  return model;
+}
+
+Result<void> LoadedModel::replace(std::string onnx) {
+  auto graph = graph::graph_from_bytes(as_bytes(onnx));
+  if (!graph) return std::move(graph.error()).in(path_);
+  graph_ = std::move(*graph);
+  edited_ = std::move(onnx);
+  return {};
+}
+
+}  // namespace plumb::engine

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The graph in the dump.json that `plumb dump` writes beside its tensors (schema "plumb.dump/1",
+// described in docs/dump.md): the operators as they were run, their edges, and what a fused one was
+// made from.
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include "graph/memory_limit.h"
+#include "graph/readers.h"
+
+namespace plumb::graph {
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::string_view kSchema = "plumb.dump/1";
+
+std::string text(dom::element object, std::string_view key) {
+  std::string_view value;
+  return object[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
+}
+
+std::optional<int64_t> number(dom::element object, std::string_view key) {
+  int64_t value = 0;
+  if (object[key].get(value) == simdjson::SUCCESS) return value;
+  return std::nullopt;
+}
+
+template <class Use>
+void each(dom::element object, std::string_view key, Use use) {
+  dom::array items;
+  if (object[key].get(items) != simdjson::SUCCESS) return;
+  for (dom::element item : items) use(item);
+}
+
+Edge edge_of(dom::element item) {
+  return {text(item, "producer"), number(item, "output").value_or(0)};
+}
+
+Output output_of(dom::element item) {
+  Output output;
+  output.name = text(item, "tensor");
+  output.dtype = dtype_from_name(text(item, "dtype"));
+  dom::array sizes;
+  if (item["shape"].get(sizes) == simdjson::SUCCESS) {
+    output.shape.emplace();
+    for (dom::element size : sizes) {
+      int64_t value = -1;
+      if (size.get(value) == simdjson::SUCCESS) output.shape->push_back(value);
+    }
+  }
+  output.origin = text(item, "origin");
+  output.origin_output = number(item, "origin_output");
+  return output;
+}
+
+Operator operator_of(dom::element item) {
+  Operator op;
+  op.name = text(item, "name");
+  op.type = text(item, "type");
+  op.subgraph = text(item, "subgraph");
+  each(item, "inputs", [&](dom::element input) { op.inputs.push_back(edge_of(input)); });
+  each(item, "outputs", [&](dom::element output) { op.outputs.push_back(output_of(output)); });
+  dom::array origins;
+  if (item["origins"].get(origins) == simdjson::SUCCESS) {
+    op.origins.emplace();
+    for (dom::element origin : origins) {
+      std::string_view name;
+      if (origin.get(name) == simdjson::SUCCESS) op.origins->emplace_back(name);
+    }
+  }
+  return op;
+}
+
+}  // namespace
+
+bool is_dump_index(Bytes head) {
+  const std::string_view start = as_text(head).substr(0, 256);
+  return start.starts_with('{') && start.find(kSchema) != std::string_view::npos;
+}
+
+Result<Graph> graph_from_dump_index(Bytes file) {
+  const char* remedy = "make the dump again with `plumb dump`";
+  dom::parser parser;
+  dom::element root;
+  if (const auto error = parser.parse(as_text(file).data(), file.size()).get(root))
+    return Error{"the index of the dump is damaged", simdjson::error_message(error), remedy};
+  if (text(root, "schema") != kSchema)
+    return Error{"the index of the dump is of another version",
+                 fmt::format("schema is '{}', not '{}'", text(root, "schema"), kSchema), remedy};
+  Graph graph;
+  dom::element model;
+  if (root["model"].get(model) == simdjson::SUCCESS) graph.name = text(model, "path");
+  each(root, "operators", [&](dom::element item) { graph.operators.push_back(operator_of(item)); });
+  each(root, "outputs", [&](dom::element item) { graph.outputs.push_back(edge_of(item)); });
+  if (graph.operators.empty())
+    return Error{"the index of the dump names no operators", "\"operators\" is empty", remedy};
+  return graph;
+}
+
+}  // namespace plumb::graph
