@@ -8,26 +8,19 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
 #include <tbb/parallel_invoke.h>
 
-#include "base/nearest.h"
-#include "cli/command.h"
+#include "cli/comparison.h"
 #include "cli/element_view.h"
-#include "cli/output_check.h"
 #include "cli/plan_view.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
-#include "cli/terminal.h"
 #include "compare/baseline.h"
 #include "compare/graph_fit.h"
 #include "compare/name_map.h"
 #include "compare/scenario.h"
-#include "compare/stream.h"
 #include "compare/torchair.h"
 #include "graph/importers.h"
-#include "report/terminal.h"
-#include "report/writer.h"
 
 namespace plumb::cli {
 namespace {
@@ -36,43 +29,12 @@ using metrics::Metric;
 
 // What the user asked for, in words.
 struct Wishes {
-  std::vector<std::string> paths, outputs, metrics, allowed;
+  std::vector<std::string> paths, metrics, allowed;
   std::string graph, golden_graph, quant, mode, map, save_map, explain;
-  std::string profile, rules, floor, baseline, json, colour = "auto";
-  bool checksum = false, all = false, plan = false;
+  std::string profile, rules, floor, baseline;
+  bool checksum = false, plan = false;
+  OutputWishes output;
 };
-
-// "a,b" "c" as "a" "b" "c".
-std::vector<std::string> split_lists(const std::vector<std::string>& lists) {
-  std::vector<std::string> words;
-  for (const std::string& list : lists) {
-    for (size_t at = 0; at <= list.size();) {
-      const size_t end = std::min(list.find(',', at), list.size());
-      words.push_back(list.substr(at, end - at));
-      at = end + 1;
-    }
-  }
-  return words;
-}
-
-// The metrics of --metrics, in the order given; "all" for every one.
-Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>& words) {
-  std::vector<const Metric*> found;
-  std::vector<std::string> names;
-  for (const Metric& metric : metrics::metrics()) names.emplace_back(metric.name);
-  for (const std::string& name : words) {
-    const Metric* metric = metrics::metric_by_name(name);
-    if (name == "all") {
-      for (const Metric& each : metrics::metrics()) found.push_back(&each);
-    } else if (metric != nullptr) {
-      found.push_back(metric);
-    } else {
-      return Error{"unknown metric '" + name + "'", "--metrics " + name,
-                   did_you_mean(name, names) + "`plumb metrics` lists all of them"};
-    }
-  }
-  return found;
-}
 
 // To the metrics the user named, those that a baseline is held by.
 void add_tracked(std::vector<const Metric*>& wanted) {
@@ -81,84 +43,6 @@ void add_tracked(std::vector<const Metric*>& wanted) {
     if (std::none_of(wanted.begin(), wanted.end(),
                      [&](const Metric* metric) { return metric->name == name; }))
       wanted.push_back(metrics::metric_by_name(name));
-}
-
-// What is computed: what the user and the limits want, and everything that costs no extra pass. In
-// the order of the table, each once.
-std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
-                                       const compare::Rules& rules) {
-  std::vector<const Metric*> columns;
-  const std::vector<const Metric*> judged = rules.metrics();
-  const auto contains = [](const std::vector<const Metric*>& list, const Metric* metric) {
-    return std::find(list.begin(), list.end(), metric) != list.end();
-  };
-  for (const Metric& metric : metrics::metrics()) {
-    const bool is_free = wanted.empty() && metric.needs == metrics::Needs::kSums;
-    if (is_free || contains(wanted, &metric) || contains(judged, &metric))
-      columns.push_back(&metric);
-  }
-  return columns;
-}
-
-result::InputSide input_side(const std::string& path, const dump::DumpSet& set) {
-  result::InputSide side{path, set.convention, set.warnings, 0};
-  for (const dump::Skipped& skipped : set.skipped) side.files_left_out += !skipped.error;
-  return side;
-}
-
-// As `plumb overflow` tells it: by times that differ, or because there is one operator only.
-bool is_ordered(const dump::DumpSet& set) {
-  const auto is_other = [&](const dump::Entry& entry) {
-    return entry.timestamp != set.entries.front().timestamp;
-  };
-  const auto has_other_name = [&](const dump::Entry& entry) {
-    return entry.operator_name != set.entries.front().operator_name;
-  };
-  return std::any_of(set.entries.begin(), set.entries.end(), is_other) ||
-         std::none_of(set.entries.begin(), set.entries.end(), has_other_name);
-}
-
-// What the progress bar counts. Asking for the size of every file is not free: only if it is shown.
-int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan) {
-  int64_t total = 0;
-  const auto add = [&](const dump::DumpSet& set, const dump::Entry& entry) {
-    std::error_code unknown;
-    for (const dump::TensorRef& part : entry.parts) {
-      const uintmax_t size = file_size(set.root / part.file, unknown);
-      if (!unknown)
-        total += static_cast<int64_t>(entry.info ? std::min(size, entry.info->size_bytes) : size);
-    }
-  };
-  for (const compare::PlannedRow& row : plan) {
-    if (!row.reason.empty()) continue;
-    add(sides.target, *row.target);
-    add(sides.golden_of(row), *row.golden);
-  }
-  return total;
-}
-
-int exit_status(const result::Summary& summary, const result::Run& run,
-                const std::vector<std::string>& allowed) {
-  if (summary.pass + summary.fail + summary.inconclusive == 0) return kTrouble;
-  const auto allows = [&](std::string_view word) {
-    return std::find(allowed.begin(), allowed.end(), word) != allowed.end();
-  };
-  const auto is_missing = [](const result::Row& row) {
-    return std::all_of(row.reasons.begin(), row.reasons.end(), [](const std::string& reason) {
-      return reason == "no_golden" || reason == "no_target" || reason == "filtered";
-    });
-  };
-  if (run.baseline && !run.baseline->holds()) return kDifference;
-  if (!run.doubts.empty()) return kDifference;
-  if (!run.outputs_not_compared.empty()) return kDifference;  // no part that may be missing
-  for (const result::Row& row : run.rows) {
-    const bool fine = row.verdict == result::Verdict::kPass ||
-                      (row.verdict == result::Verdict::kInconclusive && allows("inconclusive")) ||
-                      (row.verdict == result::Verdict::kNotCompared &&
-                       (row.is_excused() || (allows("missing") && is_missing(row))));
-    if (!fine) return kDifference;
-  }
-  return kAgreement;
 }
 
 void declare(Options& options, Wishes& wishes, Selection& selection, ElementView& view,
@@ -196,14 +80,7 @@ void declare(Options& options, Wishes& wishes, Selection& selection, ElementView
   options.text("--baseline", "FILE", wishes.baseline,
                "an earlier result (.json): no output may be worse");
   view.declare(options);
-  options.group("output");
-  options.texts("-o", "FILE", wishes.outputs,
-                "write .xlsx, .csv, .json, .md or .junit.xml; repeatable");
-  options.text("--json", "FILE", wishes.json,
-               "write the result as JSON; '-' prints it instead of the\ntable");
-  options.flag("--all", wishes.all, "show passing rows too");
-  options.choice("--color", "WHEN", wishes.colour, {"auto", "always", "never"},
-                 "auto, always or never");
+  wishes.output.declare(options);
   common.declare(options);
 }
 
@@ -219,9 +96,8 @@ void warn_of_unused_rules(const compare::Rules& rules, const std::vector<result:
 
 // The baseline is an input, too: a worse result would be the baseline of the next run.
 Result<void> check_outputs(const Wishes& wishes) {
-  std::vector<NamedPath> outputs{{"--save-map", wishes.save_map}};
-  for (const std::string& path : wishes.outputs) outputs.push_back({"-o", path});
-  if (wishes.json != "-") outputs.push_back({"--json", wishes.json});
+  std::vector<NamedPath> outputs = wishes.output.paths();
+  outputs.push_back({"--save-map", wishes.save_map});
   const NamedPath inputs[] = {
       {"TARGET", wishes.paths[0]},   {"GOLDEN", wishes.paths[1]},
       {"--graph", wishes.graph},     {"--golden-graph", wishes.golden_graph},
@@ -242,8 +118,7 @@ Result<void> check(const Wishes& wishes, const ElementView& view) {
   for (const std::string& word : wishes.allowed)
     if (word != "inconclusive" && word != "missing")
       return Error{"unknown word '" + word + "'", "--allow " + word, "use inconclusive or missing"};
-  for (const std::string& output : wishes.outputs)
-    if (auto writer = report::writer_for(output); !writer) return writer.error();
+  if (auto checked = wishes.output.check(); !checked) return checked;
   if (wishes.checksum && (!wishes.profile.empty() || !wishes.rules.empty() ||
                           !wishes.floor.empty() || !wishes.metrics.empty() || view.is_wanted()))
     return Error{"checksums know no limits, metrics or elements",
@@ -290,14 +165,12 @@ void open_own_graphs(Inputs& inputs) {
       {inputs.target, inputs.graphs.target}, {inputs.golden, inputs.graphs.golden}};
   for (const auto& [set, graph] : sides) {
     if (graph || set.convention != "plumb-dump") continue;
-    const auto index =
-        std::find_if(set.skipped.begin(), set.skipped.end(), [](const dump::Skipped& skipped) {
-          return !skipped.error && skipped.file.ends_with("dump.json");
-        });
-    if (index == set.skipped.end()) continue;
-    if (auto loaded = graph::load_graph(set.absolute(index->file)); loaded) {
+    if (set.entries.empty() || set.entries.front().parts.empty()) continue;
+    const std::string& file = set.entries.front().parts.front().file;
+    const std::string index = set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json");
+    if (auto loaded = graph::load_graph(index); loaded) {
       graph = std::move(*loaded);
-      inputs.graph_files.push_back(set.absolute(index->file));
+      inputs.graph_files.push_back(index);
     }
   }
 }
@@ -404,40 +277,6 @@ Result<std::vector<compare::PlannedRow>> make_plan(const Wishes& wishes, const S
   return compare::make_plan(inputs.target, inputs.golden, options);
 }
 
-// Puts the result on the screen and into files; false if a file could not be written.
-bool present(const result::Run& run, const Wishes& wishes,
-             const std::vector<const Metric*>& wanted) {
-  const report::Writer& json = *report::writer_for("result.json").value();
-  const bool prints_json = wishes.json == "-";
-  report::TerminalStyle style;
-  style.width = terminal_width();
-  style.colour = wishes.colour == "always" || (wishes.colour == "auto" && colour_is_wanted());
-  style.all = wishes.all;
-  if (!wanted.empty()) {
-    style.metrics.clear();
-    for (const Metric* metric : wanted) style.metrics.emplace_back(metric->name);
-  }
-  if (prints_json)
-    json.write(run, [](std::string_view text) { fmt::print("{}", text); });
-  else
-    fmt::print("{}", report::render(run, style));
-  // What was found is on the screen before anything can go wrong with a file.
-  std::vector<std::pair<const report::Writer*, std::string>> files;
-  for (const std::string& output : wishes.outputs)
-    files.emplace_back(*report::writer_for(output), output);
-  if (!wishes.json.empty() && !prints_json) files.emplace_back(&json, wishes.json);
-  std::vector<Result<void>> written(files.size());
-  tbb::parallel_for(size_t{0}, files.size(), [&](size_t i) {
-    written[i] = report::write_file(run, *files[i].first, files[i].second);
-  });
-  bool all_written = true;
-  for (const Result<void>& file : written) {
-    if (!file) print_error(file.error());
-    all_written &= file.ok();
-  }
-  return all_written;
-}
-
 }  // namespace
 
 int run_compare(int argc, char** argv, RunContext& context) {
@@ -540,7 +379,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   run.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   if (!wishes.checksum && !common.quiet) warn_of_unused_rules(**rules, run.rows);
-  bool all_written = present(run, wishes, *wanted);
+  bool all_written = present(run, wishes.output, *wanted);
   if (view.is_wanted() && !context.cancelled)
     all_written &= view.show(sides, *plan, run.rows, context);
   if (!all_written) return kTrouble;

@@ -12,8 +12,12 @@ bool ProgressBar::is_wanted(const CommonOptions& options) {
   return !options.quiet && !options.no_progress && ::isatty(STDERR_FILENO) == 1;
 }
 
-ProgressBar::ProgressBar(RunContext& context, const CommonOptions& options, int64_t total_bytes)
-    : context_(context), shown_(is_wanted(options)), total_(std::max<int64_t>(total_bytes, 1)) {
+ProgressBar::ProgressBar(RunContext& context, const CommonOptions& options, int64_t total,
+                         std::string_view noun)
+    : context_(context),
+      shown_(is_wanted(options)),
+      total_(std::max<int64_t>(total, 1)),
+      noun_(noun) {
   if (!shown_) return;
   context_.progress = [this](int64_t bytes) {
     const int64_t done = done_ += bytes;
@@ -30,6 +34,10 @@ ProgressBar::~ProgressBar() {
   if (next_draw_ms_ > 300) fmt::print(stderr, "\r\033[K");
 }
 
+std::string ProgressBar::amount(double count) const {
+  return noun_.empty() ? bytes_text(count) : fmt::format("{:.0f}", count);
+}
+
 void ProgressBar::draw(int64_t done) {
   constexpr int kWidth = 30;
   std::lock_guard lock(drawing_);
@@ -37,10 +45,10 @@ void ProgressBar::draw(int64_t done) {
   const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
   const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
   const auto filled = static_cast<size_t>(share * kWidth);
-  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {} of {}  {}/s  {:.0f} s left",
+  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {} of {}{}{}  {}/s  {:.0f} s left",
              std::string(filled, '#'), std::string(kWidth - filled, '.'), share * 100,
-             bytes_text(static_cast<double>(done)), bytes_text(static_cast<double>(total_)),
-             bytes_text(rate),
+             amount(static_cast<double>(done)), amount(static_cast<double>(total_)),
+             noun_.empty() ? "" : " ", noun_, amount(rate),
              rate > 0 ? static_cast<double>(std::max<int64_t>(0, total_ - done)) / rate : 0);
   std::fflush(stderr);
 }

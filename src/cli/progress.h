@@ -18,8 +18,9 @@ using report::counted;
 
 class ProgressBar {
  public:
-  // Hooks itself into `context` until it goes out of scope.
-  ProgressBar(RunContext& context, const CommonOptions& options, int64_t total_bytes);
+  // Hooks itself into `context` until it goes out of scope. Counts bytes, or what `noun` says.
+  ProgressBar(RunContext& context, const CommonOptions& options, int64_t total,
+              std::string_view noun = {});
   static bool is_wanted(const CommonOptions& options);  // and stderr is a terminal
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -28,10 +29,12 @@ class ProgressBar {
  private:
   using Clock = std::chrono::steady_clock;
   void draw(int64_t done);
+  std::string amount(double count) const;
 
   RunContext& context_;
   bool shown_;
   int64_t total_;
+  std::string_view noun_;
   std::atomic<int64_t> done_{0};
   std::atomic<int64_t> next_draw_ms_{300};  // a run that is over by then shows no bar
   std::mutex drawing_;

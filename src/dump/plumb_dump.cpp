@@ -58,7 +58,8 @@ class IndexReader {
             parser.parse(as_text(mapped->bytes()).data(), mapped->bytes().size()).get(root))
       return damaged({"the index of the dump is damaged", simdjson::error_message(error),
                       "make the dump again with `plumb dump`"});
-    set_.skipped.push_back(skip(file_, "index of the dump"));
+    if (const std::string graph = text(root, "saved_graph"); !graph.empty())
+      if (const TreeFile* saved = tree_.find(beside(graph))) used_.insert(saved->path);
     for (dom::element op : items(root, "operators")) {
       entry_ = {};
       entry_.operator_name = text(op, "name");
@@ -83,6 +84,10 @@ class IndexReader {
     return found;
   }
 
+  std::string beside(const std::string& name) const {
+    return fmt::format("{}{}{}", file_.directory(), file_.directory().empty() ? "" : "/", name);
+  }
+
   void damaged(Error error) {
     set_.skipped.push_back(skip_damaged(file_, std::move(error).in(file_.path)));
   }
@@ -93,8 +98,7 @@ class IndexReader {
       ++index;
       const std::string name = text(item, "file");
       if (name.empty()) continue;  // was not to be dumped, or could not be
-      const std::string path =
-          fmt::format("{}{}{}", file_.directory(), file_.directory().empty() ? "" : "/", name);
+      const std::string path = beside(name);
       const TreeFile* data = name.find('/') == std::string::npos ? tree_.find(path) : nullptr;
       Entry entry = entry_;
       entry.slot = {kind, index, {}};

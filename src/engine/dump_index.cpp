@@ -21,6 +21,7 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
     item["dtype"] = name_of(tensor.dtype);
     item["shape"] = tensor.shape;
     item["file"] = tensor.file;
+    if (!tensor.member.empty()) item["member"] = tensor.member;
   } else if (!tensor.problem.empty()) {
     item["problem"] = tensor.problem;
   }
@@ -33,19 +34,21 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
 
 }  // namespace
 
-Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpWishes& wishes,
-                         const std::vector<std::vector<std::string>>& input_files,
+Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
+                         const LoadedModel& model, Optimization optimization,
+                         const std::vector<std::vector<InputFile>>& input_files,
                          const std::vector<int64_t>& timestamps) {
   constexpr auto kReplace = Json::error_handler_t::replace;
-  auto sink = FileSink::create(wishes.directory / "dump.json");
+  auto sink = FileSink::create(directory / "dump.json");
   if (!sink) return sink.error();
   Json head{{"schema", "plumb.dump/1"},
             {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
             {"engine", model.engine().version()},
-            {"optimization", text_of(wishes.optimization)},
+            {"optimization", text_of(optimization)},
             {"model",
              {{"path", std::filesystem::path(model.path()).filename().string()},
               {"format", model.graph().format}}}};
+  if (dump.has_saved_graph) head["saved_graph"] = kSavedGraph;
   std::string text = head.dump(-1, ' ', false, kReplace);
   text.pop_back();  // the closing brace: operators follow, one on each line
   text += ",\n\"operators\":[";
@@ -57,8 +60,10 @@ Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpW
     item["inputs"] = Json::array();
     for (size_t k = 0; k < op.inputs.size(); ++k) {
       Json input = edge(op.inputs[k]);
-      if (i < input_files.size() && k < input_files[i].size() && !input_files[i][k].empty())
-        input["file"] = input_files[i][k];
+      if (i < input_files.size() && k < input_files[i].size() && !input_files[i][k].file.empty()) {
+        input["file"] = input_files[i][k].file;
+        if (!input_files[i][k].member.empty()) input["member"] = input_files[i][k].member;
+      }
       item["inputs"].push_back(std::move(input));
     }
     item["outputs"] = Json::array();

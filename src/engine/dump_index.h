@@ -7,9 +7,14 @@
 
 namespace plumb::engine {
 
+struct InputFile {
+  std::string file, member;  // empty: there is none
+};
+
 // `input_files`: by operator, the file of each input; `timestamps`: by operator.
-Result<void> write_index(const Dump& dump, const LoadedModel& model, const DumpWishes& wishes,
-                         const std::vector<std::vector<std::string>>& input_files,
+Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
+                         const LoadedModel& model, Optimization optimization,
+                         const std::vector<std::vector<InputFile>>& input_files,
                          const std::vector<int64_t>& timestamps);
 
 }  // namespace plumb::engine

@@ -12,12 +12,15 @@
 #include "engine/dump_index.h"
 #include "engine/fusion_origins.h"
 #include "io/npy.h"
+#include "io/reader.h"
 #include "tensor/decode.h"
 
 namespace plumb::engine {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kNotGiven = "the engine does not give it";
 
 bool is_input(const graph::Operator& op) { return op.type == "Data" || op.type == "Input"; }
 
@@ -72,54 +75,81 @@ int64_t size_of(const Port& port, int64_t unknown) {
   return bytes;
 }
 
+// What stays from one run to the next.
+struct Prepared {
+  LoadedModel& model;
+  DumpWishes wishes;
+  bool is_ready = false;
+  graph::Graph graph;                    // as it is run
+  std::optional<LoadedModel> optimised;  // what the engine made of the model, if that is run
+  std::unique_ptr<Session> plain;        // the model as the engine optimises it
+  std::unique_ptr<Session> whole;        // gives all that is wanted at once
+};
+
 class Dumper {
  public:
-  Dumper(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,
+  Dumper(Prepared& prepared, const Inputs& inputs, const fs::path& directory,
          const RunContext& context)
-      : model_(model), inputs_(inputs), wishes_(wishes), context_(context) {}
+      : prepared_(prepared),
+        model_(prepared.model),
+        inputs_(inputs),
+        wishes_(prepared.wishes),
+        directory_(directory),
+        context_(context) {}
 
   Result<Dump> dump() {
     std::error_code error;
-    fs::create_directories(wishes_.directory, error);
+    fs::create_directories(directory_, error);
     if (error)
       return Error{"the directory cannot be made",
-                   fmt::format("{}: {}", wishes_.directory.string(), error.message()),
+                   fmt::format("{}: {}", directory_.string(), error.message()),
                    "name another one with -o"};
-    std::optional<LoadedModel> optimised;
-    if (wishes_.optimization != Optimization::kDisabled && !wishes_.outputs_only &&
-        !model_.is_caffe() && model_.can_save_graph()) {
-      auto saved = optimise();
-      if (!saved) return saved.error();
-      optimised = std::move(*saved);
-      dump_.graph = with_tensor_origins(optimised->graph(), model_.graph());
-    } else {
-      dump_.graph = model_.graph();
-    }
-    name_apart();
+    if (!prepared_.is_ready)
+      if (auto ready = prepare(); !ready) return ready.error();
+    dump_.graph = prepared_.graph;
+    dump_.has_saved_graph = prepared_.optimised.has_value();
+    if (prepared_.plain)
+      if (auto ran = run_plainly(); !ran) return ran.error();
     list_tensors();
     if (auto saved = save_inputs(); !saved) return saved.error();
-    LoadedModel& run = optimised ? *optimised : model_;
-    if (auto done = capture(run, optimised ? Optimization::kDisabled : wishes_.optimization); !done)
-      return done.error();
-    if (optimised) compare_outputs();
+    if (auto done = capture(); !done) return done.error();
+    if (prepared_.optimised) compare_outputs();
+    if (wishes_.as_npz)
+      if (auto packed = pack(); !packed) return packed.error();
     if (wishes_.inputs) link_inputs();
-    if (auto written = write_index(dump_, model_, wishes_, input_files_, timestamps_); !written)
+    if (auto written =
+            write_index(directory_, dump_, model_, wishes_.optimization, input_files_, timestamps_);
+        !written)
       return written.error();
     return std::move(dump_);
   }
 
  private:
-  // Runs the model as the engine optimises it, which asking for inner tensors would prevent, and
-  // opens the graph that the engine saved.
-  Result<LoadedModel> optimise() {
-    const fs::path saved = wishes_.directory / "optimized.onnx";
-    SessionOptions options;
-    options.optimization = wishes_.optimization;
-    options.threads = wishes_.threads;
-    options.saved_graph = saved;
-    auto session = model_.engine().open(model_.view(), options);
-    if (!session) return std::move(session.error()).in(model_.path());
-    auto ran = (*session)->run(inputs_, [&](const Output& output) -> Result<void> {
+  // Asking for inner tensors prevents fusion: the engine first saves the graph that it makes of the
+  // model as it is, and that graph is run.
+  Result<void> prepare() {
+    prepared_.graph = model_.graph();
+    if (wishes_.optimization != Optimization::kDisabled && !wishes_.outputs_only &&
+        model_.can_save_graph()) {
+      SessionOptions options;
+      options.optimization = wishes_.optimization;
+      options.threads = wishes_.threads;
+      options.saved_graph = directory_ / kSavedGraph;
+      auto session = model_.engine().open(model_.view(), options);
+      if (!session) return std::move(session.error()).in(model_.path());
+      prepared_.plain = std::move(*session);
+      auto saved = LoadedModel::open({options.saved_graph, {}, "onnxruntime"});
+      if (!saved) return saved.error();
+      prepared_.optimised = std::move(*saved);
+      prepared_.graph = with_tensor_origins(prepared_.optimised->graph(), model_.graph());
+    }
+    name_apart();
+    prepared_.is_ready = true;
+    return {};
+  }
+
+  Result<void> run_plainly() {
+    auto ran = prepared_.plain->run(inputs_, [&](const Output& output) -> Result<void> {
       if (output.tensor)
         plain_outputs_[output.port.name] = Tensor{
             output.tensor->dtype, output.tensor->shape,
@@ -127,13 +157,13 @@ class Dumper {
       return {};
     });
     if (!ran) return std::move(ran.error()).in(model_.path());
-    return LoadedModel::open({saved, {}, "onnxruntime"});
+    return {};
   }
 
   // Operators of one name get that of their first tensor: files and pairs go by names.
   void name_apart() {
     std::set<std::string> names;
-    for (graph::Operator& op : dump_.graph.operators) {
+    for (graph::Operator& op : prepared_.graph.operators) {
       if (names.insert(op.name).second || op.outputs.empty()) continue;
       op.name = op.outputs.front().name;
       names.insert(op.name);
@@ -161,7 +191,7 @@ class Dumper {
           continue;
         }
         if (tensor.empty() || (wishes_.wants && !wishes_.wants(op.name)) ||
-            (wishes_.outputs_only && !given.contains(tensor) && !is_input(op)))
+            (wishes_.outputs_only && !given.contains(tensor)))
           continue;
         listed.file = names_.name(op.name, fmt::to_string(k), timestamps_.back());
         by_tensor_[capture_key(listed)] = dump_.tensors.size() - 1;
@@ -194,7 +224,7 @@ class Dumper {
   }
 
   Result<void> save(DumpedTensor& tensor, const TensorView& view) {
-    auto dtype = write_npy(wishes_.directory / tensor.file, view);
+    auto dtype = write_npy(directory_ / tensor.file, view);
     if (!dtype) return dtype.error();
     tensor.dtype = *dtype;
     tensor.shape = view.shape;
@@ -205,7 +235,7 @@ class Dumper {
   }
 
   // Captures everything that is wanted, in as many runs as memory asks for.
-  Result<void> capture(LoadedModel& run, Optimization optimization) {
+  Result<void> capture() {
     std::vector<size_t> wanted;  // places in dump_.tensors
     std::set<std::string_view> inputs;
     for (const graph::Operator& op : dump_.graph.operators)
@@ -213,26 +243,33 @@ class Dumper {
     for (size_t i = 0; i < dump_.tensors.size(); ++i)
       if (!dump_.tensors[i].file.empty() && !inputs.contains(dump_.tensors[i].op))
         wanted.push_back(i);
-    size_t at = 0;
-    while (at < wanted.size()) {
-      if (context_.cancelled)
-        return Error{"interrupted", wishes_.directory.string(), "run the command again"};
-      size_t count = wanted.size() - at;
-      if (wishes_.batch_outputs > 0)
-        count = std::min(count, static_cast<size_t>(wishes_.batch_outputs));
-      if (auto done = capture_batch(run, optimization, {wanted.data() + at, count}); !done)
-        return done.error();
-      else
-        at += *done;
+    if (prepared_.whole) return capture_batch(*prepared_.whole, wanted);
+    for (std::span<const size_t> left = wanted; !left.empty();) {
+      if (context_.cancelled) return interrupted();
+      size_t count = wishes_.batch_outputs > 0
+                         ? std::min(left.size(), static_cast<size_t>(wishes_.batch_outputs))
+                         : left.size();
+      auto session = open_session(left.first(count));
+      if (!session) return session.error();
+      if (wishes_.batch_outputs == 0) {
+        const size_t fits = std::min(how_many_fit((*session)->outputs()), count);
+        if (fits < count) {
+          session->reset();
+          session = open_session(left.first(count = fits));
+          if (!session) return session.error();
+        }
+      }
+      if (auto done = capture_batch(**session, left.first(count)); !done) return done;
+      if (count == wanted.size()) prepared_.whole = std::move(*session);
+      left = left.subspan(count);
     }
     return {};
   }
 
-  // How many of the tensors were captured: fewer than asked for if they would not fit into memory.
-  Result<size_t> capture_batch(LoadedModel& run, Optimization optimization,
-                               std::span<const size_t> wanted) {
+  Result<std::unique_ptr<Session>> open_session(std::span<const size_t> wanted) {
+    LoadedModel& run = prepared_.optimised ? *prepared_.optimised : model_;
     SessionOptions options;
-    options.optimization = optimization;
+    options.optimization = prepared_.optimised ? Optimization::kDisabled : wishes_.optimization;
     options.threads = wishes_.threads;
     for (const size_t place : wanted) {
       const DumpedTensor& tensor = dump_.tensors[place];
@@ -240,21 +277,17 @@ class Dumper {
     }
     auto session = run.engine().open(run.view(), options);
     if (!session) return std::move(session.error()).in(run.path());
-    if (wishes_.batch_outputs == 0) {
-      const size_t fits = how_many_fit((*session)->outputs());
-      if (fits < wanted.size()) {
-        session->reset();
-        return capture_batch(run, optimization, wanted.first(fits));
-      }
-    }
+    return session;
+  }
+
+  Result<void> capture_batch(Session& session, std::span<const size_t> wanted) {
     ++dump_.runs;
     size_t index = 0;
-    auto ran = (*session)->run(inputs_, [&](const Output& output) -> Result<void> {
-      if (context_.cancelled)
-        return Error{"interrupted", wishes_.directory.string(), "run the command again"};
+    auto ran = session.run(inputs_, [&](const Output& output) -> Result<void> {
+      if (context_.cancelled) return interrupted();
       // Engines hand out what was asked for in its order, but may leave some out.
       while (index < wanted.size() && dump_.tensors[wanted[index]].tensor != output.port.name)
-        missing(dump_.tensors[wanted[index++]], "the engine does not give it");
+        missing(dump_.tensors[wanted[index++]], kNotGiven);
       if (index == wanted.size()) return {};
       DumpedTensor& tensor = dump_.tensors[wanted[index++]];
       if (!output.tensor) {
@@ -263,10 +296,13 @@ class Dumper {
       }
       return save(tensor, *output.tensor);
     });
-    if (!ran) return std::move(ran.error()).in(run.path());
-    while (index < wanted.size())
-      missing(dump_.tensors[wanted[index++]], "the engine does not give it");
-    return wanted.size();
+    if (!ran) return std::move(ran.error()).in(model_.path());
+    while (index < wanted.size()) missing(dump_.tensors[wanted[index++]], kNotGiven);
+    return {};
+  }
+
+  Error interrupted() const {
+    return {"interrupted", directory_.string(), "run the command again"};
   }
 
   void missing(DumpedTensor& tensor, std::string why) {
@@ -299,8 +335,7 @@ class Dumper {
     for (const auto& [name, plain] : plain_outputs_) {
       const auto place = by_tensor_.find(name);
       if (place == by_tensor_.end() || dump_.tensors[place->second].file.empty()) continue;
-      auto file =
-          MappedFile::open((wishes_.directory / dump_.tensors[place->second].file).string());
+      auto file = MappedFile::open((directory_ / dump_.tensors[place->second].file).string());
       if (!file || file->bytes().size() < plain.bytes.size()) continue;
       const Bytes data = file->bytes().last(plain.bytes.size());
       if (info_of(plain.dtype).portable != plain.dtype) continue;  // was widened
@@ -324,33 +359,70 @@ class Dumper {
       const graph::Operator& op = dump_.graph.operators[i];
       if (!op.subgraph.empty() || (wishes_.wants && !wishes_.wants(op.name))) continue;
       for (size_t k = 0; k < op.inputs.size(); ++k) {
-        std::string& file = input_files_[i].emplace_back();
+        InputFile& input = input_files_[i].emplace_back();
         const auto found =
             of_output.find(fmt::format("{}:{}", op.inputs[k].producer, op.inputs[k].output));
         if (found == of_output.end() || found->second->file.empty()) continue;
-        file = names_.name(op.name, fmt::format("input.{}", k), timestamps_[i]);
-        std::error_code error;
-        fs::create_hard_link(wishes_.directory / found->second->file, wishes_.directory / file,
-                             error);
-        if (error) {
-          error.clear();
-          fs::copy_file(wishes_.directory / found->second->file, wishes_.directory / file, error);
+        if (wishes_.as_npz) {
+          input = {found->second->file, found->second->member};
+          continue;
         }
-        if (error) file.clear();
+        input.file = names_.name(op.name, fmt::format("input.{}", k), timestamps_[i]);
+        const fs::path from = directory_ / found->second->file, to = directory_ / input.file;
+        std::error_code error;
+        fs::create_hard_link(from, to, error);
+        if (error) fs::copy_file(from, to, error);
+        if (error) input.file.clear();
       }
     }
   }
 
+  // All tensors as one archive, in which they are called as their files were.
+  Result<void> pack() {
+    constexpr const char* kArchive = "tensors.npz";
+    std::vector<io::WriteItem> items;
+    for (DumpedTensor& tensor : dump_.tensors) {
+      if (tensor.file.empty()) continue;
+      tensor.member = tensor.file.substr(0, tensor.file.size() - 4);
+      items.push_back({tensor.member, tensor.dtype, tensor.shape, [this, file = tensor.file]() {
+                         return open_npy((directory_ / file).string());
+                       }});
+    }
+    auto sink = FileSink::create(directory_ / kArchive);
+    if (!sink) return sink.error();
+    if (auto written = io::format_by_name("npz")->write(*sink, items); !written) return written;
+    if (auto done = sink->commit(); !done) return done;
+    for (DumpedTensor& tensor : dump_.tensors) {
+      if (tensor.file.empty()) continue;
+      std::error_code ignored;
+      fs::remove(directory_ / tensor.file, ignored);
+      tensor.file = kArchive;
+    }
+    return {};
+  }
+
+  static Result<io::TensorReader> open_npy(const std::string& path) {
+    auto file = MappedFile::open(path);
+    if (!file) return file.error();
+    auto info = io::parse_npy_header(file->bytes(), {});
+    if (!info) return std::move(info.error()).in(path);
+    const Bytes data = file->bytes().subspan(static_cast<size_t>(info->offset_bytes));
+    return io::TensorReader::from_memory(info->dtype, info->shape,
+                                         std::vector<std::byte>(data.begin(), data.end()));
+  }
+
+  Prepared& prepared_;
   LoadedModel& model_;
   const Inputs& inputs_;
   const DumpWishes& wishes_;
+  const fs::path& directory_;
   const RunContext& context_;
   Dump dump_;
   FileNames names_;
   std::vector<int64_t> timestamps_;                    // of the operators
   std::unordered_map<std::string, size_t> by_tensor_;  // places in dump_.tensors
   std::unordered_map<std::string, Tensor> plain_outputs_;
-  std::vector<std::vector<std::string>> input_files_;  // by operator
+  std::vector<std::vector<InputFile>> input_files_;  // by operator
 };
 
 }  // namespace
@@ -382,9 +454,22 @@ Result<DType> write_npy(const fs::path& path, const TensorView& tensor) {
   return written;
 }
 
-Result<Dump> dump_model(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,
-                        const RunContext& context) {
-  return Dumper(model, inputs, wishes, context).dump();
+int64_t count_tensors(const LoadedModel& model) {
+  int64_t count = 0;
+  for (const graph::Operator& op : model.graph().operators) count += std::ssize(op.outputs);
+  return count;
+}
+
+struct ModelDumper::State : Prepared {};
+
+ModelDumper::ModelDumper(LoadedModel& model, DumpWishes wishes)
+    : state_(new State{{model, std::move(wishes), false, {}, {}, {}, {}}}) {}
+ModelDumper::~ModelDumper() = default;
+ModelDumper::ModelDumper(ModelDumper&&) noexcept = default;
+
+Result<Dump> ModelDumper::dump(const Inputs& inputs, const fs::path& directory,
+                               const RunContext& context) {
+  return Dumper(*state_, inputs, directory, context).dump();
 }
 
 }  // namespace plumb::engine

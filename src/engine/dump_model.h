@@ -11,7 +11,6 @@
 namespace plumb::engine {
 
 struct DumpWishes {
-  std::filesystem::path directory;  // made if it is not there
   Optimization optimization = Optimization::kDisabled;
   int threads = 1;
   bool inputs = false;        // a file for each input of an operator, too
@@ -27,20 +26,40 @@ struct DumpedTensor {
   int64_t output = 0;
   std::string tensor;
   std::string file;     // in the directory; empty: there is none
+  std::string member;   // of an archive
   std::string problem;  // ... because of this; empty: it was not asked for
   DType dtype = DType::kFloat32;
   Shape shape;
 };
 
+inline constexpr const char* kSavedGraph = "optimized.onnx";
+
 struct Dump {
   graph::Graph graph;                 // as it was run
   std::vector<DumpedTensor> tensors;  // of every operator, in order; inputs of the model first
   int64_t written = 0, bytes = 0, runs = 0;
+  bool has_saved_graph = false;  // kSavedGraph: what the engine made of the model
   std::vector<std::string> warnings;
 };
 
-Result<Dump> dump_model(LoadedModel& model, const Inputs& inputs, const DumpWishes& wishes,
-                        const RunContext& context);
+// Dumps a model run by run; sessions stay open from one to the next where memory allows.
+class ModelDumper {
+ public:
+  // Borrows the model.
+  ModelDumper(LoadedModel& model, DumpWishes wishes);
+  ~ModelDumper();
+  ModelDumper(ModelDumper&&) noexcept;
+
+  // The directory is made if it is not there.
+  Result<Dump> dump(const Inputs& inputs, const std::filesystem::path& directory,
+                    const RunContext& context);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+int64_t count_tensors(const LoadedModel& model);  // for progress
 
 // A tensor as an npy file; what numpy has no type for is widened. Says which type was written.
 Result<DType> write_npy(const std::filesystem::path& path, const TensorView& tensor);

@@ -36,21 +36,6 @@ Result<fs::path> find_weights(const fs::path& prototxt) {
                "name them with --weights FILE"};
 }
 
-// What a Caffe network is fed: its inputs, with the shapes the prototxt gives them.
-std::vector<Port> ports_of(const graph::Graph& graph) {
-  std::vector<Port> ports;
-  for (const graph::Operator& op : graph.operators) {
-    if ((op.type != "Input" && op.type != "Data") || !op.subgraph.empty()) continue;
-    for (const graph::Output& output : op.outputs)
-      ports.push_back({output.name,
-                       output.dtype.value_or(DType::kFloat32),
-                       output.shape.value_or(Shape{}),
-                       {},
-                       {}});
-  }
-  return ports;
-}
-
 Result<std::shared_ptr<const MappedFile>> open_file(const fs::path& path) {
   auto file = MappedFile::open(path.string());
   if (!file) return file.error();
@@ -111,13 +96,28 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
   return model;
 }
 
+std::vector<Port> LoadedModel::inputs() const {
+  std::vector<Port> ports;
+  for (const graph::Operator& op : graph_.operators) {
+    if ((op.type != "Input" && op.type != "Data") || !op.subgraph.empty()) continue;
+    for (const graph::Output& output : op.outputs) {
+      Port& port = ports.emplace_back();
+      port.name = output.name;
+      port.dtype = is_caffe() ? DType::kFloat32 : output.dtype;
+      if (!port.dtype) port.kind = "no tensor of numbers";
+      port.shape = output.shape.value_or(Shape{});
+    }
+  }
+  return ports;
+}
+
 Model LoadedModel::view() const {
   Model model;
   model.graph = edited_.empty() ? file_->bytes() : as_bytes(edited_);
   if (weights_) model.weights = weights_->bytes();
   std::error_code ignored;
   model.directory = fs::absolute(path_, ignored).parent_path();
-  model.inputs = ports_of(graph_);
+  model.inputs = inputs();
   return model;
 }
 

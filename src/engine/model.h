@@ -24,7 +24,8 @@ class LoadedModel {
   const graph::Graph& graph() const { return graph_; }
   Engine& engine() const { return *engine_; }
   const std::string& path() const { return path_; }
-  Model view() const;  // borrows from this object
+  std::vector<Port> inputs() const;  // what it has to be fed, as its file says
+  Model view() const;                // borrows from this object
   bool is_caffe() const { return graph_.format == "prototxt"; }
   bool can_save_graph() const { return engine_name_ == "onnxruntime"; }  // as it was optimised
 

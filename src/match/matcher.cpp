@@ -92,6 +92,13 @@ std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is
   return std::nullopt;
 }
 
+// True if the tensor is what the operator reads, and no tensor of the original by itself.
+bool hands_on(const Operator& op, int64_t index) {
+  const bool is_original = index >= 0 && index < std::ssize(op.outputs) &&
+                           !op.outputs[static_cast<size_t>(index)].origin.empty();
+  return keeps_values(op.type) && !is_original;
+}
+
 }  // namespace
 
 bool keeps_values(std::string_view type) {
@@ -170,7 +177,7 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
         for (const std::string& origin : *op.origins)
           if (const auto made = made_of_.find(origin); made != made_of_.end())
             made_of_.try_emplace(op.name, made->second);
-      if (keeps_values(op.type) || op.is_inserted()) continue;
+      if ((keeps_values(op.type) && op.origins) || op.is_inserted()) continue;
       const auto outputs = std::max<int64_t>(1, std::ssize(op.outputs));
       for (int64_t k = 0; k < outputs; ++k) {
         Match unused;
@@ -182,10 +189,11 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
   for (const auto& [name, op] : made_of_) origin_names_.add(name);
   find_domains();
   for (const Operator& op : target.operators) {
-    if (keeps_values(op.type)) continue;
-    for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op.outputs)); ++k)
+    for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op.outputs)); ++k) {
+      if (hands_on(op, k)) continue;
       if (const auto given = through(op, k, false).golden)
         givers_.try_emplace(fmt::format("{}:{}", normalised(given->op), given->output), &op);
+    }
   }
 }
 
@@ -262,7 +270,7 @@ Match Matcher::through(const Operator& first, int64_t index, bool asks_before) c
   Match match;
   const Operator* op = &first;
   std::string path;
-  for (size_t steps = 0; keeps_values(op->type); ++steps) {
+  for (size_t steps = 0; hands_on(*op, index); ++steps) {
     if (op->inputs.empty() || steps > target_->operators.size()) {
       match.reason = "no_counterpart";
       match.message = fmt::format("nothing feeds {}", op->name);

@@ -219,6 +219,7 @@ class Aligner {
         anchored_(original.operators.size(), kNone),
         parts_(target.operators.size()),
         given_(target.operators.size()),
+        handed_on_(target.operators.size()),
         claimed_(original.operators.size(), kNone) {
     find_anchors();
     match_inputs();
@@ -235,9 +236,10 @@ class Aligner {
   const std::vector<int>& parts(int op) const { return parts_[static_cast<size_t>(op)]; }
   Ref given(int op) const { return given_[static_cast<size_t>(op)]; }
   bool is_anchored(int op) const { return anchor_[static_cast<size_t>(op)] != kNone; }
+  bool hands_on(int op) const { return handed_on_[static_cast<size_t>(op)]; }
 
  private:
-  bool is_done(int op) const { return !parts(op).empty(); }
+  bool is_done(int op) const { return !parts(op).empty() || hands_on(op); }
 
   // The same name and the same kind. A fused operator may have the name of its first part.
   void find_anchors() {
@@ -300,9 +302,23 @@ class Aligner {
     if (is_done(op) || keeps_values(t_.at(op).type) || t_.kind(op) == "netoutput") return false;
     int main = anchor_[static_cast<size_t>(op)];
     if (main == kNone) main = only_candidate(op);
-    if (main == kNone || !is_free(main, op)) return false;
+    if (main == kNone) return hand_on(op);
+    if (!is_free(main, op)) return false;
     take(op, main);
     return true;
+  }
+
+  // What changes no value (a dropout, a reshape) needs no counterpart: if the original has none
+  // there, readers of the operator read what the original's readers do.
+  bool hand_on(int op) {
+    const std::string& kind = t_.kind(op);
+    if ((kind != "identity" && kind != "reshape") || t_.in(op).size() != 1) return false;
+    const Ref source = original_of(t_.in(op).front());
+    if (source.op == kNone) return false;
+    for (int reader : g_.read_by(source))
+      if (const int g = behind_prefix(reader); g != kNone && g_.kind(g) == kind) return false;
+    given_[static_cast<size_t>(op)] = source;
+    return handed_on_[static_cast<size_t>(op)] = true;
   }
 
   // Among the readers of what the operator reads, the only one of its kind; by shape if need be.
@@ -394,7 +410,7 @@ class Aligner {
 
   // From an operator that is known to those that feed it, by the position of the input.
   bool backward(int op) {
-    if (!is_done(op)) return false;
+    if (parts(op).empty()) return false;
     const int first = parts(op).front();
     const auto &own = t_.in(op), &theirs = g_.in(first);
     if (own.size() != theirs.size()) return false;
@@ -434,6 +450,7 @@ class Aligner {
   std::vector<int> anchored_;            // the other way round
   std::vector<std::vector<int>> parts_;  // by target operator: what it was made from, in order
   std::vector<Ref> given_;               // ... and the original tensor it gives out
+  std::vector<bool> handed_on_;          // ... which is what it reads: it was made from nothing
   std::vector<int> claimed_;             // by original operator: where it went
 };
 
@@ -443,10 +460,21 @@ Graph with_origins(Graph target, const Graph& original) {
   const Net t(target), g(original);
   Aligner aligner(t, g);
   aligner.run();
+  const auto originals = original.by_name();
   for (size_t i = 0; i < target.operators.size(); ++i) {
     Operator& op = target.operators[i];
     const int number = static_cast<int>(i);
-    if (keeps_values(op.type) || is_constant(op) || op.type == "NetOutput") {
+    // A cast may be the original's own; others are the compiler's.
+    if (const auto same = originals.find(op.name);
+        keeps_values(op.type) && same != originals.end() && same->second->type == op.type) {
+      op.origins.emplace({op.name});
+      if (op.outputs.empty()) op.outputs.emplace_back();
+      op.outputs.front().origin = op.name;
+      op.outputs.front().evidence = fmt::format("{0} has the name and kind of {0}", op.name);
+      continue;
+    }
+    if (keeps_values(op.type) || is_constant(op) || op.type == "NetOutput" ||
+        aligner.hands_on(number)) {
       op.origins.emplace();
       continue;
     }

@@ -105,9 +105,7 @@ TEST_P(Engines, GiveTheProbabilitiesThatNumpyGives) {
 TEST_P(Engines, DumpEveryTensorOnce) {
   auto model = open();
   ASSERT_TRUE(model);
-  DumpWishes wishes;
-  wishes.directory = directory_;
-  auto dump = dump_model(*model, digit(5), wishes, RunContext{});
+  auto dump = ModelDumper(*model, {}).dump(digit(5), directory_, RunContext{});
   ASSERT_TRUE(dump) << dump.error().what << dump.error().where;
   int64_t files = 0, left_out = 0;
   const auto is = [](const DumpedTensor& tensor, const char* op) { return tensor.op == op; };
@@ -133,12 +131,11 @@ TEST_P(Engines, DumpEveryTensorOnce) {
 TEST_P(Engines, RunInBatchesAsAtOnce) {
   auto model = open();
   ASSERT_TRUE(model);
-  DumpWishes once, batched;
-  once.directory = directory_ / "once";
-  batched.directory = directory_ / "batched";
+  DumpWishes batched;
+  const fs::path in_one = directory_ / "once", in_seven = directory_ / "batched";
   batched.batch_outputs = 7;
-  auto a = dump_model(*model, digit(3), once, RunContext{});
-  auto b = dump_model(*model, digit(3), batched, RunContext{});
+  auto a = ModelDumper(*model, {}).dump(digit(3), in_one, RunContext{});
+  auto b = ModelDumper(*model, batched).dump(digit(3), in_seven, RunContext{});
   ASSERT_TRUE(a);
   ASSERT_TRUE(b);
   EXPECT_EQ(a->runs, 1);
@@ -147,8 +144,7 @@ TEST_P(Engines, RunInBatchesAsAtOnce) {
   for (size_t i = 0; i < a->tensors.size(); ++i) {
     ASSERT_EQ(a->tensors[i].file.empty(), b->tensors[i].file.empty());
     if (a->tensors[i].file.empty()) continue;
-    EXPECT_EQ(floats_of(once.directory / a->tensors[i].file),
-              floats_of(batched.directory / b->tensors[i].file))
+    EXPECT_EQ(floats_of(in_one / a->tensors[i].file), floats_of(in_seven / b->tensors[i].file))
         << a->tensors[i].op;
   }
 }
@@ -158,9 +154,9 @@ TEST(FusedGraph, KnowsWhatItWasMadeFrom) {
   auto model = LoadedModel::open({kModels / "digits.onnx", {}, {}});
   ASSERT_TRUE(model);
   DumpWishes wishes;
-  wishes.directory = fs::path(testing::TempDir()) / "fused_test";
+  const fs::path directory = fs::path(testing::TempDir()) / "fused_test";
   wishes.optimization = Optimization::kExtended;
-  auto dump = dump_model(*model, digit(3), wishes, RunContext{});
+  auto dump = ModelDumper(*model, wishes).dump(digit(3), directory, RunContext{});
   ASSERT_TRUE(dump) << dump.error().what << dump.error().where;
   EXPECT_TRUE(dump->warnings.empty()) << dump->warnings[0];
   std::map<std::string, int> went_into;
@@ -173,7 +169,7 @@ TEST(FusedGraph, KnowsWhatItWasMadeFrom) {
   for (const graph::Operator& op : dump->graph.operators)
     is_fused |= *op.origins == std::vector<std::string>{"conv1", "conv1_scale", "conv1_relu"};
   EXPECT_TRUE(is_fused);
-  fs::remove_all(wishes.directory);
+  fs::remove_all(directory);
 }
 
 TEST(Models, ThatCannotBeRunSayWhy) {

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/input_options.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+
+namespace plumb::cli {
+namespace {
+
+using namespace plumb::input;
+
+Error unknown_word(std::string_view option, const std::string& word,
+                   const std::vector<std::string>& known) {
+  return {fmt::format("unknown word '{}'", word), fmt::format("{} {}", option, word),
+          did_you_mean(word, known) + fmt::format("use one of {}", fmt::join(known, ", "))};
+}
+
+// The place of `word` in `known`.
+Result<size_t> index_of(std::string_view option, const std::string& word,
+                        const std::vector<std::string>& known) {
+  for (size_t i = 0; i < known.size(); ++i)
+    if (known[i] == word) return i;
+  return unknown_word(option, word, known);
+}
+
+Result<std::vector<double>> numbers_from(std::string_view option, const std::string& text) {
+  std::vector<double> numbers;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (true) {
+    double number = 0;
+    const auto read = std::from_chars(at, end, number);
+    if (read.ec != std::errc()) break;
+    numbers.push_back(number);
+    at = read.ptr;
+    // 1/255 is how a scale is thought of.
+    if (at != end && *at == '/') {
+      const auto divisor = std::from_chars(at + 1, end, number);
+      if (divisor.ec != std::errc() || number == 0) break;
+      numbers.back() /= number;
+      at = divisor.ptr;
+    }
+    if (at == end) return numbers;
+    if (*at++ != ',') break;
+  }
+  return Error{"numbers were expected, with commas between them",
+               fmt::format("{} {}", option, text), "for example --mean 104,117,123 --scale 1/255"};
+}
+
+Result<ColorSpace> color_from(std::string_view option, const std::string& word) {
+  if (auto space = color_space_from_name(word)) return *space;
+  return unknown_word(option, word,
+                      {"AUTO", "BGR", "RGB", "GRAY", "NV12", "NV21", "BGR0", "YUYV", "UYVY"});
+}
+
+Result<Size> size_from(std::string_view option, const std::string& text) {
+  if (auto size = size_from_text(text)) return *size;
+  return Error{"a size was expected", fmt::format("{} {}", option, text),
+               fmt::format("for example {} 224 or {} 640x480", option, option)};
+}
+
+// Options win over what the configuration says; mean, std and scale replace its arithmetic.
+Result<void> set_options(const InputOptions& given, Preprocess& how) {
+  const auto set = [](auto& place, auto result) -> Result<void> {
+    if (!result) return result.error();
+    place = *result;
+    return {};
+  };
+  Result<void> fine;
+  const auto take = [&](const std::string& text, auto&& parse) {
+    if (fine && !text.empty()) fine = parse();
+  };
+  take(given.color, [&] { return set(how.color, color_from("--input-color", given.color)); });
+  take(given.source_color,
+       [&] { return set(how.source_color, color_from("--source-color", given.source_color)); });
+  take(given.source_size,
+       [&] { return set(how.source_size, size_from("--source-size", given.source_size)); });
+  take(given.color_standard, [&]() -> Result<void> {
+    auto index = index_of("--color-standard", given.color_standard, {"studio", "full"});
+    if (!index) return index.error();
+    how.yuv.standard = *index == 0 ? ColorStandard::kStudio : ColorStandard::kFull;
+    return {};
+  });
+  take(given.resize, [&] { return set(how.resize, resize_from_text(given.resize)); });
+  take(given.crop, [&] { return set(how.crop, size_from("--crop", given.crop)); });
+  take(given.interpolation, [&]() -> Result<void> {
+    auto index =
+        index_of("--interp", given.interpolation, {"bilinear", "nearest", "area", "cubic"});
+    if (!index) return index.error();
+    how.interpolation = static_cast<Interpolation>(*index);
+    return {};
+  });
+  take(given.layout, [&]() -> Result<void> {
+    auto index = index_of("--layout", given.layout, {"NATIVE", "NCHW", "NHWC"});
+    if (!index) return index.error();
+    how.layout = static_cast<AxisOrder>(*index);
+    return {};
+  });
+  if (!fine) return fine;
+  how.align_corners = given.align_corners;
+  how.cast = given.cast;
+
+  if (given.mean.empty() && given.std.empty() && given.scale.empty()) return {};
+  Modification normalization{Modification::Kind::kNormalization, {}, {}, {}, {}, {}, {}};
+  Modification scaling;
+  take(given.mean, [&] { return set(normalization.mean, numbers_from("--mean", given.mean)); });
+  take(given.std, [&] { return set(normalization.std, numbers_from("--std", given.std)); });
+  take(given.scale, [&] { return set(scaling.slope, numbers_from("--scale", given.scale)); });
+  if (!fine) return fine;
+  how.modifications.clear();
+  if (!scaling.slope.empty()) how.modifications.push_back(std::move(scaling));
+  if (!given.mean.empty() || !given.std.empty())
+    how.modifications.push_back(std::move(normalization));
+  return {};
+}
+
+Result<std::pair<std::string, Shape>> shape_from(const std::string& text) {
+  const size_t colon = text.rfind(':');
+  const std::string name = colon == text.npos ? "" : text.substr(0, colon);
+  auto shape = shape_from_text(text.substr(colon == text.npos ? 0 : colon + 1));
+  if (!shape)
+    return Error{"a shape was expected", "--shape " + text, "for example --shape data:1,3,224,224"};
+  return std::pair(name, *shape);
+}
+
+Result<uint64_t> seed_from(const std::string& text) {
+  uint64_t seed = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, seed);
+  if (read.ec != std::errc() || read.ptr != end)
+    return Error{"a whole number was expected", "--seed " + text, "for example --seed 0"};
+  return seed;
+}
+
+}  // namespace
+
+void InputOptions::declare(Options& options) {
+  options.group("input");
+  options.texts("-i,--input", "[NAME=]FILE", inputs,
+                "npy, npz, ONNX .pb, .bin of bare bytes, a picture,\n"
+                "digits of MNIST (FILE#3); a directory or @list.txt\n"
+                "for many samples; repeat it for several inputs");
+  options.texts("--shape", "[NAME:]SIZES", shapes,
+                "sizes of axes the model leaves open: data:1,3,224,224");
+  options.text("--seed", "N", seed, "inputs without a file are random, always the same for N");
+  options.flag("--cast", cast, "round values that the input's type cannot hold exactly");
+  options.group("pictures");
+  options.text("--input-color", "NAME", color,
+               "colours the model takes: BGR, RGB, GRAY, NV12, NV21,\n"
+               "BGR0, YUYV, UYVY (default: 3 channels BGR, 1 GRAY)");
+  options.text("--resize", "HOW", resize,
+               "stretch (default), stretch:256x256, short:256+crop,\n"
+               "letterbox:114 or none");
+  options.text("--crop", "SIZE", crop, "from the middle (default: what the model takes)");
+  options.text("--interp", "NAME", interpolation, "bilinear (default), nearest, area or cubic");
+  options.flag("--align-corners", align_corners, "corners stay corners when resizing");
+  options.text("--scale", "N", scale, "times this, first: 1/255");
+  options.text("--mean", "LIST", mean, "minus these, in the order of the model's colours");
+  options.text("--std", "LIST", std, "divided by these");
+  options.text("--layout", "NAME", layout, "NCHW or NHWC (default: told from the shape)");
+  options.text("--source-color", "NAME", source_color, "of .bin files of bare pixels: NV12");
+  options.text("--source-size", "SIZE", source_size, "of files of bare pixels: 640x480");
+  options.text("--color-standard", "NAME", color_standard,
+               "between YUV and RGB: BT.601 studio or full swing");
+  options.text("--dump-pre", "DIR", dump_directory, "write each stage of a picture as npy");
+}
+
+Result<Samples> InputOptions::samples(const std::vector<engine::Port>& ports) const {
+  SampleRequest request;
+  request.inputs = inputs;
+  request.dump_directory = dump_directory;
+  if (auto set = set_options(*this, request.preprocess); !set) return set.error();
+  for (const std::string& text : shapes) {
+    auto shape = shape_from(text);
+    if (!shape) return shape.error();
+    request.shapes.insert(std::move(*shape));
+  }
+  if (!seed.empty()) {
+    auto number = seed_from(seed);
+    if (!number) return number.error();
+    request.seed = *number;
+  }
+  return Samples::open(std::move(request), ports);
+}
+
+}  // namespace plumb::cli

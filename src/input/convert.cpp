@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values from one type to another. A long double holds every value of every type exactly: whether a
+// value survives is seen by going there and back.
+#include <cfloat>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "input/preprocess.h"
+#include "tensor/decode.h"
+#include "tensor/encode.h"
+
+namespace plumb::input {
+namespace {
+
+using engine::Tensor;
+using Wide = long double;
+static_assert(LDBL_MANT_DIG >= 64, "a 64-bit integer must fit");
+
+template <class T>
+Wide load(const std::byte* at) {
+  return static_cast<Wide>(load_le<T>(at));
+}
+
+// The value of an element of `item` bytes.
+Wide value_at(DType dtype, const std::byte* at) {
+  switch (dtype) {
+    case DType::kInt64: return load<int64_t>(at);
+    case DType::kUint64: return load<uint64_t>(at);
+    case DType::kInt32: return load<int32_t>(at);
+    case DType::kUint32: return load<uint32_t>(at);
+    case DType::kFloat64: return load<double>(at);
+    case DType::kBool: return at[0] == std::byte{0} ? 0 : 1;
+    default: {
+      float value;
+      decode_float(dtype, at, 1, &value);
+      return value;
+    }
+  }
+}
+
+// An element, and the value it really has; false: it cannot be put into this type at all.
+template <class T>
+bool put_integer(Wide value, std::byte* at, Wide& became) {
+  const Wide whole = std::nearbyint(value);
+  if (!(whole >= static_cast<Wide>(std::numeric_limits<T>::min()) &&
+        whole <= static_cast<Wide>(std::numeric_limits<T>::max())))
+    return false;
+  const T stored = static_cast<T>(whole);
+  std::memcpy(at, &stored, sizeof stored);
+  became = whole;
+  return true;
+}
+
+template <class T>
+bool put(T stored, Wide value, std::byte* at, Wide& became) {
+  std::memcpy(at, &stored, sizeof stored);
+  became = value;
+  return true;
+}
+
+bool put_value(DType dtype, Wide value, std::byte* at, Wide& became) {
+  switch (dtype) {
+    case DType::kInt8: return put_integer<int8_t>(value, at, became);
+    case DType::kUint8: return put_integer<uint8_t>(value, at, became);
+    case DType::kInt16: return put_integer<int16_t>(value, at, became);
+    case DType::kUint16: return put_integer<uint16_t>(value, at, became);
+    case DType::kInt32: return put_integer<int32_t>(value, at, became);
+    case DType::kUint32: return put_integer<uint32_t>(value, at, became);
+    case DType::kInt64: return put_integer<int64_t>(value, at, became);
+    case DType::kUint64: return put_integer<uint64_t>(value, at, became);
+    case DType::kBool: return (value == 0 || value == 1) && put_integer<uint8_t>(value, at, became);
+    case DType::kFloat64: {
+      const auto stored = static_cast<double>(value);
+      return put(stored, stored, at, became);
+    }
+    case DType::kFloat32: {
+      const auto stored = static_cast<float>(value);
+      return put(stored, stored, at, became);
+    }
+    case DType::kFloat16: {
+      const uint16_t stored = half_from_float(static_cast<float>(value));
+      return put(stored, float_from_half(stored), at, became);
+    }
+    case DType::kBFloat16: {
+      const uint16_t stored = bfloat16_from_float(static_cast<float>(value));
+      return put(stored, float_from_bfloat16(stored), at, became);
+    }
+    default: return false;
+  }
+}
+
+bool can_put(DType dtype) {
+  const DKind kind = kind_of(dtype);
+  return (kind == DKind::kInteger || kind == DKind::kFloat || kind == DKind::kBool) &&
+         bits_of(dtype) >= 8 && dtype != DType::kFloat8E4M3Fn && dtype != DType::kFloat8E5M2 &&
+         dtype != DType::kHiFloat8;
+}
+
+}  // namespace
+
+Result<Tensor> converted(Tensor tensor, DType to, bool cast) {
+  if (tensor.dtype == to) return tensor;
+  const DKind from_kind = kind_of(tensor.dtype);
+  if (!can_put(to) || from_kind == DKind::kComplex || from_kind == DKind::kOpaque)
+    return Error{
+        fmt::format("{} cannot be converted to {}", name_of(tensor.dtype), name_of(to)),
+        fmt::format("the data is {}, the model takes {}", name_of(tensor.dtype), name_of(to)),
+        fmt::format("save the values as {}", name_of(to))};
+  const auto from_item = static_cast<size_t>(bits_of(tensor.dtype) / 8);
+  const auto to_item = static_cast<size_t>(bits_of(to) / 8);
+  const size_t count = tensor.bytes.size() / from_item;
+  Tensor made{to, std::move(tensor.shape), std::vector<std::byte>(count * to_item)};
+  for (size_t i = 0; i < count; ++i) {
+    const Wide value = value_at(tensor.dtype, tensor.bytes.data() + i * from_item);
+    Wide became = 0;
+    const bool fits = put_value(to, value, made.bytes.data() + i * to_item, became);
+    const bool survives = fits && (became == value || (std::isnan(became) && std::isnan(value)));
+    if (survives || (fits && cast)) continue;
+    const bool could_round = fits && !cast;
+    return Error{fmt::format("{} values do not all fit {}", name_of(tensor.dtype), name_of(to)),
+                 fmt::format("element {}: {} is {}", i, static_cast<double>(value),
+                             could_round ? fmt::format("nearest to {}", static_cast<double>(became))
+                                         : "out of range"),
+                 could_round ? fmt::format("save the values as {}, or pass --cast to round them",
+                                           name_of(to))
+                             : fmt::format("save the values as {}", name_of(to))};
+  }
+  return made;
+}
+
+}  // namespace plumb::input

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "input/idx.h"
+
+#include <fmt/format.h>
+
+#include "base/checked.h"
+#include "io/inflate.h"
+
+namespace plumb::input {
+namespace {
+
+constexpr size_t kHeaderBytes = 16;
+constexpr std::string_view kMagic{"\0\0\x08\x03", 4};
+
+uint32_t big_endian(const std::byte* at) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) value = value << 8 | std::to_integer<uint32_t>(at[i]);
+  return value;
+}
+
+bool is_gzip(Bytes file) { return as_text(file).starts_with("\x1f\x8b\x08"); }
+
+// The deflate stream behind the header of a gzip file (RFC 1952).
+Result<Bytes> gzip_stream(Bytes file) {
+  ByteReader reader(file);
+  reader.skip(3);
+  const unsigned flags = reader.u8();
+  reader.skip(6);
+  if ((flags & 4) != 0) reader.skip(reader.u16());  // extra field
+  for (const unsigned flag : {8u, 16u})             // file name, comment
+    if ((flags & flag) != 0)
+      while (reader.ok() && reader.u8() != 0) {
+      }
+  if ((flags & 2) != 0) reader.skip(2);
+  if (!reader.ok() || reader.left() < 8)
+    return Error{"the gzip file is cut off", fmt::format("byte {}", reader.position()),
+                 "copy it again"};
+  return file.subspan(reader.position(), reader.left() - 8);
+}
+
+}  // namespace
+
+bool is_idx_images(Bytes file) {
+  if (!is_gzip(file)) return file.size() >= kHeaderBytes && as_text(file).starts_with(kMagic);
+  auto stream = gzip_stream(file);
+  if (!stream) return false;
+  std::array<std::byte, 4> head;
+  io::Inflater inflater(*stream);
+  return inflater.read(head.data(), head.size()) && as_text(head) == kMagic;
+}
+
+Result<IdxImages> read_idx_images(Bytes file) {
+  const bool packed = is_gzip(file);
+  Bytes stream = file;
+  if (packed) {
+    auto found = gzip_stream(file);
+    if (!found) return found.error();
+    stream = *found;
+  }
+  io::Inflater inflater(packed ? stream : Bytes());
+  size_t position = 0;
+  const auto take = [&](std::byte* to, size_t size) -> Result<void> {
+    if (packed) return inflater.read(to, size);
+    if (stream.size() - position < size)
+      return Error{"the file of pictures is cut off",
+                   fmt::format("byte {}: {} bytes are needed, {} are left", position, size,
+                               stream.size() - position),
+                   "copy it again"};
+    std::memcpy(to, stream.data() + position, size);
+    position += size;
+    return {};
+  };
+  std::array<std::byte, kHeaderBytes> head;
+  if (auto read = take(head.data(), head.size()); !read) return read.error();
+  if (as_text(Bytes(head).first(4)) != kMagic)
+    return Error{"not a file of pictures", "byte 0: the magic number is not 00000803",
+                 "use the file of images (idx3-ubyte), not of labels"};
+  IdxImages images;
+  images.count = big_endian(head.data() + 4);
+  images.size = {big_endian(head.data() + 12), big_endian(head.data() + 8)};
+  const auto area = image_bytes(ColorSpace::kGray, images.size);
+  const auto bytes = area ? checked_mul(*area, images.count) : std::nullopt;
+  // Deflate packs at most 1032 to 1.
+  const auto most = static_cast<int64_t>(packed ? file.size() * 1032 : file.size());
+  if (!bytes || *bytes > most)
+    return Error{"the file of pictures promises more than it can hold",
+                 fmt::format("byte 4: {} pictures of {} in {} bytes", images.count,
+                             to_string(images.size), file.size()),
+                 "copy it again"};
+  images.pixels.resize(static_cast<size_t>(*bytes));
+  if (auto read = take(reinterpret_cast<std::byte*>(images.pixels.data()), images.pixels.size());
+      !read)
+    return read.error();
+  return images;
+}
+
+Result<Image> IdxImages::at(int64_t index) const {
+  if (index < 0 || index >= count)
+    return Error{fmt::format("there is no picture {}", index),
+                 fmt::format("byte 4: the file has {}", count),
+                 fmt::format("use #0 to #{}", count - 1)};
+  const auto area = size.width * size.height;
+  Image image{size, ColorSpace::kGray, {}};
+  image.bytes.assign(pixels.begin() + index * area, pixels.begin() + (index + 1) * area);
+  return image;
+}
+
+}  // namespace plumb::input

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "input/random.h"
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "tensor/encode.h"
+
+namespace plumb::input {
+namespace {
+
+uint64_t hash_of(std::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+uint64_t mixed(uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+template <class T>
+void put(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+void put_random(DType dtype, uint64_t bits, std::byte* at) {
+  switch (dtype) {
+    case DType::kFloat64: return put(at, static_cast<double>(bits >> 11) * 0x1p-53);
+    case DType::kFloat32: return put(at, static_cast<float>(bits >> 40) * 0x1p-24f);
+    case DType::kFloat16:
+      return put(at, half_from_float(static_cast<float>(bits >> 53) * 0x1p-11f));
+    case DType::kBFloat16:
+      return put(at, bfloat16_from_float(static_cast<float>(bits >> 56) * 0x1p-8f));
+    case DType::kBool: return put(at, static_cast<uint8_t>(bits >> 63));
+    default: put(at, static_cast<uint8_t>(bits >> 61));  // the other bytes are zero
+  }
+}
+
+}  // namespace
+
+Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed) {
+  const std::string where = fmt::format("input '{}' takes {}", port.name, to_string(port.shape));
+  if (!port.dtype || kind_of(*port.dtype) == DKind::kComplex || bits_of(*port.dtype) % 8 != 0 ||
+      *port.dtype == DType::kFloat8E4M3Fn || *port.dtype == DType::kFloat8E5M2 ||
+      *port.dtype == DType::kHiFloat8)
+    return Error{"there are no random values of this type",
+                 fmt::format("input '{}' is {}", port.name,
+                             port.dtype ? std::string(name_of(*port.dtype)) : port.kind),
+                 "pass a file: --input NAME=FILE"};
+  for (const int64_t size : port.shape)
+    if (size < 0)
+      return Error{"how large should the input be?", where,
+                   fmt::format("say it: --shape {}:1,3,224,224", port.name)};
+  const auto count = element_count(port.shape);
+  const auto bytes = count ? byte_count(*port.dtype, *count) : std::nullopt;
+  if (!bytes || *bytes > int64_t{1} << 34)
+    return Error{"the input would be impossibly large", where, "pass a smaller --shape"};
+  engine::Tensor tensor{*port.dtype, port.shape, {}};
+  tensor.bytes.resize(static_cast<size_t>(*bytes));
+  const auto item = static_cast<size_t>(bits_of(*port.dtype) / 8);
+  uint64_t state = seed ^ hash_of(port.name);
+  for (size_t at = 0; at < tensor.bytes.size(); at += item) {
+    state += 0x9e3779b97f4a7c15;
+    put_random(*port.dtype, mixed(state), tensor.bytes.data() + at);
+  }
+  return tensor;
+}
+
+}  // namespace plumb::input

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers for models whose real input is not at hand: the same bytes on every machine.
+#pragma once
+
+#include "engine/engine.h"
+
+namespace plumb::input {
+
+// The i-th element is made from splitmix64(state + (i + 1) * 0x9e3779b97f4a7c15), where `state` is
+// the seed xor the 64-bit FNV-1a hash of the port's name. Of these 64 bits the upper ones are used:
+// floats are k / 2^n in [0, 1) with n the precision of the type (53, 24, 11, 8), integers are 0 to
+// 7, booleans 0 or 1. Axes of any size have to be settled before.
+Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed);
+
+}  // namespace plumb::input

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One file as one input of a model, whatever kind of file it is: npy, npz and other tensor files,
+// ONNX test data, bare bytes, pictures, digits of MNIST. Content decides; the name only tells bare
+// bytes (.bin) and bare pixels (.nv12) from each other.
+#pragma once
+
+#include <memory>
+
+#include "input/idx.h"
+#include "input/preprocess.h"
+
+namespace plumb::input {
+
+struct Source {
+  std::string path;
+  std::optional<int64_t> index;  // of a picture in a file of many, counted from 0
+  std::string member;  // of a container; empty: the one named like the input, or the only one
+};
+// "digits.gz#3"
+Source source_from_text(std::string_view text);
+std::string to_string(const Source& source);
+
+// Opened files that are asked again and again.
+struct SourceCache {
+  std::string path;
+  std::shared_ptr<const IdxImages> images;
+};
+
+struct LoadContext {
+  SourceCache* cache = nullptr;
+  StageSink sink;
+};
+
+// The tensor for `port`. Sizes that the port leaves open come from the data; everything else must
+// agree: a wrong number of elements is an error with both shapes, never cut or repeated.
+Result<engine::Tensor> load_input(const Source& source, const engine::Port& port,
+                                  const Preprocess& preprocess, const LoadContext& context = {});
+
+// How many inputs a file holds: the pictures of an MNIST file, 1 for all others.
+Result<int64_t> count_inputs(const std::string& path, SourceCache& cache);
+
+// The names inside a container of tensors; empty if it is none.
+std::vector<std::string> member_names(const std::string& path);
+
+}  // namespace plumb::input
