@@ -121,9 +121,9 @@ Result<Types> input_types(Engine& engine, const Model& model, const graph::OnnxM
 }
 
 Result<Tensor> fitted(Tensor tensor, DType dtype, const Shape& shape) {
-  const auto count = element_count(shape), own_count = element_count(tensor.shape);
-  if (!count || count != own_count)
-    return Error{"a tensor has another size than the model's input",
+  const auto count = element_count(shape);
+  if (!count || squeezed(tensor.shape) != squeezed(shape))
+    return Error{"a tensor has another shape than the model's input",
                  fmt::format("{} instead of {}", to_string(tensor.shape), to_string(shape)),
                  "dump both sides with inputs of the same shape"};
   const auto size = byte_count(dtype, *count);

@@ -22,7 +22,7 @@ Result<Types> input_types(Engine& engine, const Model& model, const graph::OnnxM
                           std::span<const size_t> part);
 
 // The same numbers in another type and shape, as a model's input wants them. Floats are rounded;
-// integers must fit; a shape must have as many elements.
+// integers must fit; only axes of length 1 may come and go.
 Result<Tensor> fitted(Tensor tensor, DType dtype, const Shape& shape);
 
 // Runs a model and keeps all it gives. Without optimisation and with one thread: bit for bit what

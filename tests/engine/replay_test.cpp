@@ -232,6 +232,8 @@ TEST(Fitted, ChangesTypesWithoutLosingNumbers) {
   EXPECT_FALSE(fitted(bytes, DType::kFloat32, {2}).ok()) << "what do the integers stand for?";
   EXPECT_FALSE(fitted(*wide, DType::kInt32, {2}).ok());
   EXPECT_FALSE(fitted(*wide, DType::kFloat32, {3}).ok());
+  const Tensor matrix = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_FALSE(fitted(matrix, DType::kFloat32, {3, 2}).ok()) << "in which order?";
 }
 
 }  // namespace
