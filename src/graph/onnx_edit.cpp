@@ -542,14 +542,49 @@ bool is_typed(const OnnxValue& value) { return !text_in(value.bytes, value_field
 
 }  // namespace
 
+Boundary boundary_of(const OnnxModel& model, std::span<const size_t> nodes) {
+  const OnnxGraph& graph = model.graph;
+  const Wiring wiring(graph);
+  std::vector<bool> taken(graph.nodes.size());
+  for (size_t node : nodes) taken[node] = true;
+
+  Boundary boundary;
+  Names inside, outside;  // what is read by the nodes taken, and by others
+  for (const OnnxValue& output : graph.outputs) outside.insert(output.name);
+  const auto bring = [&](std::string_view name) {
+    if (!inside.insert(name).second) return;
+    const auto producer = wiring.producer.find(name);
+    const bool is_produced = producer != wiring.producer.end();
+    if (is_produced && taken[producer->second]) return;
+    if (const auto weight = wiring.weight.find(name); weight != wiring.weight.end())
+      boundary.weights.push_back(weight->second);
+    else if (is_produced && graph.nodes[producer->second].type == "Constant")
+      boundary.constants.push_back(producer->second);
+    else
+      boundary.inputs.emplace_back(name);
+  };
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    if (taken[i])
+      each_read(graph.nodes[i], bring);
+    else
+      each_read(graph.nodes[i], [&](std::string_view name) { outside.insert(name); });
+  Names outputs;
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (std::string_view name : graph.nodes[i].outputs)
+      if (taken[i] && !name.empty() && (outside.count(name) != 0 || inside.count(name) == 0) &&
+          outputs.insert(name).second)
+        boundary.outputs.emplace_back(name);
+  return boundary;
+}
+
 Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
                       const Outside& outside) {
   const OnnxGraph& graph = model.graph;
-  const Wiring wiring(graph);
-  const Values known = known_values(graph);
-  std::vector<bool> taken(graph.nodes.size()), along(graph.nodes.size());
-  for (size_t node : nodes) taken[node] = true;
-
+  const Boundary boundary = boundary_of(model, nodes);
+  if (boundary.outputs.empty())
+    return Error{"the part of the model has no outputs",
+                 fmt::format("{} nodes were to be cut out", nodes.size()),
+                 "name nodes that produce something"};
   OnnxModel part;
   part.texts = model.texts;
   part.ir_version = std::max<int64_t>(model.ir_version.value_or(0), 4);  // weights are no inputs
@@ -557,60 +592,37 @@ Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
   part.graph.name = graph.name;
   part.graph.other_fields = without_field(graph.other_fields, graph_field::kQuantization);
 
-  Names inside, outer;  // what is read by the nodes taken, and by others
+  std::set<size_t> places(nodes.begin(), nodes.end());
+  places.insert(boundary.constants.begin(), boundary.constants.end());
+  Names inner;
+  for (size_t place : places) {
+    part.graph.nodes.push_back(graph.nodes[place]);
+    inner.insert(graph.nodes[place].outputs.begin(), graph.nodes[place].outputs.end());
+  }
+  for (size_t weight : boundary.weights)
+    part.graph.initializers.push_back(graph.initializers[weight]);
+  const Values known = known_values(graph);
   std::vector<std::string> untyped;
-  std::optional<Error> error;
-  const auto bring = [&](std::string_view name) {
-    if (!inside.insert(name).second) return;
-    const auto producer = wiring.producer.find(name);
-    const bool is_produced = producer != wiring.producer.end();
-    if (is_produced && taken[producer->second]) return;
+  for (const std::string& name : boundary.inputs) {
     if (const auto value = outside.values.find(name); value != outside.values.end()) {
       auto weight = make_weight(part, name, value->second);
-      if (weight)
-        part.graph.initializers.push_back(*weight);
-      else if (!error)
-        error = std::move(weight.error());
-    } else if (const auto weight = wiring.weight.find(name); weight != wiring.weight.end()) {
-      part.graph.initializers.push_back(graph.initializers[weight->second]);
-    } else if (is_produced && graph.nodes[producer->second].type == "Constant") {
-      along[producer->second] = true;
-    } else {
-      part.graph.inputs.push_back(value_for(part, name, known, outside));
-      if (!is_typed(part.graph.inputs.back())) untyped.emplace_back(name);
+      if (!weight) return weight.error();
+      part.graph.initializers.push_back(*weight);
+      continue;
     }
-  };
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    if (taken[i])
-      each_read(graph.nodes[i], bring);
-    else
-      each_read(graph.nodes[i], [&](std::string_view name) { outer.insert(name); });
-  if (error) return *error;
+    part.graph.inputs.push_back(value_for(part, name, known, outside));
+    if (!is_typed(part.graph.inputs.back())) untyped.push_back(name);
+  }
   if (!untyped.empty())
     return Error{"the type of an input is not known", fmt::format("{}", fmt::join(untyped, ", ")),
                  "record the types in the model (onnx.shape_inference.infer_shapes), or dump these "
                  "tensors"};
-
-  for (const OnnxValue& output : graph.outputs) outer.insert(output.name);
-  Names outputs, inner;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (!taken[i] && !along[i]) continue;
-    part.graph.nodes.push_back(graph.nodes[i]);
-    for (std::string_view name : graph.nodes[i].outputs) {
-      if (name.empty()) continue;
-      if (taken[i] && (outer.count(name) != 0 || inside.count(name) == 0) &&
-          outputs.insert(name).second)
-        part.graph.outputs.push_back(value_for(part, name, known, outside));
-      inner.insert(name);
-    }
+  for (const std::string& name : boundary.outputs) {
+    part.graph.outputs.push_back(value_for(part, name, known, outside));
+    inner.erase(name);
   }
-  if (outputs.empty())
-    return Error{"the part of the model has no outputs",
-                 fmt::format("{} nodes were to be cut out", nodes.size()),
-                 "name nodes that produce something"};
   for (const OnnxValue& value : graph.value_infos)
-    if (inner.count(value.name) != 0 && outputs.count(value.name) == 0)
-      part.graph.value_infos.push_back(value);
+    if (inner.count(value.name) != 0) part.graph.value_infos.push_back(value);
   return part;
 }
 

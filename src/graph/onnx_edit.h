@@ -67,11 +67,20 @@ struct Outside {
   std::map<std::string, OnnxTensor, std::less<>> values;  // these become initializers instead
 };
 
+// What a part of a model has to do with the rest. The first three are what it reads.
+struct Boundary {
+  std::vector<std::string> inputs;  // made by other nodes or fed; in the order they are read
+  std::vector<size_t> weights;      // places in OnnxGraph::initializers
+  std::vector<size_t> constants;    // Constant nodes that are no part of it
+  std::vector<std::string> outputs;
+};
+Boundary boundary_of(const OnnxModel& model, std::span<const size_t> nodes);
+
 // A model of just these nodes, in their order, with the initializers they need. Constant nodes that
-// they read come along. Inputs: what they read from others, in the order it is read; an input whose
-// element type nobody knows is an error. Outputs: what is read outside, is an output of the model,
-// or is read by nobody. Everything else of the model is kept: operator sets, functions, metadata.
-// External data stay where they are (see inline_external).
+// they read come along. Inputs: what they read from others; one whose type nobody knows is an
+// error. Outputs: what is read outside, is an output of the model, or is read by nobody. Everything
+// else of the model is kept: operator sets, functions, metadata. External data stay where they are
+// (see inline_external).
 Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
                       const Outside& outside = {});
 

@@ -337,6 +337,23 @@ bool OnnxModel::is_external() const {
   return false;
 }
 
+std::vector<OnnxOpset> opsets_of(const OnnxModel& model) {
+  std::vector<OnnxOpset> opsets;
+  ProtoField field, part;
+  for (Bytes raw : model.other_fields) {
+    ProtoReader fields(raw);
+    if (!fields.next(field) || field.number != model_field::kOpsetImport) continue;
+    OnnxOpset opset;
+    ProtoReader parts(field);
+    while (parts.next(part)) {
+      if (part.number == 1) opset.domain = as_text(part.bytes);
+      if (part.number == 2) opset.version = static_cast<int64_t>(part.value);
+    }
+    opsets.push_back(opset);
+  }
+  return opsets;
+}
+
 Result<OnnxModel> read_onnx(Bytes file) {
   OnnxModel model;
   Reader reader(file);

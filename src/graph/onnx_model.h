@@ -70,6 +70,12 @@ struct OnnxModel {
   bool is_external() const;  // some data are in other files
 };
 
+struct OnnxOpset {
+  std::string_view domain;  // empty: the standard operators
+  int64_t version = 0;
+};
+std::vector<OnnxOpset> opsets_of(const OnnxModel& model);
+
 // The bytes must outlive the model and all its copies. What is accepted here can be walked through
 // again, down to the last body, without looking for damage.
 Result<OnnxModel> read_onnx(Bytes file);

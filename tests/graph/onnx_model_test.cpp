@@ -101,6 +101,9 @@ TEST(OnnxModel, PartsOfAModel) {
   const auto chain = read(file);
   ASSERT_TRUE(chain.ok());
   EXPECT_EQ(chain->ir_version, 3);
+  ASSERT_EQ(opsets_of(*chain).size(), 1u);
+  EXPECT_EQ(opsets_of(*chain)[0].domain, "");
+  EXPECT_EQ(opsets_of(*chain)[0].version, 11);
   const OnnxGraph& graph = chain->graph;
   EXPECT_EQ(graph.name, "chain");
   EXPECT_THAT(names(graph.nodes),

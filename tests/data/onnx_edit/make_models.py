@@ -52,13 +52,26 @@ def make_chain():
         helper.make_node("Split", ["m"], ["left", "right"], name="split", axis=1),
         helper.make_node("Exp", ["left"], ["unread"], name="dead"),
     ]
-    w, b = floats(2, 1, 3, 3), floats(2)
+    w, b = floats(2, 1, 3, 3), np.float32([0.5, 2])  # so that not all ends at the Relu
     graph = helper.make_graph(
         nodes, "chain",
         [value("x", ["N", 1, 4, 4]), value("w", w.shape), value("b", b.shape)],
         [value("y", ["N", 2, 4, 4])], [weight("w", w), weight("b", b)],
         value_info=[value("r", ["N", 2, 4, 4]), value("m", ["N", 2, 4, 4])])
     save("chain.onnx", graph, opset=11, ir_version=3)
+
+
+def make_faults():
+    """The chain with a fault: a filter of the convolution, the constant, both."""
+    for name, faults in {"chain_bad_conv": ["conv"], "chain_bad_mul": ["mul"], "chain_bad_both": ["conv", "mul"]}.items():
+        model = onnx.load(OUT / "chain.onnx")
+        if "conv" in faults:
+            w = numpy_helper.to_array(model.graph.initializer[0]).copy()
+            w[1] *= 1.5
+            model.graph.initializer[0].CopyFrom(weight("w", w))
+        if "mul" in faults:
+            model.graph.node[2].attribute[0].t.CopyFrom(weight("", np.float32(2.5)))
+        (OUT / f"{name}.onnx").write_bytes(model.SerializeToString())
 
 
 def make_weights():
@@ -194,6 +207,7 @@ def make_odd():
 
 
 make_chain()
+make_faults()
 make_weights()
 make_branches()
 make_loop()

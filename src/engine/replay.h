@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A part of a model, run alone: what an operator makes of inputs that somebody else's run left
+// behind.
+#pragma once
+
+#include <span>
+
+#include "engine/engine.h"
+#include "graph/onnx_edit.h"
+
+namespace plumb::engine {
+
+// Element types that the engine infers of tensors inside a model. Those it does not know are left
+// out; shapes are not told, since a port of unknown rank looks like a scalar.
+using Types = std::map<std::string, graph::OnnxType, std::less<>>;
+Result<Types> infer_types(Engine& engine, const Model& model, std::span<const std::string> tensors);
+
+// Element types of what `part` of the model reads: as the model says, else as the engine infers.
+// `model` is what `source` was read from.
+Result<Types> input_types(Engine& engine, const Model& model, const graph::OnnxModel& source,
+                          std::span<const size_t> part);
+
+// The same numbers in another type and shape, as a model's input wants them. Floats are rounded;
+// integers must fit; only axes of length 1 may come and go.
+Result<Tensor> fitted(Tensor tensor, DType dtype, const Shape& shape);
+
+// Runs a model and keeps all it gives. Without optimisation and with one thread: bit for bit what
+// `plumb dump` saves.
+Result<Inputs> run_once(Engine& engine, const Model& model, const Inputs& inputs);
+
+}  // namespace plumb::engine
