@@ -99,6 +99,7 @@ engine::DumpWishes dump_wishes(const Wishes& wishes, const SideWishes& side) {
   dump.optimization = *engine::optimization_from_text(side.optimization);
   dump.threads = wishes.threads;
   dump.batch_outputs = wishes.batch;
+  dump.synced = !wishes.keep.empty();
   dump.outputs_only = wishes.layers == "outputs";
   if (wishes.layers != "outputs" && wishes.layers != "all")
     dump.wants = [pattern = wishes.layers](const std::string& op) {
