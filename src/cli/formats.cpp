@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "dump/dump.h"
+#include "engine/engine.h"
 #include "graph/importers.h"
 
 namespace plumb::cli {
@@ -23,6 +24,9 @@ int run_formats(int argc, char** argv, RunContext&) {
   fmt::print("\nmodel descriptions\n");
   for (const graph::Importer& importer : graph::importers())
     fmt::print("  {:<16}{}\n", importer.name, importer.summary);
+  fmt::print("\nengines that run models\n");
+  for (const engine::EngineInfo& engine : engine::engines())
+    fmt::print("  {:<16}{}\n", engine.name, engine.summary);
   fmt::print("\ntypes\n ");
   for (const DTypeInfo& info : dtypes())
     if (info.dtype != DType::kOpaque) fmt::print(" {}", info.name);

@@ -465,10 +465,26 @@ class Aligner {
   std::vector<int> claimed_;             // by original operator: where it went
 };
 
+// Caffe normalises in two steps, others in one: where the original has the one, the second step is
+// what it stands for, and the first only leads there.
+void join_normalisations(Net& target, const Net& original) {
+  if (std::find(original.kinds.begin(), original.kinds.end(), "scale") != original.kinds.end())
+    return;
+  for (size_t i = 0; i < target.kinds.size(); ++i) {
+    if (target.kinds[i] != "bn") continue;
+    const auto readers = target.read_by({static_cast<int>(i), 0});
+    if (readers.size() != 1 || target.kind(readers.front()) != "scale") continue;
+    target.kinds[i] = "identity";
+    target.kinds[static_cast<size_t>(readers.front())] = "bn";
+  }
+}
+
 }  // namespace
 
 Graph with_origins(Graph target, const Graph& original) {
-  const Net t(target), g(original);
+  Net t(target);
+  const Net g(original);
+  join_normalisations(t, g);
   Aligner aligner(t, g);
   aligner.run();
   const auto originals = original.by_name();

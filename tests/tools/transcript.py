@@ -11,12 +11,16 @@ with '> '. The lines after it are its exact output, stdout and stderr together. 
 stands for any lines, '<any>' inside a line for any text. '[exit N]' ends the output of a command that
 does not return 0. Shared by run_transcripts and run_docs.
 """
+import functools
 import os
 import re
 import secrets
 import signal
 import subprocess
+import tempfile
 
+# "needs: onnxruntime, opencv" in a transcript, or as <!-- needs: ... --> in a document.
+NEEDS = re.compile(r"^(?:<!-- )?needs: ([\w, ]+?)(?: -->)?$", re.MULTILINE)
 EXIT = re.compile(r"\[exit (\d+)\]")
 NO_NEWLINE = "[no newline at the end]"
 
@@ -134,3 +138,17 @@ def line_agrees(expected, actual):
     if "<any>" not in expected:
         return expected == actual
     return re.fullmatch(".*".join(re.escape(part) for part in expected.split("<any>")), actual) is not None
+
+
+def missing_engines(text, bin_directory, models):
+    """Engines that `text` needs and this build or machine does not have: asked by running a model."""
+    names = [name for found in NEEDS.findall(text) for name in found.replace(" ", "").split(",")]
+    return [name for name in names if not _runs(name, bin_directory, models)]
+
+
+@functools.lru_cache(maxsize=None)
+def _runs(engine, bin_directory, models):
+    model = {"onnxruntime": "digits.onnx", "opencv": "digits.prototxt"}[engine]
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [bin_directory / "plumb", "dump", models / model, "--quiet", "-o", scratch + "/dump"]
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
