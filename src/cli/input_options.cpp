@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/input_options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "input/config.h"
 
 namespace plumb::cli {
 namespace {
@@ -100,7 +102,7 @@ Result<void> set_options(const InputOptions& given, Preprocess& how) {
     return {};
   });
   if (!fine) return fine;
-  how.align_corners = given.align_corners;
+  how.align_corners |= given.align_corners;
   how.cast = given.cast;
 
   if (given.mean.empty() && given.std.empty() && given.scale.empty()) return {};
@@ -114,6 +116,26 @@ Result<void> set_options(const InputOptions& given, Preprocess& how) {
   if (!scaling.slope.empty()) how.modifications.push_back(std::move(scaling));
   if (!given.mean.empty() || !given.std.empty())
     how.modifications.push_back(std::move(normalization));
+  return {};
+}
+
+// What the configuration says about each input, and what it says about none.
+Result<void> take_config(const InputOptions& given, const std::vector<engine::Port>& ports,
+                         SampleRequest& request) {
+  auto config = read_config(given.config);
+  if (!config) return config.error();
+  std::vector<std::string> names;
+  for (const engine::Port& port : ports) {
+    Preprocess how = preprocess_for(*config, port.name);
+    if (auto set = set_options(given, how); !set) return set;
+    request.preprocess_of[port.name] = std::move(how);
+    names.push_back(port.name);
+  }
+  for (const ConfigTensor& tensor : config->model_inputs)
+    if (!tensor.name.empty() && std::find(names.begin(), names.end(), tensor.name) == names.end())
+      request.warnings.push_back(
+          fmt::format("{}, line {}: the model has no input '{}'; its inputs are: {}", given.config,
+                      tensor.line, tensor.name, fmt::join(names, ", ")));
   return {};
 }
 
@@ -148,6 +170,9 @@ void InputOptions::declare(Options& options) {
   options.text("--seed", "N", seed, "inputs without a file are random, always the same for N");
   options.flag("--cast", cast, "round values that the input's type cannot hold exactly");
   options.group("pictures");
+  options.text("--config", "FILE", config,
+               "take what follows from a Pulsar config (prototxt, JSON)\n"
+               "or our own form; options win over it");
   options.text("--input-color", "NAME", color,
                "colours the model takes: BGR, RGB, GRAY, NV12, NV21,\n"
                "BGR0, YUYV, UYVY (default: 3 channels BGR, 1 GRAY)");
@@ -173,6 +198,8 @@ Result<Samples> InputOptions::samples(const std::vector<engine::Port>& ports) co
   request.inputs = inputs;
   request.dump_directory = dump_directory;
   if (auto set = set_options(*this, request.preprocess); !set) return set.error();
+  if (!config.empty())
+    if (auto taken = take_config(*this, ports, request); !taken) return taken.error();
   for (const std::string& text : shapes) {
     auto shape = shape_from(text);
     if (!shape) return shape.error();

@@ -10,7 +10,7 @@ namespace plumb::cli {
 
 struct InputOptions {
   std::vector<std::string> inputs, shapes;
-  std::string seed, dump_directory;
+  std::string seed, config, dump_directory;
   std::string color, source_color, source_size, color_standard;
   std::string resize, crop, interpolation, mean, std, scale, layout;
   bool align_corners = false;

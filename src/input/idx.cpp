@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "input/gzip.h"
 #include "io/inflate.h"
 
 namespace plumb::input {
@@ -16,26 +17,6 @@ uint32_t big_endian(const std::byte* at) {
   uint32_t value = 0;
   for (size_t i = 0; i < 4; ++i) value = value << 8 | std::to_integer<uint32_t>(at[i]);
   return value;
-}
-
-bool is_gzip(Bytes file) { return as_text(file).starts_with("\x1f\x8b\x08"); }
-
-// The deflate stream behind the header of a gzip file (RFC 1952).
-Result<Bytes> gzip_stream(Bytes file) {
-  ByteReader reader(file);
-  reader.skip(3);
-  const unsigned flags = reader.u8();
-  reader.skip(6);
-  if ((flags & 4) != 0) reader.skip(reader.u16());  // extra field
-  for (const unsigned flag : {8u, 16u})             // file name, comment
-    if ((flags & flag) != 0)
-      while (reader.ok() && reader.u8() != 0) {
-      }
-  if ((flags & 2) != 0) reader.skip(2);
-  if (!reader.ok() || reader.left() < 8)
-    return Error{"the gzip file is cut off", fmt::format("byte {}", reader.position()),
-                 "copy it again"};
-  return file.subspan(reader.position(), reader.left() - 8);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "base/file_sink.h"
 #include "base/nearest.h"
+#include "input/lint.h"
 #include "input/random.h"
 #include "io/npy.h"
 
@@ -332,12 +333,14 @@ Result<Samples> Samples::open(SampleRequest request, std::vector<Port> ports) {
   Samples samples;
   samples.request_ = std::move(request);
   samples.ports_ = std::move(ports);
-  for (const auto& [name, unused] : samples.request_.preprocess_of)
-    if (std::none_of(samples.ports_.begin(), samples.ports_.end(),
-                     [&, &wanted = name](const Port& port) { return port.name == wanted; }))
-      samples.warnings_.push_back(fmt::format(
-          "the configuration describes an input '{}' that the model does not have", name));
+  samples.warnings_ = samples.request_.warnings;
   if (auto built = SampleBuilder(samples).build(); !built) return built.error();
+  for (size_t i = 0; i < samples.ports_.size(); ++i) {
+    const auto& sources = samples.feeds_[i].sources;
+    if (sources.empty() || !is_picture(sources[0].path)) continue;
+    if (auto doubt = channel_doubt(samples.preprocess_for(samples.ports_[i])))
+      samples.warnings_.push_back(*doubt);
+  }
   return samples;
 }
 

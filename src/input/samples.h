@@ -17,7 +17,8 @@ struct SampleRequest {
   std::optional<uint64_t> seed;                      // inputs without a file are random
   Preprocess preprocess;                             // of inputs not named below
   std::map<std::string, Preprocess, std::less<>> preprocess_of;
-  std::string dump_directory;  // stages of pictures are written here, if named
+  std::vector<std::string> warnings;  // of whoever made the request, to be told with the others
+  std::string dump_directory;         // stages of pictures are written here, if named
 };
 
 struct Sample {

@@ -237,10 +237,15 @@ Result<Tensor> load_input(const Source& source, const Port& port, const Preproce
   if (is_image_file(file)) return from_image(decode_image(file));
   const ColorSpace space = color_by_name(source, how);
   const std::string extension = extension_of(source.path);
-  if (space != ColorSpace::kAuto && (is_raw_name(source.path) || color_space_from_name(extension)))
+  if (space != ColorSpace::kAuto && color_space_from_name(extension))
     return from_image(image_from_raw(file, space, port, how));
   if (is_raw_name(source.path) && !as_text(file).starts_with("\x93NUMPY")) {
     auto tensor = tensor_from_raw(file, port);
+    // Pixels, if that is what the colours given mean; the tensor itself if it is exactly that.
+    if (space != ColorSpace::kAuto) {
+      auto image = image_from_raw(file, space, port, how);
+      if (image || !tensor) return from_image(std::move(image));
+    }
     if (!tensor) return std::move(tensor.error()).in(source.path);
     return tensor;
   }
@@ -254,6 +259,11 @@ Result<int64_t> count_inputs(const std::string& path, SourceCache& cache) {
   auto images = idx_images(path, mapping->bytes(), &cache);
   if (!images) return images.error();
   return (*images)->count;
+}
+
+bool is_picture(const std::string& path) {
+  auto mapping = MappedFile::open(path);
+  return mapping && is_image_file(mapping->bytes());
 }
 
 std::vector<std::string> member_names(const std::string& path) {

@@ -40,6 +40,8 @@ Result<engine::Tensor> load_input(const Source& source, const engine::Port& port
 // How many inputs a file holds: the pictures of an MNIST file, 1 for all others.
 Result<int64_t> count_inputs(const std::string& path, SourceCache& cache);
 
+bool is_picture(const std::string& path);  // a file that has to be decoded
+
 // The names inside a container of tensors; empty if it is none.
 std::vector<std::string> member_names(const std::string& path);
 
