@@ -63,12 +63,13 @@ class Isolation {
     auto model = graph::read_onnx(file_.bytes());
     if (!model) return std::move(model.error()).in(wishes_.model);
     model_ = std::move(*model);
-    auto sources = Sources::open(
-        saved_.run, dump_path(wishes_.target, saved_.run.target),
-        dump_path(wishes_.golden, saved_.run.golden),
-        wishes_.step < 0 ? std::nullopt : std::optional<int64_t>(wishes_.step), model_);
+    auto sources =
+        Sources::open(saved_.run, dump_path(wishes_.target, saved_.run.target),
+                      dump_path(wishes_.golden, saved_.run.golden),
+                      wishes_.step < 0 ? std::nullopt : std::optional<int64_t>(wishes_.step));
     if (!sources) return sources.error();
     sources_ = std::move(*sources);
+    sources_->bind(model_);
     for (const std::string& input : wishes_.inputs) {
       const size_t end = input.find('=');
       if (end == std::string::npos)
@@ -79,29 +80,14 @@ class Isolation {
     return {};
   }
 
-  // Which operators, and what they read and give.
+  // Which operators, and what they read and give. Where the model has branches and the dump is of
+  // what was run, they may be in one of them.
   Result<void> choose() {
-    auto first = sources_->find_node(wishes_.op);
-    if (!first) return std::move(first.error()).in(wishes_.model);
-    nodes_ = {*first};
-    if (!wishes_.to.empty()) {
-      auto last = sources_->find_node(wishes_.to);
-      if (!last) return std::move(last.error()).in(wishes_.model);
-      nodes_ = graph::nodes_between(model_, *first, *last);
-      if (nodes_.empty())
-        return Error{fmt::format("'{}' does not depend on '{}'", wishes_.to, wishes_.op),
-                     wishes_.model, "name the earlier operator with --op, the later with --to"};
-    }
-    const std::vector<size_t> chosen = nodes_;
-    add_fused();
-    for (size_t node : nodes_)
-      replayed_.operators.push_back({model_.graph.nodes[node].name,
-                                     std::string(model_.graph.nodes[node].type),
-                                     std::binary_search(chosen.begin(), chosen.end(), node)});
-    part_ = graph::with_constant_sources(model_, nodes_);
-    const graph::Boundary boundary = graph::boundary_of(model_, part_);
-    if (auto found = find_outputs(boundary.outputs); !found) return found;
-    return find_inputs(boundary.inputs);
+    auto chosen = choose_at_surface();
+    if (chosen) return chosen;
+    if (auto opened = open_branches(); !opened) return opened.error();
+    if (edited_.empty()) return chosen;
+    return choose_at_surface();
   }
 
   Result<void> replay() {
@@ -113,7 +99,10 @@ class Isolation {
     if (!made) return made.error();
     reproduction_.emplace(std::move(*made));
     const fs::path directory = fs::path(wishes_.model).parent_path();
-    const engine::Model view{file_.bytes(), {}, directory.empty() ? "." : directory, {}};
+    const engine::Model view{edited_.empty() ? file_.bytes() : as_bytes(edited_),
+                             {},
+                             directory.empty() ? "." : directory,
+                             {}};
     auto types = engine::input_types(*engine_, view, model_, part_);
     if (!types) return std::move(types.error()).in(wishes_.model);
     graph::Outside outside;
@@ -233,6 +222,61 @@ class Isolation {
       nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
       if (nodes_.size() == before) return;
     }
+  }
+
+  Result<void> choose_at_surface() {
+    nodes_.clear();
+    inputs_.clear();
+    replayed_.operators.clear();
+    replayed_.outputs.clear();
+    replayed_.left_out.clear();
+    auto first = sources_->find_node(wishes_.op);
+    if (!first) return std::move(first.error()).in(wishes_.model);
+    nodes_ = {*first};
+    if (!wishes_.to.empty()) {
+      auto last = sources_->find_node(wishes_.to);
+      if (!last) return std::move(last.error()).in(wishes_.model);
+      nodes_ = graph::nodes_between(model_, *first, *last);
+      if (nodes_.empty())
+        return Error{fmt::format("'{}' does not depend on '{}'", wishes_.to, wishes_.op),
+                     wishes_.model, "name the earlier operator with --op, the later with --to"};
+    }
+    const std::vector<size_t> chosen = nodes_;
+    add_fused();
+    for (size_t node : nodes_)
+      replayed_.operators.push_back({model_.graph.nodes[node].name,
+                                     std::string(model_.graph.nodes[node].type),
+                                     std::binary_search(chosen.begin(), chosen.end(), node)});
+    part_ = graph::with_constant_sources(model_, nodes_);
+    const graph::Boundary boundary = graph::boundary_of(model_, part_);
+    if (auto found = find_outputs(boundary.outputs); !found) return found;
+    return find_inputs(boundary.inputs);
+  }
+
+  // Every If becomes the branch that golden took, in the order in which `plumb dump` does it: names
+  // that clash get the same new ones.
+  Result<void> open_branches() {
+    constexpr int kMostRounds = 64;  // of branches within branches
+    for (int round = 0; round < kMostRounds; ++round) {
+      const size_t before = model_.texts.size();
+      std::vector<std::optional<bool>> taken;
+      for (const graph::OnnxNode& node : model_.graph.nodes) {
+        taken.emplace_back();
+        if (node.type != "If" || node.inputs.empty()) continue;
+        const Source condition = sources_->of_output(node.inputs[0]).golden;
+        if (condition.entry == nullptr) continue;
+        auto value = load(condition);
+        if (!value) return value.error();
+        if (value->bytes.size() == 1) taken.back() = value->bytes[0] != std::byte{0};
+      }
+      for (size_t i = taken.size(); i-- > 0;)  // from the end: places stay valid
+        if (taken[i])
+          if (auto done = graph::inline_if(model_, i, *taken[i]); !done) return done.error();
+      sources_->bind(model_);
+      if (model_.texts.size() == before) return {};
+      edited_ = graph::write_onnx(model_);
+    }
+    return {};
   }
 
   // What hinders the use of a tensor, for a list; empty if both sides have it.
@@ -366,6 +410,7 @@ class Isolation {
   compare::Rules rules_;
   MappedFile file_;
   graph::OnnxModel model_;  // borrows from file_
+  std::string edited_;      // the model with its branches laid open, if that was done
   std::optional<Sources> sources_;
   std::vector<size_t> nodes_;  // what the user means, with what the target fused with it
   std::vector<size_t> part_;   // ... and with what makes their weights

@@ -45,10 +45,8 @@ Result<std::unique_ptr<dump::DumpSet>> open_side(const std::string& path, std::s
 }  // namespace
 
 Result<Sources> Sources::open(const result::Run& run, const std::string& target,
-                              const std::string& golden, std::optional<int64_t> step,
-                              const graph::OnnxModel& model) {
+                              const std::string& golden, std::optional<int64_t> step) {
   Sources sources;
-  sources.model_ = &model;
   auto target_set = open_side(target, "target");
   if (!target_set) return target_set.error();
   auto golden_set = open_side(golden, "golden");
@@ -68,12 +66,16 @@ Result<Sources> Sources::open(const result::Run& run, const std::string& target,
     sources.golden_names_.add(row.golden->operator_name);
     sources.by_golden_[key(row.golden->operator_name, row.golden->slot)].push_back(&row);
   }
+  return sources;
+}
+
+void Sources::bind(const graph::OnnxModel& model) {
+  model_ = &model;
+  producers_.clear();
   const auto& nodes = model.graph.nodes;
   for (size_t i = 0; i < nodes.size(); ++i)
     for (size_t k = 0; k < nodes[i].outputs.size(); ++k)
-      if (!nodes[i].outputs[k].empty())
-        sources.producers_.try_emplace(nodes[i].outputs[k], Place{i, k});
-  return sources;
+      if (!nodes[i].outputs[k].empty()) producers_.try_emplace(nodes[i].outputs[k], Place{i, k});
 }
 
 Result<size_t> Sources::find_node(std::string_view name) const {
@@ -174,11 +176,16 @@ TensorSources Sources::of_input(std::string_view tensor, std::span<const size_t>
     const auto& inputs = model_->graph.nodes[node].inputs;
     for (size_t k = 0; k < inputs.size(); ++k) {
       if (inputs[k] != tensor) continue;
-      for (const Row* row :
-           golden_rows(model_->graph.nodes[node].name, fmt::format("input:{}", k))) {
+      const std::string slot = fmt::format("input:{}", k);
+      for (const Row* row : golden_rows(model_->graph.nodes[node].name, slot)) {
         if (sources.golden.entry == nullptr) sources.golden = golden_of(*row);
         if (sources.target.entry == nullptr) sources.target = target_of(*row);
       }
+      // ... or golden has no such tensor at all, and only the target's row tells.
+      for (const Row* row : rows_)
+        if (sources.target.entry == nullptr && !row->golden && is_own_input(*row) &&
+            row->target->slot == slot && part.size() == 1)
+          sources.target = target_of(*row);
     }
   }
   return sources;

@@ -30,10 +30,11 @@ struct TensorSources {
 
 class Sources {
  public:
-  // `step`: the one to look at; by default the first. Borrows the run and the model.
+  // `step`: the one to look at; by default the first. Borrows the run.
   static Result<Sources> open(const result::Run& run, const std::string& target,
-                              const std::string& golden, std::optional<int64_t> step,
-                              const graph::OnnxModel& model);
+                              const std::string& golden, std::optional<int64_t> step);
+  // The model whose tensors are looked for, from now on: borrowed.
+  void bind(const graph::OnnxModel& model);
 
   // The node that a name means: of the model, else the one that a target operator stands for.
   Result<size_t> find_node(std::string_view name) const;

@@ -13,6 +13,7 @@
 #include "base/mapped_file.h"
 #include "engine/replay.h"
 #include "io/file.h"
+#include "io/npy.h"
 #include "io/zip.h"
 #include "scratch.h"
 
@@ -134,6 +135,58 @@ TEST_F(Isolate, NamesInputsThatWereNotDumped) {
   EXPECT_THAT(ran.text, HasSubstr("where: x output:0 (not in the target's dump)"));
   EXPECT_THAT(ran.text, HasSubstr("or say what was fed: --input x=FILE"));
   EXPECT_THAT(isolate("--op conv --input x=x.npy").text, HasSubstr("INTRODUCED HERE"));
+}
+
+// A device's dump: float16 in its own layout, with inputs of operators.
+TEST_F(Isolate, ReadsDumpsOfDevices) {
+  const std::string bin = fs::path(PLUMB_BINARY).parent_path().string();
+  ASSERT_EQ(
+      std::system(
+          (bin + "/make_example_dump " + scratch_.path().string() + "/demo > /dev/null").c_str()),
+      0);
+  plumb("compare demo/npu_broken demo/golden --json result.json");
+  const std::string model = " --model " + kModels + "example.onnx ";
+  const Ran relu = plumb("isolate result.json --op relu1" + model);
+  EXPECT_THAT(relu.text, HasSubstr("INHERITED  relu1 (Relu): "));
+  EXPECT_THAT(relu.text, HasSubstr("golden inputs reproduce the golden output bit for bit"));
+  EXPECT_EQ(relu.status, 0);
+  // Its own averages, summed in another order.
+  const Ran pool = plumb("isolate result.json --op pool1" + model);
+  EXPECT_THAT(pool.text, HasSubstr("INHERITED  pool1 (GlobalAveragePool): "));
+  EXPECT_THAT(pool.text, HasSubstr("golden inputs reproduce the golden output"));
+  const Ran conv = plumb("isolate result.json --op conv1" + model);
+  EXPECT_THAT(conv.text, HasSubstr("where: data (not in the golden dump)"));
+  EXPECT_EQ(conv.status, 2);
+}
+
+// Dumps of models with branches have the operators of those that were taken.
+TEST_F(Isolate, FindsOperatorsInBranches) {
+  auto file = MappedFile::open(kModels + "branches.onnx");
+  auto model = graph::read_onnx(file->bytes());
+  ASSERT_TRUE(model.ok());
+  for (const bool branch : {true, false})  // then_branch of "first", else_branch of "second"
+    ASSERT_TRUE(
+        graph::inline_if(*model, *graph::find_node(*model, branch ? "first" : "second"), branch)
+            .ok());
+  std::ofstream(scratch_.path() / "open.onnx", std::ios::binary) << graph::write_onnx(*model);
+  const auto npy = [&](const std::string& name, DType dtype, Shape shape, std::string_view data) {
+    std::ofstream(scratch_.path() / (name + ".npy"), std::ios::binary)
+        << io::npy_header(dtype, shape) << data;
+  };
+  const float x[] = {0.5f, -3};
+  npy("x", DType::kFloat32, {2}, as_text(std::as_bytes(std::span(x))));
+  npy("flag", DType::kBool, {}, std::string_view("\1", 1));
+  npy("flag2", DType::kBool, {}, std::string_view("\0", 1));
+  ASSERT_EQ(plumb("dump open.onnx -i x=x.npy -i flag=flag.npy -i flag2=flag2.npy -o golden").status,
+            0);
+  plumb("compare golden golden --json result.json");
+  for (const char* op : {"deep", "first.then_branch/n", "second", "first", "sum", "last"}) {
+    SCOPED_TRACE(op);
+    const Ran ran = plumb("isolate result.json --op " + std::string(op) + " --model " + kModels +
+                          "branches.onnx");
+    EXPECT_EQ(ran.status, 0);
+    EXPECT_THAT(ran.text, HasSubstr("bit for bit"));
+  }
 }
 
 engine::Tensor tensor_in(Bytes npy) {

@@ -74,6 +74,18 @@ def make_faults():
         (OUT / f"{name}.onnx").write_bytes(model.SerializeToString())
 
 
+def make_example():
+    """The first operators of the network in examples/make_dump.cpp; the weights are others."""
+    nodes = [
+        helper.make_node("Conv", ["data", "w"], ["conv1"], name="conv1", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["conv1"], ["relu1"], name="relu1"),
+        helper.make_node("GlobalAveragePool", ["relu1"], ["pool1"], name="pool1"),
+    ]
+    graph = helper.make_graph(nodes, "example", [value("data", [1, 3, 16, 16])], [value("pool1", [1, 20, 1, 1])],
+                              [weight("w", np.zeros((20, 3, 3, 3), np.float32))])
+    save("example.onnx", graph)
+
+
 def make_weights():
     """A weight that a DequantizeLinear makes."""
     q = np.arange(-8, 8, dtype=np.int8).reshape(4, 4)
@@ -208,6 +220,7 @@ def make_odd():
 
 make_chain()
 make_faults()
+make_example()
 make_weights()
 make_branches()
 make_loop()
