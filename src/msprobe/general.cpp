@@ -31,6 +31,10 @@ std::string_view function_of(std::string_view api) {
 
 bool is_argument(const Entry& entry) { return !entry.recorded_shape && entry.parts.empty(); }
 
+const Shape* shape_of(const Entry& entry) {
+  return entry.recorded_shape ? &*entry.recorded_shape : nullptr;
+}
+
 bool may_be_compared(const Entry& target, const Entry& golden) {
   return is_argument(target) || is_argument(golden) ||
          dtypes_match(target.dtype_text, golden.dtype_text);
@@ -156,11 +160,13 @@ class Comparison {
   // Rows of one API are judged together.
   void write_api(std::span<const size_t> rows, ResultFile& file, Written& written) {
     std::vector<StatisticRow> api;
+    api.reserve(rows.size());
     for (size_t i : rows) api.push_back(statistic_row(plan_[i]));
     const std::string_view name = plan_[rows.front()].target->operator_name;
     std::vector<Judged> judged;
     std::vector<Differences> differences;
     if (style_.mode == Mode::kStatistics) {
+      differences.reserve(rows.size());
       for (const StatisticRow& row : api) differences.push_back(differences_of(row));
       judged = judge_statistics(api, differences, function_of(name));
     }
@@ -172,14 +178,11 @@ class Comparison {
         add_real_data(rows[k], api[k], line);
       else
         line.judged = std::move(judged[k]);
-      if (style_.mode == Mode::kStatistics) line.metrics = metric_cells(differences[k]);
+      if (style_.mode == Mode::kStatistics) line.metrics = &differences[k];
       if (style_.mode == Mode::kChecksum) {
-        const auto add = [&](const dump::RecordedStatistics& side, bool is_there) {
-          const std::string sum = is_there ? checksum_of(side, api[k].is_argument) : "";
-          line.metrics.text(sum.empty() ? "N/A" : sum);
-        };
-        add(api[k].target, true);
-        add(api[k].golden, api[k].is_matched);
+        const bool is_argument = api[k].is_argument;
+        line.metrics = Checksums{checksum_of(*api[k].target, is_argument),
+                                 api[k].is_matched ? checksum_of(*api[k].golden, is_argument) : ""};
       }
       written.add(line, style_, file);
     }
@@ -198,36 +201,37 @@ class Comparison {
                                       planned.target->dtype_text, planned.golden->dtype_text);
     else if (!row.is_matched)
       row.why_unmatched = planned.message;
-    if (planned.target->statistics) row.target = *planned.target->statistics;
+    if (planned.target->statistics) row.target = &*planned.target->statistics;
     if (!row.is_argument) row.target_dtype = planned.target->dtype_text;
-    row.target_shape = planned.target->recorded_shape;
+    row.target_shape = shape_of(*planned.target);
     if (!row.is_matched) return row;
-    if (planned.golden->statistics) row.golden = *planned.golden->statistics;
+    if (planned.golden->statistics) row.golden = &*planned.golden->statistics;
     if (!row.is_argument) row.golden_dtype = planned.golden->dtype_text;
-    row.golden_shape = planned.golden->recorded_shape;
-    row.is_empty = row.target_shape && element_count(*row.target_shape) == 0;
+    row.golden_shape = shape_of(*planned.golden);
+    row.is_empty = row.target_shape != nullptr && element_count(*row.target_shape) == 0;
     return row;
   }
 
-  Line line_of(size_t i, const StatisticRow& row) const {
+  // The line borrows its names until the next one is made.
+  Line line_of(size_t i, const StatisticRow& row) {
     const PlannedRow& planned = plan_[i];
     Line line;
-    line.api = row_name(*planned.target);
-    line.target_name = data_name(planned.target);
-    if (row.is_matched) line.golden_name = data_name(planned.golden);
+    line.api = name_row(*planned.target, target_row_);
+    line.target_name = data_name(*planned.target, target_row_);
+    if (row.is_matched) line.golden_name = data_name(*planned.golden, golden_row_);
     line.requires_grad_agrees =
-        row.is_matched && row.target.requires_grad == row.golden.requires_grad;
+        row.is_matched && row.target->requires_grad == row.golden->requires_grad;
     line.rank = planned.target->rank;
     line.token = planned.target->step;
     line.io = io_of(planned.target->slot.kind);
     line.rule = row.is_matched ? planned.rule : "";
     line.target_dtype = planned.target->dtype_text;
-    line.target_shape = planned.target->recorded_shape;
-    line.target = side_numbers(row.target);
+    line.target_shape = shape_of(*planned.target);
+    line.target = side_numbers(*row.target);
     if (!row.is_matched) return line;
     line.golden_dtype = planned.golden->dtype_text;
-    line.golden_shape = planned.golden->recorded_shape;
-    line.golden = side_numbers(row.golden);
+    line.golden_shape = shape_of(*planned.golden);
+    line.golden = side_numbers(*row.golden);
     return line;
   }
 
@@ -238,26 +242,32 @@ class Comparison {
                                           : "gradient";
   }
 
-  Line golden_line(const PlannedRow& planned) const {
+  Line golden_line(const PlannedRow& planned) {
     const Entry& golden = *planned.golden;
     Line line;
-    line.api = row_name(golden);
-    line.golden_name = data_name(&golden);
+    line.api = name_row(golden, golden_row_);
+    line.golden_name = data_name(golden, golden_row_);
     line.requires_grad_agrees = false;
     line.rank = golden.rank;
     line.token = golden.step;
     line.io = io_of(golden.slot.kind);
     line.golden_dtype = golden.dtype_text;
-    line.golden_shape = golden.recorded_shape;
+    line.golden_shape = shape_of(golden);
     if (golden.statistics) line.golden = side_numbers(*golden.statistics);
     line.judged.add(planned.message.empty() ? "no target data for this tensor" : planned.message);
     return line;
   }
 
-  std::string data_name(const Entry* entry) const {
-    if (style_.mode != Mode::kRealData) return row_name(*entry);
-    if (entry->parts.empty()) return "";
-    const std::string& file = entry->parts.front().file;
+  static std::string_view name_row(const Entry& entry, std::string& name) {
+    name.clear();
+    append_row_name(name, entry.operator_name, entry.slot);
+    return name;
+  }
+
+  std::string_view data_name(const Entry& entry, std::string& name) const {
+    if (style_.mode != Mode::kRealData) return name_row(entry, name);
+    if (entry.parts.empty()) return "";
+    const std::string_view file = entry.parts.front().file;
     return file.substr(file.rfind('/') + 1);
   }
 
@@ -266,7 +276,7 @@ class Comparison {
     if (sides.is_refused) {
       line.judged = refused(sides);
     } else if (const auto& data = (*collector_)[i].real; data && !line.golden_name.empty()) {
-      line.metrics = metric_cells(*data);
+      line.metrics = &*data;
       line.judged = judge(*data);
       line.first_bad = data->first_bad;
     } else if (row.verdict == result::Verdict::kFail && !(*collector_)[i].recorded) {
@@ -282,12 +292,12 @@ class Comparison {
   }
 
   // Of the stack.json beside the dump.json.
-  std::string stack_of(const Entry& entry) {
+  std::string_view stack_of(const Entry& entry) {
     const auto at = stacks_.find(entry.record);
     const dump::Stacks& stacks =
         at != stacks_.end() ? at->second : stacks_.emplace(entry.record, load(entry)).first->second;
     const auto found = stacks.find(entry.operator_name);
-    return found == stacks.end() ? std::string() : *found->second;
+    return found == stacks.end() ? std::string_view() : *found->second;
   }
   dump::Stacks load(const Entry& entry) const {
     const auto path = (target_.root / entry.record).parent_path() / "stack.json";
@@ -305,6 +315,7 @@ class Comparison {
   std::vector<PlannedRow> plan_;
   std::vector<result::Row> rows_;  // parallel to the plan
   const Collector* collector_ = nullptr;
+  std::string target_row_, golden_row_;         // names in the line being written
   std::map<std::string, dump::Stacks> stacks_;  // by dump.json
 };
 

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/file_sink.h"
@@ -23,23 +25,25 @@ namespace plumb::msprobe {
 
 enum class Mode : uint8_t { kRealData, kStatistics, kChecksum };
 
-// One line. Empty texts and unset numbers are written as N/A.
+struct Checksums {
+  std::string target, golden;
+};
+
+// One line, which borrows its texts. Empty texts and unset numbers are written as N/A.
 struct Line {
-  std::string api, stack, target_name, golden_name;
-  Cells metrics;  // as many as metric_columns() has
+  std::string_view api, stack, target_name, golden_name;
+  std::variant<std::monostate, const RealData*, const Differences*, Checksums> metrics;
   bool requires_grad_agrees = true;
   Judged judged;
   std::optional<int64_t> rank, graph, token;
   std::string_view io, rule;
-  std::string target_dtype, golden_dtype;
-  std::optional<Shape> target_shape, golden_shape;
+  std::string_view target_dtype, golden_dtype;
+  const Shape *target_shape = nullptr, *golden_shape = nullptr;
   std::optional<SideNumbers> target, golden;
   std::optional<int64_t> first_bad;  // position in the target
 };
 
-std::vector<std::string_view> metric_columns(Mode mode);
-Cells metric_cells(const RealData& data);
-Cells metric_cells(const Differences& differences);
+std::span<const std::string_view> metric_columns(Mode mode);
 
 struct FileStyle {
   Mode mode = Mode::kRealData;

@@ -15,17 +15,20 @@
 
 namespace plumb::msprobe {
 
-// A tensor or argument of an API on both sides.
+inline const dump::RecordedStatistics kNothingRecorded;
+
+// A tensor or argument of an API on both sides. Borrows from the dumps.
 struct StatisticRow {
-  dump::RecordedStatistics target, golden;
+  const dump::RecordedStatistics* target = &kNothingRecorded;
+  const dump::RecordedStatistics* golden = &kNothingRecorded;
   bool is_output = false;
   bool is_argument = false;  // a Python value, no tensor
   bool is_matched = true;    // golden has it
   bool is_refused = false;   // ... in a form it cannot be compared with
   bool is_empty = false;     // a tensor without elements
   std::string why_unmatched;
-  std::string target_dtype, golden_dtype;  // empty: not to be compared
-  std::optional<Shape> target_shape, golden_shape;
+  std::string_view target_dtype, golden_dtype;  // empty: not to be compared
+  const Shape *target_shape = nullptr, *golden_shape = nullptr;
 };
 
 // max, min, mean, l2norm.
