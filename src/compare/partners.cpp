@@ -218,6 +218,11 @@ bool Partners::may_be_quantized(const Entry& target) const {
                                   matcher_->find(target.operator_name) == nullptr);
 }
 
+bool Partners::is_namesake(const Entry& target) const {
+  return matcher_ == nullptr && map_.tensors.empty() && !target_is_quantized_ &&
+         are_namesakes(target.operator_name);
+}
+
 std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
   const auto tensor = map_.tensors.empty()
                           ? map_.tensors.end()

@@ -42,6 +42,8 @@ class Partners {
   Partners(const NameMap& map, const match::Matcher* matcher, const dump::DumpSet& target,
            const dump::DumpSet& golden);
 
+  // True if that is simply the tensor of the same name and slot, with nothing more to say.
+  bool is_namesake(const dump::Entry& target) const;
   // nullopt with the reason in `why` if there is none.
   std::optional<Wanted> golden_for(const dump::Entry& target, Refusal& why) const;
 
@@ -86,10 +88,10 @@ class Partners {
     std::optional<size_t> position;  // in goldens_
   };
   std::vector<Unclaimed> unclaimed_;
-  std::unordered_map<std::string_view, size_t> position_;    // in goldens_
-  std::unordered_map<std::string, size_t> first_reader_;     // by the layer that was dequantized
-  bool is_in_order_ = true;                                  // no operator before what it reads
-  std::unordered_set<std::string> golden_tensors_;           // as tensor_text()
+  std::unordered_map<std::string_view, size_t> position_;  // in goldens_
+  std::unordered_map<std::string, size_t> first_reader_;   // by the layer that was dequantized
+  bool is_in_order_ = true;                                // no operator before what it reads
+  std::unordered_set<std::string> golden_tensors_;         // as tensor_text()
   OperatorNames targets_, goldens_;
   // Those that are not of the same name.
   std::unordered_map<std::string_view, Partner> golden_of_;  // by target operator

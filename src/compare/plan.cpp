@@ -55,8 +55,12 @@ struct Candidate {
   std::string_view scope = {};        // rank, step and graph, as far as they tell entries apart
   Candidate* next = nullptr;          // that only the time of writing tells apart
   bool is_placed = false;
+  bool has_namesake = false;  // its golden tensor has the same name and slot: as most, no `wanted`
   const Decision* decision = nullptr;
 
+  bool wants_any() const { return has_namesake || wanted; }
+  std::string_view wanted_op() const { return has_namesake ? name() : wanted->op; }
+  const Slot& wanted_slot() const { return has_namesake ? slot() : wanted->slot; }
   std::string_view name() const { return entry->operator_name; }
   const Slot& slot() const { return entry->slot; }
   Key key() const { return {name(), slot(), scope}; }
@@ -174,12 +178,12 @@ class Pairing {
   void pair_slots() {
     Groups targets(target_.size()), goldens(golden_.size());
     for (Candidate& c : target_)
-      if (c.wanted && !c.is_placed) targets.add(c);
+      if (c.wants_any() && !c.is_placed) targets.add(c);
     for (Candidate& c : golden_)
       if (!c.is_placed) goldens.add(c);
     for (const Groups::Group& group : targets) {
-      const Wanted& wanted = *group.first->wanted;
-      const auto* golden = goldens.find(Key(wanted.op, wanted.slot, group.first->scope));
+      const Candidate& first = *group.first;
+      const auto* golden = goldens.find(Key(first.wanted_op(), first.wanted_slot(), first.scope));
       if (golden != nullptr) pair_group(group, *golden);
     }
   }
@@ -197,15 +201,18 @@ class Pairing {
     }
     Candidate *t = target.first, *g = golden.first;
     for (size_t i = 0; i < target.size; ++i, t = t->next, g = g->next) {
-      const Wanted& wanted = *t->wanted;
       PlannedRow& row = rows_.emplace_back();
       row.target = t->entry;
       row.golden = g->entry;
-      row.rule = wanted.rule;
-      row.evidence = wanted.evidence;
-      row.is_quantized = wanted.is_quantized;
-      if (wanted.quantization)
-        row.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
+      row.rule = "name";
+      if (!t->has_namesake) {
+        const Wanted& wanted = *t->wanted;
+        row.rule = wanted.rule;
+        row.evidence = wanted.evidence;
+        row.is_quantized = wanted.is_quantized;
+        if (wanted.quantization)
+          row.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
+      }
       t->is_placed = g->is_placed = true;
       if (target.size > 1)
         row.evidence += fmt::format("{}execution {} of {}", row.evidence.empty() ? "" : ", ", i + 1,
@@ -216,8 +223,8 @@ class Pairing {
   void add_single(Candidate& c, bool is_target, Refusal why) {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
-    if (c.wanted)
-      row.wanted = TensorName{std::string(c.wanted->op), c.wanted->slot};
+    if (c.wants_any())
+      row.wanted = TensorName{std::string(c.wanted_op()), c.wanted_slot()};
     else
       row.wanted = std::move(why.wanted);
     row.reason = why.reason;
@@ -233,13 +240,13 @@ class Pairing {
     std::unordered_map<std::string_view, std::vector<const Candidate*>> goldens, wanting;
     for (const Candidate& c : golden_) goldens[c.name()].push_back(&c);
     for (const Candidate& c : target_)
-      if (c.wanted) wanting[c.wanted->op].push_back(&c);
+      if (c.wants_any()) wanting[c.wanted_op()].push_back(&c);
     for (Candidate& c : target_) {
       if (c.is_placed) continue;
-      if (!c.wanted) {
+      if (!c.wants_any()) {
         add_single(c, true, std::move(*c.why));
-      } else if (const auto found = goldens.find(c.wanted->op); found != goldens.end()) {
-        add_single(c, true, {"no_golden", what_is_there(c, c.wanted->slot, found->second)});
+      } else if (const auto found = goldens.find(c.wanted_op()); found != goldens.end()) {
+        add_single(c, true, {"no_golden", what_is_there(c, c.wanted_slot(), found->second)});
       } else {
         add_single(c, true, {"no_golden", ""});
       }
@@ -371,7 +378,9 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
         c.wanted = Wanted{op, slot, rule, words, false, false, {}};
     } else if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
       Refusal why;
-      if (auto wanted = partners.golden_for(*c.entry, why))
+      if (partners.is_namesake(*c.entry))
+        c.has_namesake = true;
+      else if (auto wanted = partners.golden_for(*c.entry, why))
         c.wanted = std::move(*wanted);
       else
         c.why = std::move(why);
@@ -397,6 +406,7 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
     Wanted only{goldens[0].name(), goldens[0].slot(), "only-tensor", {}, false, false, {}};
     if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
     targets[0].wanted = std::move(only);
+    targets[0].has_namesake = false;
   }
   std::vector<PlannedRow> rows;
   rows.reserve(
@@ -411,7 +421,7 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   if (options.wants)
     for (const Candidates* list : {&unwanted_targets, &targets})
       for (const Candidate& c : *list)
-        if (c.wanted) wanting[Key(c.wanted->op, c.wanted->slot)] = c.entry;
+        if (c.wants_any()) wanting[Key(c.wanted_op(), c.wanted_slot())] = c.entry;
   Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
     if (const auto owner = owners.find(c.entry); owner != owners.end())
       return Name{owner->second, c.slot()};
