@@ -50,6 +50,7 @@ constexpr std::array kOptions{
     OptionSpec{"-lm", "--layer_mapping", "[YAML]", "auto: parts of modules, by construct.json",
                false, false, false, true},
     OptionSpec{"-dm", "--data_mapping", "YAML", "auto: rows of the result"},
+    OptionSpec{"-da", "--diff_analyze", "", "auto: only the calls of each rank that first differ"},
     OptionSpec{"-fr", "--fusion_rule_file", "FILE",
                "offline_data: json of the model (atc --mode=1)"},
     OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
@@ -58,7 +59,7 @@ constexpr std::array kOptions{
 };
 constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
                                               "--compat"};
-constexpr std::string_view kAutoOnly[] = {"-fm", "-cm", "-am", "-lm", "-dm"};
+constexpr std::string_view kAutoOnly[] = {"-fm", "-cm", "-am", "-lm", "-dm", "-da"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
 constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx"};
 
@@ -174,9 +175,19 @@ std::string table_of(const msprobe::Written& written, bool has_colour) {
   return shown + "\n";
 }
 
+int report_first(const msprobe::FirstDifferences& first) {
+  for (const auto& file : first.files) fmt::print("{}\n", file.string());
+  for (const auto& [rank, call] : first.calls)
+    fmt::print("first difference{}: {}\n", rank ? fmt::format(" of rank {}", *rank) : "",
+               plumb::report::printable(call));
+  if (first.calls.empty()) fmt::print("no call differs\n");
+  return kAgreement;
+}
+
 int report(const Result<msprobe::Written>& written) {
   if (!written) return fail_with(written.error());
   for (const std::string& warning : written->warnings) print_warning(warning);
+  if (written->first) return report_first(*written->first);
   const bool has_colour = colour_is_wanted();
   if (!written->notable.empty()) fmt::print("{}", table_of(*written, has_colour));
   for (const auto& file : written->files) fmt::print("{}\n", file.string());
@@ -246,7 +257,7 @@ int run_general(const Arguments& arguments, RunContext& context) {
   if (!mapping) return fail_with(mapping.error());
   return report(msprobe::compare_general(
       {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented,
-       arguments.has("--xlsx"), std::move(*mapping)},
+       arguments.has("--xlsx"), arguments.has("-da"), std::move(*mapping)},
       context));
 }
 

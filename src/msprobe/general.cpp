@@ -6,11 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "base/mapped_file.h"
 #include "compare/stream.h"
-#include "dump/stack_json.h"
 #include "msprobe/collector.h"
-#include "msprobe/dtype_match.h"
+#include "msprobe/compared_rows.h"
+#include "msprobe/difference_files.h"
 #include "msprobe/row_name.h"
 
 namespace plumb::msprobe {
@@ -20,25 +19,6 @@ using compare::PlannedRow;
 using dump::DumpSet;
 using dump::Entry;
 using dump::SlotKind;
-
-// The second word of an API's name: what it does.
-std::string_view function_of(std::string_view api) {
-  const size_t dot = api.find('.');
-  if (dot == std::string_view::npos) return {};
-  api.remove_prefix(dot + 1);
-  return api.substr(0, api.find('.'));
-}
-
-bool is_argument(const Entry& entry) { return !entry.recorded_shape && entry.parts.empty(); }
-
-const Shape* shape_of(const Entry& entry) {
-  return entry.recorded_shape ? &*entry.recorded_shape : nullptr;
-}
-
-bool may_be_compared(const Entry& target, const Entry& golden) {
-  return is_argument(target) || is_argument(golden) ||
-         dtypes_match(target.dtype_text, golden.dtype_text);
-}
 
 std::optional<Mode> mode_of(const DumpSet& set) {
   bool any_checksum = false, any = false;
@@ -62,7 +42,9 @@ class Comparison {
         golden_(golden),
         mapping_(run.mapping),
         output_(run.output),
-        style_{mode, run.documented_only, run.as_xlsx} {}
+        style_{mode, run.documented_only, run.as_xlsx},
+        finds_first_(run.finds_first),
+        stacks_(target) {}
 
   Result<Written> write(const RunContext& context) {
     Written written;
@@ -78,7 +60,7 @@ class Comparison {
     options.observer = &collector;
     collector_ = &collector;
     // What was recorded is judged by msprobe's own rules, below.
-    if (style_.mode == Mode::kRealData)
+    if (style_.mode == Mode::kRealData && !finds_first_)
       rows_ = compare::stream(sides, plan_, options, context).rows;
 
     written.interrupted = context.cancelled;
@@ -101,13 +83,23 @@ class Comparison {
     if (golden_only > 0)
       written.warnings.push_back(
           fmt::format("{} tensors and arguments of golden are not in target", golden_only));
+    std::vector<RankRows> ranks;
     for (auto& [rank, rows] : by_rank) {
       const auto is_before = [&](size_t a, size_t b) {
         return row_is_before(*plan_[a].target, *plan_[b].target);
       };
       if (!std::is_sorted(rows.both.begin(), rows.both.end(), is_before))
         std::sort(rows.both.begin(), rows.both.end(), is_before);
-      if (auto done = write_rank(rank, rows, written); !done) return done.error();
+      if (finds_first_)
+        ranks.push_back({rank, std::move(rows.both)});
+      else if (auto done = write_rank(rank, rows, written); !done)
+        return done.error();
+    }
+    if (finds_first_) {
+      const bool any_type = mapping_.says_what_is_compared();
+      auto found = write_first_differences({plan_, ranks, style_.mode, any_type, output_}, stacks_);
+      if (!found) return found.error();
+      written.first = std::move(*found);
     }
     return written;
   }
@@ -141,7 +133,9 @@ class Comparison {
     const std::span<const size_t> both(rows.both);
     for (size_t first = 0; first < both.size();) {
       size_t last = first + 1;
-      while (last < both.size() && is_same_call(both[first], both[last])) ++last;
+      while (last < both.size() &&
+             is_same_call(*plan_[both[first]].target, *plan_[both[last]].target))
+        ++last;
       write_api(both.subspan(first, last - first), *file, written);
       first = last;
     }
@@ -152,16 +146,11 @@ class Comparison {
     return written.add(*file);
   }
 
-  bool is_same_call(size_t a, size_t b) const {
-    const Entry &x = *plan_[a].target, &y = *plan_[b].target;
-    return x.operator_name == y.operator_name && x.timestamp == y.timestamp && x.step == y.step;
-  }
-
   // Rows of one API are judged together.
   void write_api(std::span<const size_t> rows, ResultFile& file, Written& written) {
     std::vector<StatisticRow> api;
     api.reserve(rows.size());
-    for (size_t i : rows) api.push_back(statistic_row(plan_[i]));
+    for (size_t i : rows) api.push_back(statistic_row(plan_[i], mapping_.says_what_is_compared()));
     const std::string_view name = plan_[rows.front()].target->operator_name;
     std::vector<Judged> judged;
     std::vector<Differences> differences;
@@ -173,7 +162,7 @@ class Comparison {
     if (style_.mode == Mode::kChecksum) judged = judge_checksums(api, function_of(name));
     for (size_t k = 0; k < rows.size(); ++k) {
       Line line = line_of(rows[k], api[k]);
-      if (k == 0) line.stack = stack_of(*plan_[rows[k]].target);
+      if (k == 0) line.stack = stacks_.of(*plan_[rows[k]].target);
       if (style_.mode == Mode::kRealData)
         add_real_data(rows[k], api[k], line);
       else
@@ -186,30 +175,6 @@ class Comparison {
       }
       written.add(line, style_, file);
     }
-  }
-
-  StatisticRow statistic_row(const PlannedRow& planned) const {
-    StatisticRow row;
-    row.is_output = planned.target->slot.kind == SlotKind::kOutput;
-    row.is_argument = is_argument(*planned.target);
-    const bool has_golden = planned.golden != nullptr && planned.reason.empty();
-    row.is_matched = has_golden && (mapping_.says_what_is_compared() ||
-                                    may_be_compared(*planned.target, *planned.golden));
-    row.is_refused = has_golden && !row.is_matched;
-    if (row.is_refused)
-      row.why_unmatched = fmt::format("dtype differs: {} and {} are not compared",
-                                      planned.target->dtype_text, planned.golden->dtype_text);
-    else if (!row.is_matched)
-      row.why_unmatched = planned.message;
-    if (planned.target->statistics) row.target = &*planned.target->statistics;
-    if (!row.is_argument) row.target_dtype = planned.target->dtype_text;
-    row.target_shape = shape_of(*planned.target);
-    if (!row.is_matched) return row;
-    if (planned.golden->statistics) row.golden = &*planned.golden->statistics;
-    if (!row.is_argument) row.golden_dtype = planned.golden->dtype_text;
-    row.golden_shape = shape_of(*planned.golden);
-    row.is_empty = row.target_shape != nullptr && element_count(*row.target_shape) == 0;
-    return row;
   }
 
   // The line borrows its names until the next one is made.
@@ -233,13 +198,6 @@ class Comparison {
     line.golden_shape = shape_of(*planned.golden);
     line.golden = side_numbers(*row.golden);
     return line;
-  }
-
-  static std::string_view io_of(SlotKind kind) {
-    return kind == SlotKind::kInput       ? "input"
-           : kind == SlotKind::kOutput    ? "output"
-           : kind == SlotKind::kParameter ? "parameter"
-                                          : "gradient";
   }
 
   Line golden_line(const PlannedRow& planned) {
@@ -291,32 +249,17 @@ class Comparison {
     }
   }
 
-  // Of the stack.json beside the dump.json.
-  std::string_view stack_of(const Entry& entry) {
-    const auto at = stacks_.find(entry.record);
-    const dump::Stacks& stacks =
-        at != stacks_.end() ? at->second : stacks_.emplace(entry.record, load(entry)).first->second;
-    const auto found = stacks.find(entry.operator_name);
-    return found == stacks.end() ? std::string_view() : *found->second;
-  }
-  dump::Stacks load(const Entry& entry) const {
-    const auto path = (target_.root / entry.record).parent_path() / "stack.json";
-    auto file = MappedFile::open(path);
-    if (!file) return {};
-    auto stacks = dump::parse_stack_json(file->bytes());
-    return stacks ? std::move(*stacks) : dump::Stacks();
-  }
-
   const DumpSet& target_;
   const DumpSet& golden_;
   const Mapping& mapping_;
   const std::filesystem::path output_;
   const FileStyle style_;
+  const bool finds_first_;
   std::vector<PlannedRow> plan_;
   std::vector<result::Row> rows_;  // parallel to the plan
   const Collector* collector_ = nullptr;
-  std::string target_row_, golden_row_;         // names in the line being written
-  std::map<std::string, dump::Stacks> stacks_;  // by dump.json
+  std::string target_row_, golden_row_;  // names in the line being written
+  StackFiles stacks_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct GeneralRun {
   std::filesystem::path output = ".";
   bool documented_only = false;
   bool as_xlsx = false;
+  bool finds_first = false;  // the first difference of each rank, instead of all rows
   Mapping mapping;
 };
 

@@ -65,6 +65,11 @@ std::span<const std::string_view> metric_columns(Mode mode) {
   return {};
 }
 
+void append_differences(Cells& cells, const Differences& differences) {
+  for (const Difference& each : differences) cells.number(each.difference);
+  for (const Difference& each : differences) cells.percent(each.relative);
+}
+
 std::vector<std::string> header_of(const FileStyle& style) {
   std::vector<std::string> header = {"API Name", "Stack Info", "Data Name"};
   for (std::string_view column : metric_columns(style.mode)) header.emplace_back(column);
@@ -88,8 +93,7 @@ void append_metrics(Cells& cells, const Line& line, Mode mode) {
     for (const auto& number : {d.cosine, d.euclid, d.max_abs, d.max_rel, d.below_1e3, d.below_5e3})
       cells.number(number);
   } else if (const auto* differences = std::get_if<const Differences*>(&line.metrics)) {
-    for (const Difference& each : **differences) cells.number(each.difference);
-    for (const Difference& each : **differences) cells.percent(each.relative);
+    append_differences(cells, **differences);
   } else if (const auto* sums = std::get_if<Checksums>(&line.metrics)) {
     for (const std::string* sum : {&sums->target, &sums->golden}) cells.text(or_none(*sum));
   } else {

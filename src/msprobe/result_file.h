@@ -16,14 +16,13 @@
 #include "base/file_sink.h"
 #include "base/result.h"
 #include "msprobe/cells.h"
+#include "msprobe/difference_files.h"
 #include "msprobe/real_data.h"
 #include "msprobe/statistics.h"
 #include "report/spreadsheet.h"
 #include "result/row.h"
 
 namespace plumb::msprobe {
-
-enum class Mode : uint8_t { kRealData, kStatistics, kChecksum };
 
 struct Checksums {
   std::string target, golden;
@@ -44,6 +43,7 @@ struct Line {
 };
 
 std::span<const std::string_view> metric_columns(Mode mode);
+void append_differences(Cells& cells, const Differences& differences);  // of statistics
 
 struct FileStyle {
   Mode mode = Mode::kRealData;
@@ -111,7 +111,8 @@ struct Written {
   int64_t pass = 0, fail = 0, not_compared = 0;
   int64_t compared = 0;  // without being judged
   bool interrupted = false;
-  Cells cells;  // of the line being written
+  std::optional<FirstDifferences> first;  // if these were asked for
+  Cells cells;                            // of the line being written
 
   void add(const Line& line, const FileStyle& style, ResultFile& file);
   Result<void> add(ResultFile& file);  // committed
