@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `plumb msprobe compare`: the comparison of msprobe behind its own options. The mode decides what
-// is compared: `auto` for general dumps, `torchair`, or `offline_data`, which is another name for
-// `plumb msaccucmp compare`.
+// `plumb msprobe`: the comparison of msprobe behind its own options, and `merge_result` for results
+// of several ranks. The mode decides what is compared: `auto` for general dumps, `torchair`, or
+// `offline_data`, which is another name for `plumb msaccucmp compare`.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -19,6 +19,7 @@
 #include "msaccucmp/arguments.h"
 #include "msaccucmp/output.h"
 #include "msprobe/general.h"
+#include "msprobe/merge_result.h"
 #include "msprobe/torchair.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -56,6 +57,12 @@ constexpr std::array kOptions{
     OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
     OptionSpec{"-cfr", "--close_fusion_rule_file", "FILE",
                "offline_data: json of the model without fusion"},
+};
+constexpr std::array kMergeOptions{
+    OptionSpec{"-i", "--input_dir", "DIR", "results of several ranks, csv or xlsx", true},
+    OptionSpec{"-o", "--output_dir", "DIR", "for the merged result", true},
+    OptionSpec{"-config", "--config-path", "YAML", "lists: api, and compare_index (default: all)",
+               true},
 };
 constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
                                               "--compat"};
@@ -261,6 +268,18 @@ int run_general(const Arguments& arguments, RunContext& context) {
       context));
 }
 
+int run_merge(std::span<const std::string_view> words) {
+  auto arguments = Arguments::parse(kMergeOptions, words);
+  if (!arguments) return fail_with(std::move(arguments.error()).in("plumb msprobe merge_result"));
+  const auto merged = msprobe::merge_results(
+      {arguments->text("-i"), arguments->text("-o"), arguments->text("-config")});
+  if (!merged) return fail_with(merged.error());
+  for (const std::string& warning : merged->warnings) print_warning(warning);
+  fmt::print("{}\n{} rows of {} ranks on {} sheets\n", merged->file.string(), merged->rows,
+             merged->ranks.size(), merged->sheets);
+  return kAgreement;
+}
+
 Result<void> check_options(const Arguments& arguments, std::string_view mode) {
   const auto refuse = [&](std::span<const std::string_view> options) -> Result<void> {
     for (std::string_view option : options)
@@ -290,20 +309,23 @@ int run_msprobe(int argc, char** argv, RunContext& context) {
     fmt::print(
         "Compare dumps as msprobe does: the same options, the result columns of its manual.\n\n"
         "usage: plumb msprobe compare [-m MODE] -tp PATH -gp PATH [options]\n{}\n"
+        "usage: plumb msprobe merge_result -i DIR -o DIR -config YAML\n{}\n"
         "examples\n"
         "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
         "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
         "  plumb msprobe compare -tp mindspore/step0 -gp pytorch/step0 -cm cells.yaml\n"
         "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
+        "  plumb msprobe merge_result -i results -o merged -config apis.yaml\n"
         "exit status: 0 when the comparison ran, 2 when it could not\n",
-        help_of(kOptions));
+        help_of(kOptions), help_of(kMergeOptions));
     return 0;
   }
+  if (!words.empty() && words[0] == "merge_result") return run_merge(std::span(words).subspan(1));
   if (words.empty() || words[0] != "compare")
     return fail_with({words.empty()
                           ? "which command?"
                           : fmt::format("command '{}' of msprobe is not available", words[0]),
-                      "plumb msprobe", "compare is"});
+                      "plumb msprobe", "compare and merge_result are"});
   auto arguments = Arguments::parse(kOptions, std::span(words).subspan(1));
   if (!arguments) return fail_with(std::move(arguments.error()).in("plumb msprobe compare"));
   const std::string mode = arguments->text("-m", "auto");
