@@ -5,6 +5,7 @@
 // `offline_data`, which is another name for `plumb msaccucmp compare`.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -52,6 +53,9 @@ constexpr std::array kOptions{
                false, false, false, true},
     OptionSpec{"-dm", "--data_mapping", "YAML", "auto: rows of the result"},
     OptionSpec{"-da", "--diff_analyze", "", "auto: only the calls of each rank that first differ"},
+    OptionSpec{"", "--stat-magnitude", "X",
+               "auto: warn of statistics that differ by X of their size"},
+    OptionSpec{"", "--highlight", "legacy", "auto: colours of --xlsx as earlier releases had them"},
     OptionSpec{"-fr", "--fusion_rule_file", "FILE",
                "offline_data: json of the model (atc --mode=1)"},
     OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
@@ -66,7 +70,8 @@ constexpr std::array kMergeOptions{
 };
 constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
                                               "--compat"};
-constexpr std::string_view kAutoOnly[] = {"-fm", "-cm", "-am", "-lm", "-dm", "-da"};
+constexpr std::string_view kAutoOnly[] = {
+    "-fm", "-cm", "-am", "-lm", "-dm", "-da", "--stat-magnitude", "--highlight"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
 constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx"};
 
@@ -258,14 +263,37 @@ void prepare_heap() {
 
 int run_general(const Arguments& arguments, RunContext& context) {
   prepare_heap();
+  msprobe::GeneralRun run;
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.output = arguments.text("-o", ".");
+  run.as_xlsx = arguments.has("--xlsx");
+  run.finds_first = arguments.has("-da");
   auto documented = documented_only(arguments);
   if (!documented) return fail_with(documented.error());
+  run.documented_only = *documented;
   auto mapping = mapping_of(arguments);
   if (!mapping) return fail_with(mapping.error());
-  return report(msprobe::compare_general(
-      {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented,
-       arguments.has("--xlsx"), arguments.has("-da"), std::move(*mapping)},
-      context));
+  run.mapping = std::move(*mapping);
+  if (arguments.has("--stat-magnitude")) {
+    const std::string text = arguments.text("--stat-magnitude");
+    double number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc() || end != text.data() + text.size() || !(number >= 0))
+      return fail_with(
+          usage(fmt::format("--stat-magnitude '{}' is no share", text), "0.5 is usual"));
+    run.most_magnitude = number;
+  }
+  if (arguments.has("--highlight")) {
+    if (arguments.text("--highlight") != "legacy")
+      return fail_with(
+          usage(fmt::format("--highlight '{}' is not known", arguments.text("--highlight")),
+                "write --highlight legacy, or leave it out"));
+    if (!run.as_xlsx)
+      return fail_with(usage("--highlight colours rows of a spreadsheet", "add --xlsx"));
+    run.legacy_colours = true;
+  }
+  return report(msprobe::compare_general(run, context));
 }
 
 int run_merge(std::span<const std::string_view> words) {

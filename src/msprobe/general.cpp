@@ -2,6 +2,7 @@
 #include "msprobe/general.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "msprobe/collector.h"
 #include "msprobe/compared_rows.h"
 #include "msprobe/difference_files.h"
+#include "msprobe/highlight.h"
 #include "msprobe/row_name.h"
 
 namespace plumb::msprobe {
@@ -18,6 +20,7 @@ namespace {
 using compare::PlannedRow;
 using dump::DumpSet;
 using dump::Entry;
+using dump::RecordedStatistics;
 using dump::SlotKind;
 
 std::optional<Mode> mode_of(const DumpSet& set) {
@@ -44,6 +47,8 @@ class Comparison {
         output_(run.output),
         style_{mode, run.documented_only, run.as_xlsx},
         finds_first_(run.finds_first),
+        legacy_colours_(run.legacy_colours),
+        most_magnitude_(run.most_magnitude),
         stacks_(target) {}
 
   Result<Written> write(const RunContext& context) {
@@ -158,10 +163,16 @@ class Comparison {
       differences.reserve(rows.size());
       for (const StatisticRow& row : api) differences.push_back(differences_of(row));
       judged = judge_statistics(api, differences, function_of(name));
+      if (most_magnitude_)
+        for (size_t k = 0; k < api.size(); ++k)
+          judge_magnitude(api[k], *most_magnitude_, judged[k]);
     }
     if (style_.mode == Mode::kChecksum) judged = judge_checksums(api, function_of(name));
+    std::vector<report::Fill> fills;
+    if (legacy_colours_) fills = fills_of(rows, api, differences);
     for (size_t k = 0; k < rows.size(); ++k) {
       Line line = line_of(rows[k], api[k]);
+      if (legacy_colours_) line.fill = fills[k];
       if (k == 0) line.stack = stacks_.of(*plan_[rows[k]].target);
       if (style_.mode == Mode::kRealData)
         add_real_data(rows[k], api[k], line);
@@ -175,6 +186,31 @@ class Comparison {
       }
       written.add(line, style_, file);
     }
+  }
+
+  std::vector<report::Fill> fills_of(std::span<const size_t> rows,
+                                     std::span<const StatisticRow> api,
+                                     std::span<const Differences> differences) const {
+    std::vector<HighlightRow> seen(rows.size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const RecordedStatistics &t = *api[k].target, &g = *api[k].golden;
+      const auto is_bad = [](std::optional<double> n) { return n && !std::isfinite(*n); };
+      seen[k].is_output = api[k].is_output;
+      seen[k].is_input = plan_[rows[k]].target->slot.kind == SlotKind::kInput;
+      seen[k].is_finite = !is_bad(t.max) && !is_bad(t.min);
+      seen[k].requires_grad_agrees =
+          !t.requires_grad || !g.requires_grad || *t.requires_grad == *g.requires_grad;
+      if (!differences.empty()) {
+        seen[k].max_diff = differences[k][0].difference;
+        seen[k].max_relative = differences[k][0].relative;
+      } else if (style_.mode == Mode::kRealData && (*collector_)[rows[k]].real) {
+        const RealData& real = *(*collector_)[rows[k]].real;
+        seen[k].max_diff = real.max_abs;
+        seen[k].cosine = real.cosine;
+        seen[k].below_1e3 = real.below_1e3;
+      }
+    }
+    return legacy_fills(seen);
   }
 
   // The line borrows its names until the next one is made.
@@ -254,7 +290,8 @@ class Comparison {
   const Mapping& mapping_;
   const std::filesystem::path output_;
   const FileStyle style_;
-  const bool finds_first_;
+  const bool finds_first_, legacy_colours_;
+  const std::optional<double> most_magnitude_;
   std::vector<PlannedRow> plan_;
   std::vector<result::Row> rows_;  // parallel to the plan
   const Collector* collector_ = nullptr;

@@ -214,7 +214,7 @@ void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
   const Fill fill = fill_of(line.judged);
   cells.clear();
   append_cells(cells, line, style);
-  file.add(cells, fill);
+  file.add(cells, line.fill.value_or(fill));
   ++(line.judged.result == "PASS" ? pass : line.judged.result == "FAIL" ? fail : not_compared);
   if (fill == Fill::kGreen) return;
 

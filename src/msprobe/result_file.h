@@ -40,6 +40,7 @@ struct Line {
   const Shape *target_shape = nullptr, *golden_shape = nullptr;
   std::optional<SideNumbers> target, golden;
   std::optional<int64_t> first_bad;  // position in the target
+  std::optional<report::Fill> fill;  // if another than fill_of() is wanted
 };
 
 std::span<const std::string_view> metric_columns(Mode mode);

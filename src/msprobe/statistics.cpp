@@ -204,6 +204,21 @@ std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
   return judged;
 }
 
+void judge_magnitude(const StatisticRow& row, double most, Judged& judged) {
+  constexpr const char* kNames[] = {"max", "min", "mean", "norm"};
+  constexpr double kSmallest = 1e-10;  // below it nothing is large
+  if (!row.is_matched) return;
+  const auto target = numbers_of(*row.target), golden = numbers_of(*row.golden);
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (!is_finite(target[i]) || !is_finite(golden[i])) continue;
+    const double size = std::max(std::fabs(*target[i]), std::fabs(*golden[i])) + kSmallest;
+    if (!(std::fabs(*target[i] - *golden[i]) / size > most)) continue;
+    judged.add(fmt::format("{} differs by more than {} of its size", kNames[i], most));
+    if (judged.level == "pass") judged.level = "warning";
+    return;
+  }
+}
+
 std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument) {
   if (!is_argument || !statistics.checksum.empty()) return statistics.checksum;
   return fmt::format("{:08x}", io::crc32(0, as_bytes(statistics.text)));

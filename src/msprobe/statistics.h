@@ -54,6 +54,10 @@ std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
                                      std::span<const Differences> differences,
                                      std::string_view function);
 
+// Warns of a row in which a statistic differs by more than `most` times its size, as earlier
+// releases of the tool did of all rows.
+void judge_magnitude(const StatisticRow& row, double most, Judged& judged);
+
 // What is compared in MD5 mode: the recorded checksum, or the CRC-32 of a Python value's text.
 std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument);
 std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::string_view function);

@@ -194,6 +194,27 @@ TEST(Statistics, ExtremesAreADoubtfulPass) {
             "input; judged by extremes only");
 }
 
+// |target - golden| / (max(|target|, |golden|) + 1e-10) above the limit.
+TEST(Statistics, MagnitudesAreOfTheLargerSide) {
+  const auto warned = [](double target, double golden, double most) {
+    Judged judged;
+    judged.level = "pass";
+    judge_magnitude(row(true, target, golden).view(), most, judged);
+    return fmt::format("{}: {}", judged.level, judged.message);
+  };
+  const std::string half = "warning: max differs by more than 0.5 of its size";
+  EXPECT_EQ(warned(1, 1, 0.5), "pass: ");
+  EXPECT_EQ(warned(2, 1, 0.5), "pass: ");
+  EXPECT_EQ(warned(1, 2, 0.5), "pass: ");
+  EXPECT_EQ(warned(2.125, 1, 0.5), half);
+  EXPECT_EQ(warned(1, 2.125, 0.5), half);
+  EXPECT_EQ(warned(-1, 1, 0.5), half);
+  EXPECT_EQ(warned(1e-11, 0, 0.5), "pass: ");
+  EXPECT_EQ(warned(1e-9, 0, 0.5), half);
+  EXPECT_EQ(warned(INFINITY, 1, 0.5), "pass: ");  // other rules see to it
+  EXPECT_EQ(warned(1, 0.875, 0), "warning: max differs by more than 0 of its size");
+}
+
 TEST(Statistics, WhatGoldenLacksIsNotJudged) {
   Row lone = row(true, NAN, 1);
   lone.is_matched = false;
