@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `plumb msprobe compare`: the comparison of msprobe behind its own options. The mode decides what
-// is compared: `auto` for general dumps, `torchair`, or `offline_data`, which is another name for
-// `plumb msaccucmp compare`.
+// `plumb msprobe`: the comparison of msprobe behind its own options, and `merge_result` for results
+// of several ranks. The mode decides what is compared: `auto` for general dumps, `torchair`, or
+// `offline_data`, which is another name for `plumb msaccucmp compare`.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
 
 #include <fmt/format.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/msaccucmp.h"
@@ -15,6 +20,7 @@
 #include "msaccucmp/arguments.h"
 #include "msaccucmp/output.h"
 #include "msprobe/general.h"
+#include "msprobe/merge_result.h"
 #include "msprobe/torchair.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -46,15 +52,26 @@ constexpr std::array kOptions{
     OptionSpec{"-lm", "--layer_mapping", "[YAML]", "auto: parts of modules, by construct.json",
                false, false, false, true},
     OptionSpec{"-dm", "--data_mapping", "YAML", "auto: rows of the result"},
+    OptionSpec{"-da", "--diff_analyze", "", "auto: only the calls of each rank that first differ"},
+    OptionSpec{"", "--stat-magnitude", "X",
+               "auto: warn of statistics that differ by X of their size"},
+    OptionSpec{"", "--highlight", "legacy", "auto: colours of --xlsx as earlier releases had them"},
     OptionSpec{"-fr", "--fusion_rule_file", "FILE",
                "offline_data: json of the model (atc --mode=1)"},
     OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
     OptionSpec{"-cfr", "--close_fusion_rule_file", "FILE",
                "offline_data: json of the model without fusion"},
 };
+constexpr std::array kMergeOptions{
+    OptionSpec{"-i", "--input_dir", "DIR", "results of several ranks, csv or xlsx", true},
+    OptionSpec{"-o", "--output_dir", "DIR", "for the merged result", true},
+    OptionSpec{"-config", "--config-path", "YAML", "lists: api, and compare_index (default: all)",
+               true},
+};
 constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
                                               "--compat"};
-constexpr std::string_view kAutoOnly[] = {"-fm", "-cm", "-am", "-lm", "-dm"};
+constexpr std::string_view kAutoOnly[] = {
+    "-fm", "-cm", "-am", "-lm", "-dm", "-da", "--stat-magnitude", "--highlight"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
 constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx"};
 
@@ -170,9 +187,19 @@ std::string table_of(const msprobe::Written& written, bool has_colour) {
   return shown + "\n";
 }
 
+int report_first(const msprobe::FirstDifferences& first) {
+  for (const auto& file : first.files) fmt::print("{}\n", file.string());
+  for (const auto& [rank, call] : first.calls)
+    fmt::print("first difference{}: {}\n", rank ? fmt::format(" of rank {}", *rank) : "",
+               plumb::report::printable(call));
+  if (first.calls.empty()) fmt::print("no call differs\n");
+  return kAgreement;
+}
+
 int report(const Result<msprobe::Written>& written) {
   if (!written) return fail_with(written.error());
   for (const std::string& warning : written->warnings) print_warning(warning);
+  if (written->first) return report_first(*written->first);
   const bool has_colour = colour_is_wanted();
   if (!written->notable.empty()) fmt::print("{}", table_of(*written, has_colour));
   for (const auto& file : written->files) fmt::print("{}\n", file.string());
@@ -216,15 +243,69 @@ Result<msprobe::Mapping> mapping_of(const Arguments& arguments) {
   return mapping;
 }
 
+// Records of twenty thousand calls take a hundred megabytes in small pieces. Page by page the
+// system would need a quarter of the run to hand these out, so the heap is made at once, of large
+// pages, and keeps what is freed. Only address space is taken: pages come when they are used. Where
+// the system refuses, the heap is as it was.
+void prepare_heap() {
+  constexpr int kBytes = 256 << 20;
+  constexpr uintptr_t kLargePage = 2 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kBytes);  // texts of files too are reused for what comes after
+  ::mallopt(M_TRIM_THRESHOLD, kBytes);
+  ::mallopt(M_TOP_PAD, kBytes);
+  const auto begin = reinterpret_cast<uintptr_t>(::sbrk(0)) + kLargePage - 1;
+  void* volatile piece = std::malloc(kLargePage);  // more than there is: the heap grows
+  std::free(piece);
+  ::mallopt(M_TOP_PAD, 1 << 20);
+  const auto end = reinterpret_cast<uintptr_t>(::sbrk(0)), first = begin - begin % kLargePage;
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+}
+
 int run_general(const Arguments& arguments, RunContext& context) {
+  prepare_heap();
+  msprobe::GeneralRun run;
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.output = arguments.text("-o", ".");
+  run.as_xlsx = arguments.has("--xlsx");
+  run.finds_first = arguments.has("-da");
   auto documented = documented_only(arguments);
   if (!documented) return fail_with(documented.error());
+  run.documented_only = *documented;
   auto mapping = mapping_of(arguments);
   if (!mapping) return fail_with(mapping.error());
-  return report(msprobe::compare_general(
-      {arguments.text("-tp"), arguments.text("-gp"), arguments.text("-o", "."), *documented,
-       arguments.has("--xlsx"), std::move(*mapping)},
-      context));
+  run.mapping = std::move(*mapping);
+  if (arguments.has("--stat-magnitude")) {
+    const std::string text = arguments.text("--stat-magnitude");
+    double number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc() || end != text.data() + text.size() || !(number >= 0))
+      return fail_with(
+          usage(fmt::format("--stat-magnitude '{}' is no share", text), "0.5 is usual"));
+    run.most_magnitude = number;
+  }
+  if (arguments.has("--highlight")) {
+    if (arguments.text("--highlight") != "legacy")
+      return fail_with(
+          usage(fmt::format("--highlight '{}' is not known", arguments.text("--highlight")),
+                "write --highlight legacy, or leave it out"));
+    if (!run.as_xlsx)
+      return fail_with(usage("--highlight colours rows of a spreadsheet", "add --xlsx"));
+    run.legacy_colours = true;
+  }
+  return report(msprobe::compare_general(run, context));
+}
+
+int run_merge(std::span<const std::string_view> words) {
+  auto arguments = Arguments::parse(kMergeOptions, words);
+  if (!arguments) return fail_with(std::move(arguments.error()).in("plumb msprobe merge_result"));
+  const auto merged = msprobe::merge_results(
+      {arguments->text("-i"), arguments->text("-o"), arguments->text("-config")});
+  if (!merged) return fail_with(merged.error());
+  for (const std::string& warning : merged->warnings) print_warning(warning);
+  fmt::print("{}\n{} rows of {} ranks on {} sheets\n", merged->file.string(), merged->rows,
+             merged->ranks.size(), merged->sheets);
+  return kAgreement;
 }
 
 Result<void> check_options(const Arguments& arguments, std::string_view mode) {
@@ -256,20 +337,23 @@ int run_msprobe(int argc, char** argv, RunContext& context) {
     fmt::print(
         "Compare dumps as msprobe does: the same options, the result columns of its manual.\n\n"
         "usage: plumb msprobe compare [-m MODE] -tp PATH -gp PATH [options]\n{}\n"
+        "usage: plumb msprobe merge_result -i DIR -o DIR -config YAML\n{}\n"
         "examples\n"
         "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
         "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
         "  plumb msprobe compare -tp mindspore/step0 -gp pytorch/step0 -cm cells.yaml\n"
         "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
+        "  plumb msprobe merge_result -i results -o merged -config apis.yaml\n"
         "exit status: 0 when the comparison ran, 2 when it could not\n",
-        help_of(kOptions));
+        help_of(kOptions), help_of(kMergeOptions));
     return 0;
   }
+  if (!words.empty() && words[0] == "merge_result") return run_merge(std::span(words).subspan(1));
   if (words.empty() || words[0] != "compare")
     return fail_with({words.empty()
                           ? "which command?"
                           : fmt::format("command '{}' of msprobe is not available", words[0]),
-                      "plumb msprobe", "compare is"});
+                      "plumb msprobe", "compare and merge_result are"});
   auto arguments = Arguments::parse(kOptions, std::span(words).subspan(1));
   if (!arguments) return fail_with(std::move(arguments.error()).in("plumb msprobe compare"));
   const std::string mode = arguments->text("-m", "auto");

@@ -19,26 +19,25 @@ using dump::Entry;
 using dump::Slot;
 using dump::SlotKind;
 
-std::vector<std::string_view> names_in(const DumpSet& set) {
-  std::vector<std::string_view> names;
-  std::unordered_set<std::string_view> seen;
-  seen.reserve(set.entries.size());
-  for (const Entry& entry : set.entries)
-    if (seen.insert(entry.operator_name).second) names.push_back(entry.operator_name);
-  return names;
-}
-
 }  // namespace
+
+// Tensors of an operator mostly follow each other.
+Partners::OperatorNames::OperatorNames(const DumpSet& set) {
+  for (const Entry& entry : set.entries)
+    if ((in_order.empty() || entry.operator_name != in_order.back()) &&
+        all.insert(entry.operator_name).second)
+      in_order.push_back(entry.operator_name);
+}
 
 Partners::Partners(const NameMap& map, const match::Matcher* matcher, const DumpSet& target,
                    const DumpSet& golden)
     : map_(map),
       matcher_(matcher),
       target_is_quantized_(has_quantizing_operators(target)),
-      targets_(names_in(target)),
-      goldens_(names_in(golden)) {
+      targets_(target),
+      goldens_(golden) {
   if (matcher != nullptr) {
-    for (std::string_view name : goldens_) golden_names_.add(name);
+    for (std::string_view name : goldens_.in_order) golden_names_.add(name);
     for (const Entry& entry : golden.entries) {
       golden_tensors_.insert(tensor_text(entry.operator_name, entry.slot));
       is_in_order_ = is_in_order_ && entry.timestamp != 0;  // else they are in order of names
@@ -48,8 +47,6 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
     golden_of_[to] = {from, "map"};
     target_of_[from] = {to, "map"};
   }
-  golden_of_.reserve(targets_.size());
-  target_of_.reserve(goldens_.size());
   pair_names();
   if (matcher == nullptr) {
     pair_fused_names();
@@ -65,31 +62,34 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
   find_unclaimed();
 }
 
-// The same name; else one that dump tools may have changed, unless that would merge distinct
-// operators.
+// Whether two operators of this name are a pair. The map knows better.
+bool Partners::are_namesakes(std::string_view name) const {
+  if (!targets_.all.contains(name) || !goldens_.all.contains(name)) return false;
+  return (target_of_.empty() || !target_of_.contains(name)) &&
+         (map_.operators.empty() || !map_.operators.contains(std::string(name)));
+}
+
+// Of those without a namesake: a name that dump tools may have changed, unless that would merge
+// distinct operators.
 void Partners::pair_names() {
   struct Alike {
     std::set<std::string_view> target, golden;
   };
   std::map<std::string, Alike> unmatched;  // by normalised name
-  const std::unordered_set<std::string_view> targets(targets_.begin(), targets_.end());
-  const std::unordered_set<std::string_view> goldens(goldens_.begin(), goldens_.end());
   const auto pair = [&](std::string_view target, std::string_view golden, std::string_view rule) {
     golden_of_[target] = {golden, rule};
     target_of_[golden] = {target, rule};
   };
-  for (std::string_view name : goldens_) {
-    if (target_of_.contains(name)) continue;
+  for (std::string_view name : goldens_.in_order) {
+    if (are_namesakes(name) || target_of_.contains(name)) continue;
     if (const auto mapped = map_.operators.find(std::string(name)); mapped != map_.operators.end())
       refused_golden_[name] = {
           "no_target", "by the map, the target operator of this name belongs to " + mapped->second};
-    else if (targets.contains(name))
-      pair(name, name, "name");
     else
       unmatched[match::normalised(name)].golden.insert(name);
   }
-  for (std::string_view name : targets_)
-    if (!goldens.contains(name) && !golden_of_.contains(name))
+  for (std::string_view name : targets_.in_order)
+    if (!goldens_.all.contains(name) && !golden_of_.contains(name))
       unmatched[match::normalised(name)].target.insert(name);
   for (const auto& [shared, names] : unmatched) {
     if (names.target.empty() || names.golden.empty()) continue;
@@ -111,16 +111,19 @@ void Partners::pair_names() {
 void Partners::pair_fused_names() {
   std::unordered_map<std::string, size_t> position;  // of lonely golden operators, by written name
   size_t longest = 0;
-  for (size_t i = 0; i < goldens_.size(); ++i) {
-    const bool is_number = goldens_[i].empty() || (goldens_[i][0] >= '0' &&
-                                                   goldens_[i][0] <= '9');  // conv1, 0: not conv10
-    if (is_number || target_of_.contains(goldens_[i]) || refused_golden_.contains(goldens_[i]))
+  const std::vector<std::string_view>& goldens = goldens_.in_order;
+  for (size_t i = 0; i < goldens.size(); ++i) {
+    const bool is_number = goldens[i].empty() ||
+                           (goldens[i][0] >= '0' && goldens[i][0] <= '9');  // conv1, 0: not conv10
+    if (is_number || are_namesakes(goldens[i]) || target_of_.contains(goldens[i]) ||
+        refused_golden_.contains(goldens[i]))
       continue;
-    const auto found = position.try_emplace(match::normalised(goldens_[i]), i).first;
+    const auto found = position.try_emplace(match::normalised(goldens[i]), i).first;
     longest = std::max(longest, found->first.size());
   }
-  for (std::string_view target : targets_) {
-    if (golden_of_.contains(target) || refused_target_.contains(target)) continue;
+  for (std::string_view target : targets_.in_order) {
+    if (are_namesakes(target) || golden_of_.contains(target) || refused_target_.contains(target))
+      continue;
     const std::string name = match::normalised(target);
     // From the front: a golden operator, then the one that ran next, and so on to the end.
     std::vector<std::pair<size_t, size_t>> found;  // first golden operator and how many
@@ -128,8 +131,8 @@ void Partners::pair_fused_names() {
       const auto first = position.find(name.substr(0, length));
       if (first == position.end()) continue;
       size_t at = length, next = first->second + 1;
-      while (at < name.size() && next < goldens_.size()) {
-        const std::string part = match::normalised(goldens_[next]);
+      while (at < name.size() && next < goldens.size()) {
+        const std::string part = match::normalised(goldens[next]);
         const auto own = position.find(part);
         if (own == position.end() || own->second != next) break;  // has a partner, or a namesake
         if (name.compare(at, part.size(), part) == 0)
@@ -145,14 +148,14 @@ void Partners::pair_fused_names() {
     }
     if (found.size() != 1) continue;
     const auto [first, count] = found.front();
-    const std::string_view last = goldens_[first + count - 1];
+    const std::string_view last = goldens[first + count - 1];
     golden_of_[target] = {last, "fused-name"};
     target_of_[last] = {target, "fused-name"};
     fused_[target] = fmt::format("{} golden operators from {} to {} make up its name", count,
-                                 goldens_[first], last);
+                                 goldens[first], last);
     for (size_t i = first; i + 1 < first + count; ++i)
-      refused_golden_[goldens_[i]] = {"inside_fusion",
-                                      fmt::format("by their names, fused into {}", target)};
+      refused_golden_[goldens[i]] = {"inside_fusion",
+                                     fmt::format("by their names, fused into {}", target)};
   }
 }
 
@@ -164,9 +167,10 @@ void Partners::find_unclaimed() {
   const auto is_unclaimed = [&](std::string_view name) {
     return matcher_->made_of(name) == nullptr && matcher_->giver_of(name, 0) == nullptr;
   };
-  for (size_t i = 0; i < goldens_.size(); ++i) {
-    position_[goldens_[i]] = i;
-    if (is_unclaimed(goldens_[i])) unclaimed_.push_back({goldens_[i], i});
+  for (size_t i = 0; i < goldens_.in_order.size(); ++i) {
+    const std::string_view name = goldens_.in_order[i];
+    position_[name] = i;
+    if (is_unclaimed(name)) unclaimed_.push_back({name, i});
   }
   for (const std::string& name : damaged_)
     if (!position_.contains(name) && is_unclaimed(name)) unclaimed_.push_back({name, {}});
@@ -214,6 +218,11 @@ bool Partners::may_be_quantized(const Entry& target) const {
                                   matcher_->find(target.operator_name) == nullptr);
 }
 
+bool Partners::is_namesake(const Entry& target) const {
+  return matcher_ == nullptr && map_.tensors.empty() && !target_is_quantized_ &&
+         are_namesakes(target.operator_name);
+}
+
 std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
   const auto tensor = map_.tensors.empty()
                           ? map_.tensors.end()
@@ -236,6 +245,8 @@ std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) co
 }
 
 std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const {
+  if (are_namesakes(target.operator_name))
+    return Wanted{target.operator_name, target.slot, "name", {}, false, false, {}};
   const auto found = golden_of_.find(target.operator_name);
   const auto fused = fused_.find(target.operator_name);
   if (fused != fused_.end() && target.slot.kind != SlotKind::kOutput) {
@@ -345,6 +356,7 @@ std::optional<Partners::Place> Partners::find_in_dump(match::Match& match, Refus
 std::string_view Partners::target_of(const Entry& golden) const {
   if (matcher_ != nullptr)
     if (const graph::Operator* op = matcher_->made_of(golden.operator_name)) return op->name;
+  if (are_namesakes(golden.operator_name)) return golden.operator_name;
   const auto found = target_of_.find(golden.operator_name);
   return found == target_of_.end() ? std::string_view() : found->second.op;
 }

@@ -42,6 +42,8 @@ class Partners {
   Partners(const NameMap& map, const match::Matcher* matcher, const dump::DumpSet& target,
            const dump::DumpSet& golden);
 
+  // True if that is simply the tensor of the same name and slot, with nothing more to say.
+  bool is_namesake(const dump::Entry& target) const;
   // nullopt with the reason in `why` if there is none.
   std::optional<Wanted> golden_for(const dump::Entry& target, Refusal& why) const;
 
@@ -51,6 +53,7 @@ class Partners {
   Refusal why_left(const dump::Entry& golden) const;
 
  private:
+  bool are_namesakes(std::string_view name) const;
   void pair_names();
   void pair_fused_names();
   void find_unclaimed();
@@ -69,6 +72,11 @@ class Partners {
     std::string_view op;
     std::string_view rule;
   };
+  struct OperatorNames {
+    explicit OperatorNames(const dump::DumpSet& set);
+    std::vector<std::string_view> in_order;  // each once
+    std::unordered_set<std::string_view> all;
+  };
   const NameMap& map_;
   const match::Matcher* matcher_;
   bool target_is_quantized_;  // its own operators say so, and not the graph
@@ -77,14 +85,15 @@ class Partners {
   // Golden operators that nothing in the graph was made from, with their place in goldens_.
   struct Unclaimed {
     std::string_view name;
-    std::optional<size_t> position;
+    std::optional<size_t> position;  // in goldens_
   };
   std::vector<Unclaimed> unclaimed_;
-  std::unordered_map<std::string_view, size_t> position_;    // in goldens_
-  std::unordered_map<std::string, size_t> first_reader_;     // by the layer that was dequantized
-  bool is_in_order_ = true;                                  // no operator before what it reads
-  std::unordered_set<std::string> golden_tensors_;           // as tensor_text()
-  std::vector<std::string_view> targets_, goldens_;          // each name once, in order
+  std::unordered_map<std::string_view, size_t> position_;  // in goldens_
+  std::unordered_map<std::string, size_t> first_reader_;   // by the layer that was dequantized
+  bool is_in_order_ = true;                                // no operator before what it reads
+  std::unordered_set<std::string> golden_tensors_;         // as tensor_text()
+  OperatorNames targets_, goldens_;
+  // Those that are not of the same name.
   std::unordered_map<std::string_view, Partner> golden_of_;  // by target operator
   std::unordered_map<std::string_view, Partner> target_of_;  // by golden operator
   std::unordered_map<std::string_view, Refusal> refused_target_, refused_golden_;

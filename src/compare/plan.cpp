@@ -2,6 +2,7 @@
 #include "compare/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <tuple>
@@ -51,11 +52,15 @@ struct Candidate {
   const Entry* entry;
   BoxedOptional<Wanted> wanted = {};  // target: the golden tensor it belongs to
   BoxedOptional<Refusal> why = {};    // ... or why there is none
-  std::string scope = {};     // rank, step and graph, as far as they tell entries of a side apart
-  Candidate* next = nullptr;  // that only the time of writing tells apart
+  std::string_view scope = {};        // rank, step and graph, as far as they tell entries apart
+  Candidate* next = nullptr;          // that only the time of writing tells apart
   bool is_placed = false;
+  bool has_namesake = false;  // its golden tensor has the same name and slot: as most, no `wanted`
   const Decision* decision = nullptr;
 
+  bool wants_any() const { return has_namesake || wanted; }
+  std::string_view wanted_op() const { return has_namesake ? name() : wanted->op; }
+  const Slot& wanted_slot() const { return has_namesake ? slot() : wanted->slot; }
   std::string_view name() const { return entry->operator_name; }
   const Slot& slot() const { return entry->slot; }
   Key key() const { return {name(), slot(), scope}; }
@@ -76,6 +81,57 @@ std::string scope_text(const Entry& entry) {
   return text.empty() ? "no rank or step" : text.substr(2);
 }
 
+// Candidates of a side by what they are paired by, in the order in which keys come first. A flat
+// table: a map with a node for each of many thousand keys costs more than all the rest of a plan.
+class Groups {
+ public:
+  // Tensors that only their time of writing tells apart, each leading to the next.
+  struct Group {
+    Candidate* first = nullptr;
+    Candidate* last = nullptr;
+    size_t size = 0, hash = 0;
+  };
+
+  explicit Groups(size_t most) : table_(std::bit_ceil(2 * most + 1)) { groups_.reserve(most); }
+
+  void add(Candidate& c) {
+    const Key key = c.key();
+    const size_t hash = KeyHash()(key);
+    uint32_t& place = find(key, hash);
+    if (place == 0) {
+      groups_.push_back({&c, &c, 1, hash});
+      place = static_cast<uint32_t>(groups_.size());
+      return;
+    }
+    Group& group = groups_[place - 1];
+    group.last->next = &c;
+    group.last = &c;
+    ++group.size;
+  }
+
+  const Group* find(const Key& key) {
+    const uint32_t place = find(key, KeyHash()(key));
+    return place == 0 ? nullptr : &groups_[place - 1];
+  }
+
+  auto begin() const { return groups_.begin(); }
+  auto end() const { return groups_.end(); }
+
+ private:
+  // Where the key is, or would be.
+  uint32_t& find(const Key& key, size_t hash) {
+    for (size_t i = hash;; ++i) {
+      uint32_t& place = table_[i & (table_.size() - 1)];
+      if (place == 0) return place;
+      const Group& group = groups_[place - 1];
+      if (group.hash == hash && group.first->key() == key) return place;
+    }
+  }
+
+  std::vector<Group> groups_;
+  std::vector<uint32_t> table_;  // 1 + position in groups_; 0: free
+};
+
 class Pairing {
  public:
   Pairing(Candidates& target, Candidates& golden, const Partners& partners,
@@ -86,25 +142,12 @@ class Pairing {
     place_decided();
     const Scopes scopes = scopes_of(target_, golden_);
     for (Candidates* side : {&target_, &golden_})
-      for (Candidate& c : *side) c.scope = scopes.of(*c.entry);
+      for (Candidate& c : *side) c.scope = *scopes_.insert(scopes.of(*c.entry)).first;
     pair_slots();
     leave_over();
   }
 
  private:
-  // Tensors that only their time of writing tells apart, each leading to the next.
-  struct Group {
-    Candidate* first = nullptr;
-    Candidate* last = nullptr;
-    size_t size = 0;
-
-    void add(Candidate& c) {
-      (first == nullptr ? first : last->next) = &c;
-      last = &c;
-      ++size;
-    }
-  };
-
   // Pairs first: a tensor that is some other's golden is in no row of its own.
   void place_decided() {
     for (Candidate& c : target_) {
@@ -133,27 +176,19 @@ class Pairing {
   // In the order of the target, so that rows come out the same whatever the hash. A golden tensor
   // may be wanted several times: by the operator that makes it and by those that read it.
   void pair_slots() {
-    ByKey<size_t> place;  // in `groups`
-    std::vector<Group> groups;
-    place.reserve(target_.size());
-    for (Candidate& c : target_) {
-      if (!c.wanted || c.is_placed) continue;
-      const auto [found, is_new] = place.try_emplace(c.key(), groups.size());
-      if (is_new) groups.emplace_back();
-      groups[found->second].add(c);
-    }
-    ByKey<Group> goldens;
-    goldens.reserve(golden_.size());
+    Groups targets(target_.size()), goldens(golden_.size());
+    for (Candidate& c : target_)
+      if (c.wants_any() && !c.is_placed) targets.add(c);
     for (Candidate& c : golden_)
-      if (!c.is_placed) goldens[c.key()].add(c);
-    for (const Group& group : groups) {
-      const Wanted& wanted = *group.first->wanted;
-      const auto found = goldens.find(Key(wanted.op, wanted.slot, group.first->scope));
-      if (found != goldens.end()) pair_group(group, found->second);
+      if (!c.is_placed) goldens.add(c);
+    for (const Groups::Group& group : targets) {
+      const Candidate& first = *group.first;
+      const auto* golden = goldens.find(Key(first.wanted_op(), first.wanted_slot(), first.scope));
+      if (golden != nullptr) pair_group(group, *golden);
     }
   }
 
-  void pair_group(const Group& target, const Group& golden) {
+  void pair_group(const Groups::Group& target, const Groups::Group& golden) {
     if (target.size != golden.size) {
       const std::string message = fmt::format(
           "{} of them in target, {} in golden: which belong together cannot be told; select a step",
@@ -166,15 +201,18 @@ class Pairing {
     }
     Candidate *t = target.first, *g = golden.first;
     for (size_t i = 0; i < target.size; ++i, t = t->next, g = g->next) {
-      const Wanted& wanted = *t->wanted;
       PlannedRow& row = rows_.emplace_back();
       row.target = t->entry;
       row.golden = g->entry;
-      row.rule = wanted.rule;
-      row.evidence = wanted.evidence;
-      row.is_quantized = wanted.is_quantized;
-      if (wanted.quantization)
-        row.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
+      row.rule = "name";
+      if (!t->has_namesake) {
+        const Wanted& wanted = *t->wanted;
+        row.rule = wanted.rule;
+        row.evidence = wanted.evidence;
+        row.is_quantized = wanted.is_quantized;
+        if (wanted.quantization)
+          row.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
+      }
       t->is_placed = g->is_placed = true;
       if (target.size > 1)
         row.evidence += fmt::format("{}execution {} of {}", row.evidence.empty() ? "" : ", ", i + 1,
@@ -185,8 +223,8 @@ class Pairing {
   void add_single(Candidate& c, bool is_target, Refusal why) {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
-    if (c.wanted)
-      row.wanted = TensorName{std::string(c.wanted->op), c.wanted->slot};
+    if (c.wants_any())
+      row.wanted = TensorName{std::string(c.wanted_op()), c.wanted_slot()};
     else
       row.wanted = std::move(why.wanted);
     row.reason = why.reason;
@@ -202,13 +240,13 @@ class Pairing {
     std::unordered_map<std::string_view, std::vector<const Candidate*>> goldens, wanting;
     for (const Candidate& c : golden_) goldens[c.name()].push_back(&c);
     for (const Candidate& c : target_)
-      if (c.wanted) wanting[c.wanted->op].push_back(&c);
+      if (c.wants_any()) wanting[c.wanted_op()].push_back(&c);
     for (Candidate& c : target_) {
       if (c.is_placed) continue;
-      if (!c.wanted) {
+      if (!c.wants_any()) {
         add_single(c, true, std::move(*c.why));
-      } else if (const auto found = goldens.find(c.wanted->op); found != goldens.end()) {
-        add_single(c, true, {"no_golden", what_is_there(c, c.wanted->slot, found->second)});
+      } else if (const auto found = goldens.find(c.wanted_op()); found != goldens.end()) {
+        add_single(c, true, {"no_golden", what_is_there(c, c.wanted_slot(), found->second)});
       } else {
         add_single(c, true, {"no_golden", ""});
       }
@@ -238,6 +276,7 @@ class Pairing {
   const Partners& partners_;
   std::unordered_set<const Entry*>& decided_;  // golden tensors of decided pairs
   std::vector<PlannedRow>& rows_;
+  std::unordered_set<std::string> scopes_;  // each once; candidates borrow them
 };
 
 Candidates candidates_of(const DumpSet& set) {
@@ -339,7 +378,9 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
         c.wanted = Wanted{op, slot, rule, words, false, false, {}};
     } else if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
       Refusal why;
-      if (auto wanted = partners.golden_for(*c.entry, why))
+      if (partners.is_namesake(*c.entry))
+        c.has_namesake = true;
+      else if (auto wanted = partners.golden_for(*c.entry, why))
         c.wanted = std::move(*wanted);
       else
         c.why = std::move(why);
@@ -365,6 +406,7 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
     Wanted only{goldens[0].name(), goldens[0].slot(), "only-tensor", {}, false, false, {}};
     if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
     targets[0].wanted = std::move(only);
+    targets[0].has_namesake = false;
   }
   std::vector<PlannedRow> rows;
   rows.reserve(
@@ -379,7 +421,7 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   if (options.wants)
     for (const Candidates* list : {&unwanted_targets, &targets})
       for (const Candidate& c : *list)
-        if (c.wanted) wanting[Key(c.wanted->op, c.wanted->slot)] = c.entry;
+        if (c.wants_any()) wanting[Key(c.wanted_op(), c.wanted_slot())] = c.entry;
   Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
     if (const auto owner = owners.find(c.entry); owner != owners.end())
       return Name{owner->second, c.slot()};

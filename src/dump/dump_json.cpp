@@ -19,6 +19,7 @@ constexpr int kMaxNesting = 400;
 constexpr size_t kMaxNameBytes = 4096;  // every leaf has a copy of its operator's name and its path
 constexpr size_t kMaxTextBytes = 4096;  // of a non-tensor argument
 constexpr size_t kUsualEntryBytes = 200;  // of a tensor as Python prints it
+constexpr size_t kUsualRank = 4;
 constexpr size_t kMaxGrowth =
     64;  // a list of nulls after a long name would take 900 times its size
 constexpr size_t kFreeBytes = 1 << 20;
@@ -38,8 +39,8 @@ constexpr Literal kLiterals[] = {
 
 // Outside of strings only.
 void replace_literals(char* text, size_t size) {
-  const auto has = [&](std::string_view word) {
-    return ::memmem(text, size, word.data(), word.size()) != nullptr;
+  const auto has = [all = std::string_view(text, size)](std::string_view word) {
+    return all.find(word) != std::string_view::npos;  // by memchr, several times as fast as memmem
   };
   if (!has("NaN") && !has("Infinity")) return;  // as in most files
   size_t at = 0;
@@ -120,14 +121,22 @@ std::string_view key_of(json::field& field) {
                      : std::string_view(field.unescaped_key());
 }
 
-std::string string_or_empty(json::value value) {
-  return value.type() == json::json_type::string ? std::string(std::string_view(value.get_string()))
-                                                 : std::string();
+// Valid as long as the parser.
+std::string_view string_or_empty(json::value value) {
+  return value.type() == json::json_type::string ? std::string_view(value.get_string())
+                                                 : std::string_view();
+}
+
+// The length is known to the compiler, which makes it a comparison of a number or two.
+template <size_t kSize>
+bool is(std::string_view key, const char (&word)[kSize]) {
+  return key.size() == kSize - 1 && std::memcmp(key.data(), word, kSize - 1) == 0;
 }
 
 std::optional<Shape> shape_of(json::value value) {
   if (value.type() != json::json_type::array) return {};
   Shape shape;
+  shape.reserve(kUsualRank);
   for (auto item : value.get_array()) {
     const std::string_view token = trimmed(item.value().raw_json_token());
     int64_t dim = 0;
@@ -140,7 +149,7 @@ std::optional<Shape> shape_of(json::value value) {
 }
 
 std::string checksum_of(json::value value) {
-  std::string text = string_or_empty(value);
+  std::string text(string_or_empty(value));
   std::transform(text.begin(), text.end(), text.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
@@ -246,7 +255,8 @@ class Calls {
   void add_leaf(json::object object, const Slot& slot) {
     Entry& entry = new_entry(slot);
     RecordedStatistics& statistics = *entry.statistics;
-    std::string type, others, flags;
+    std::string_view type;
+    std::string others, flags;
     bool is_tensor = false;
     const auto add_flag = [&](const char* name, json::value value) {  // of bool tensors
       if (value.type() != json::json_type::boolean) return;
@@ -257,32 +267,32 @@ class Calls {
       json::field field = std::move(next).take_value();  // throws if the object ends too early
       const std::string_view key = key_of(field);
       json::value value = field.value();
-      if (key == "type") {
+      if (is(key, "type")) {
         type = string_or_empty(value);
-      } else if (key == "dtype") {
+      } else if (is(key, "dtype")) {
         entry.dtype_text = string_or_empty(value);
         is_tensor = true;
-      } else if (key == "shape") {
+      } else if (is(key, "shape")) {
         entry.recorded_shape = shape_of(value);
         is_tensor = true;
-      } else if (key == "Max") {
+      } else if (is(key, "Max")) {
         statistics.max = number_of(value);
         add_flag("max", value);
-      } else if (key == "Min") {
+      } else if (is(key, "Min")) {
         statistics.min = number_of(value);
         add_flag("min", value);
-      } else if (key == "Mean") {
+      } else if (is(key, "Mean")) {
         statistics.mean = number_of(value);
-      } else if (key == "Norm") {
+      } else if (is(key, "Norm")) {
         statistics.l2 = number_of(value);
-      } else if (key == "requires_grad") {
+      } else if (is(key, "requires_grad")) {
         if (value.type() == json::json_type::boolean) statistics.requires_grad = value.get_bool();
-      } else if (key == "md5") {
+      } else if (is(key, "md5")) {
         statistics.checksum = checksum_of(value);
-      } else if (key == "data_name") {
-        if (std::string file = string_or_empty(value); !file.empty())
-          entry.parts.push_back({std::move(file), ""});
-      } else if (key == "value") {
+      } else if (is(key, "data_name")) {
+        if (const std::string_view file = string_or_empty(value); !file.empty())
+          entry.parts.push_back({std::string(file), ""});
+      } else if (is(key, "value")) {
         if (type == "int" || type == "float") number = number_of(value);
         statistics.text = text_of(value);
       } else if (others.size() < kMaxTextBytes) {

@@ -2,15 +2,16 @@
 #include "msprobe/general.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "base/mapped_file.h"
 #include "compare/stream.h"
-#include "dump/stack_json.h"
 #include "msprobe/collector.h"
-#include "msprobe/dtype_match.h"
+#include "msprobe/compared_rows.h"
+#include "msprobe/difference_files.h"
+#include "msprobe/highlight.h"
 #include "msprobe/row_name.h"
 
 namespace plumb::msprobe {
@@ -19,22 +20,8 @@ namespace {
 using compare::PlannedRow;
 using dump::DumpSet;
 using dump::Entry;
+using dump::RecordedStatistics;
 using dump::SlotKind;
-
-// The second word of an API's name: what it does.
-std::string_view function_of(std::string_view api) {
-  const size_t dot = api.find('.');
-  if (dot == std::string_view::npos) return {};
-  api.remove_prefix(dot + 1);
-  return api.substr(0, api.find('.'));
-}
-
-bool is_argument(const Entry& entry) { return !entry.recorded_shape && entry.parts.empty(); }
-
-bool may_be_compared(const Entry& target, const Entry& golden) {
-  return is_argument(target) || is_argument(golden) ||
-         dtypes_match(target.dtype_text, golden.dtype_text);
-}
 
 std::optional<Mode> mode_of(const DumpSet& set) {
   bool any_checksum = false, any = false;
@@ -58,7 +45,11 @@ class Comparison {
         golden_(golden),
         mapping_(run.mapping),
         output_(run.output),
-        style_{mode, run.documented_only, run.as_xlsx} {}
+        style_{mode, run.documented_only, run.as_xlsx},
+        finds_first_(run.finds_first),
+        legacy_colours_(run.legacy_colours),
+        most_magnitude_(run.most_magnitude),
+        stacks_(target) {}
 
   Result<Written> write(const RunContext& context) {
     Written written;
@@ -74,7 +65,7 @@ class Comparison {
     options.observer = &collector;
     collector_ = &collector;
     // What was recorded is judged by msprobe's own rules, below.
-    if (style_.mode == Mode::kRealData)
+    if (style_.mode == Mode::kRealData && !finds_first_)
       rows_ = compare::stream(sides, plan_, options, context).rows;
 
     written.interrupted = context.cancelled;
@@ -97,13 +88,23 @@ class Comparison {
     if (golden_only > 0)
       written.warnings.push_back(
           fmt::format("{} tensors and arguments of golden are not in target", golden_only));
+    std::vector<RankRows> ranks;
     for (auto& [rank, rows] : by_rank) {
       const auto is_before = [&](size_t a, size_t b) {
         return row_is_before(*plan_[a].target, *plan_[b].target);
       };
       if (!std::is_sorted(rows.both.begin(), rows.both.end(), is_before))
         std::sort(rows.both.begin(), rows.both.end(), is_before);
-      if (auto done = write_rank(rank, rows, written); !done) return done.error();
+      if (finds_first_)
+        ranks.push_back({rank, std::move(rows.both)});
+      else if (auto done = write_rank(rank, rows, written); !done)
+        return done.error();
+    }
+    if (finds_first_) {
+      const bool any_type = mapping_.says_what_is_compared();
+      auto found = write_first_differences({plan_, ranks, style_.mode, any_type, output_}, stacks_);
+      if (!found) return found.error();
+      written.first = std::move(*found);
     }
     return written;
   }
@@ -137,7 +138,9 @@ class Comparison {
     const std::span<const size_t> both(rows.both);
     for (size_t first = 0; first < both.size();) {
       size_t last = first + 1;
-      while (last < both.size() && is_same_call(both[first], both[last])) ++last;
+      while (last < both.size() &&
+             is_same_call(*plan_[both[first]].target, *plan_[both[last]].target))
+        ++last;
       write_api(both.subspan(first, last - first), *file, written);
       first = last;
     }
@@ -148,116 +151,117 @@ class Comparison {
     return written.add(*file);
   }
 
-  bool is_same_call(size_t a, size_t b) const {
-    const Entry &x = *plan_[a].target, &y = *plan_[b].target;
-    return x.operator_name == y.operator_name && x.timestamp == y.timestamp && x.step == y.step;
-  }
-
   // Rows of one API are judged together.
   void write_api(std::span<const size_t> rows, ResultFile& file, Written& written) {
     std::vector<StatisticRow> api;
-    for (size_t i : rows) api.push_back(statistic_row(plan_[i]));
+    api.reserve(rows.size());
+    for (size_t i : rows) api.push_back(statistic_row(plan_[i], mapping_.says_what_is_compared()));
     const std::string_view name = plan_[rows.front()].target->operator_name;
     std::vector<Judged> judged;
     std::vector<Differences> differences;
     if (style_.mode == Mode::kStatistics) {
+      differences.reserve(rows.size());
       for (const StatisticRow& row : api) differences.push_back(differences_of(row));
       judged = judge_statistics(api, differences, function_of(name));
+      if (most_magnitude_)
+        for (size_t k = 0; k < api.size(); ++k)
+          judge_magnitude(api[k], *most_magnitude_, judged[k]);
     }
     if (style_.mode == Mode::kChecksum) judged = judge_checksums(api, function_of(name));
+    std::vector<report::Fill> fills;
+    if (legacy_colours_) fills = fills_of(rows, api, differences);
     for (size_t k = 0; k < rows.size(); ++k) {
       Line line = line_of(rows[k], api[k]);
-      if (k == 0) line.stack = stack_of(*plan_[rows[k]].target);
+      if (legacy_colours_) line.fill = fills[k];
+      if (k == 0) line.stack = stacks_.of(*plan_[rows[k]].target);
       if (style_.mode == Mode::kRealData)
         add_real_data(rows[k], api[k], line);
       else
         line.judged = std::move(judged[k]);
-      if (style_.mode == Mode::kStatistics) line.metrics = metric_cells(differences[k]);
+      if (style_.mode == Mode::kStatistics) line.metrics = &differences[k];
       if (style_.mode == Mode::kChecksum) {
-        const auto add = [&](const dump::RecordedStatistics& side, bool is_there) {
-          const std::string sum = is_there ? checksum_of(side, api[k].is_argument) : "";
-          line.metrics.text(sum.empty() ? "N/A" : sum);
-        };
-        add(api[k].target, true);
-        add(api[k].golden, api[k].is_matched);
+        const bool is_argument = api[k].is_argument;
+        line.metrics = Checksums{checksum_of(*api[k].target, is_argument),
+                                 api[k].is_matched ? checksum_of(*api[k].golden, is_argument) : ""};
       }
       written.add(line, style_, file);
     }
   }
 
-  StatisticRow statistic_row(const PlannedRow& planned) const {
-    StatisticRow row;
-    row.is_output = planned.target->slot.kind == SlotKind::kOutput;
-    row.is_argument = is_argument(*planned.target);
-    const bool has_golden = planned.golden != nullptr && planned.reason.empty();
-    row.is_matched = has_golden && (mapping_.says_what_is_compared() ||
-                                    may_be_compared(*planned.target, *planned.golden));
-    row.is_refused = has_golden && !row.is_matched;
-    if (row.is_refused)
-      row.why_unmatched = fmt::format("dtype differs: {} and {} are not compared",
-                                      planned.target->dtype_text, planned.golden->dtype_text);
-    else if (!row.is_matched)
-      row.why_unmatched = planned.message;
-    if (planned.target->statistics) row.target = *planned.target->statistics;
-    if (!row.is_argument) row.target_dtype = planned.target->dtype_text;
-    row.target_shape = planned.target->recorded_shape;
-    if (!row.is_matched) return row;
-    if (planned.golden->statistics) row.golden = *planned.golden->statistics;
-    if (!row.is_argument) row.golden_dtype = planned.golden->dtype_text;
-    row.golden_shape = planned.golden->recorded_shape;
-    row.is_empty = row.target_shape && element_count(*row.target_shape) == 0;
-    return row;
+  std::vector<report::Fill> fills_of(std::span<const size_t> rows,
+                                     std::span<const StatisticRow> api,
+                                     std::span<const Differences> differences) const {
+    std::vector<HighlightRow> seen(rows.size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const RecordedStatistics &t = *api[k].target, &g = *api[k].golden;
+      const auto is_bad = [](std::optional<double> n) { return n && !std::isfinite(*n); };
+      seen[k].is_output = api[k].is_output;
+      seen[k].is_input = plan_[rows[k]].target->slot.kind == SlotKind::kInput;
+      seen[k].is_finite = !is_bad(t.max) && !is_bad(t.min);
+      seen[k].requires_grad_agrees =
+          !t.requires_grad || !g.requires_grad || *t.requires_grad == *g.requires_grad;
+      if (!differences.empty()) {
+        seen[k].max_diff = differences[k][0].difference;
+        seen[k].max_relative = differences[k][0].relative;
+      } else if (style_.mode == Mode::kRealData && (*collector_)[rows[k]].real) {
+        const RealData& real = *(*collector_)[rows[k]].real;
+        seen[k].max_diff = real.max_abs;
+        seen[k].cosine = real.cosine;
+        seen[k].below_1e3 = real.below_1e3;
+      }
+    }
+    return legacy_fills(seen);
   }
 
-  Line line_of(size_t i, const StatisticRow& row) const {
+  // The line borrows its names until the next one is made.
+  Line line_of(size_t i, const StatisticRow& row) {
     const PlannedRow& planned = plan_[i];
     Line line;
-    line.api = row_name(*planned.target);
-    line.target_name = data_name(planned.target);
-    if (row.is_matched) line.golden_name = data_name(planned.golden);
+    line.api = name_row(*planned.target, target_row_);
+    line.target_name = data_name(*planned.target, target_row_);
+    if (row.is_matched) line.golden_name = data_name(*planned.golden, golden_row_);
     line.requires_grad_agrees =
-        row.is_matched && row.target.requires_grad == row.golden.requires_grad;
+        row.is_matched && row.target->requires_grad == row.golden->requires_grad;
     line.rank = planned.target->rank;
     line.token = planned.target->step;
     line.io = io_of(planned.target->slot.kind);
     line.rule = row.is_matched ? planned.rule : "";
     line.target_dtype = planned.target->dtype_text;
-    line.target_shape = planned.target->recorded_shape;
-    line.target = side_numbers(row.target);
+    line.target_shape = shape_of(*planned.target);
+    line.target = side_numbers(*row.target);
     if (!row.is_matched) return line;
     line.golden_dtype = planned.golden->dtype_text;
-    line.golden_shape = planned.golden->recorded_shape;
-    line.golden = side_numbers(row.golden);
+    line.golden_shape = shape_of(*planned.golden);
+    line.golden = side_numbers(*row.golden);
     return line;
   }
 
-  static std::string_view io_of(SlotKind kind) {
-    return kind == SlotKind::kInput       ? "input"
-           : kind == SlotKind::kOutput    ? "output"
-           : kind == SlotKind::kParameter ? "parameter"
-                                          : "gradient";
-  }
-
-  Line golden_line(const PlannedRow& planned) const {
+  Line golden_line(const PlannedRow& planned) {
     const Entry& golden = *planned.golden;
     Line line;
-    line.api = row_name(golden);
-    line.golden_name = data_name(&golden);
+    line.api = name_row(golden, golden_row_);
+    line.golden_name = data_name(golden, golden_row_);
     line.requires_grad_agrees = false;
     line.rank = golden.rank;
     line.token = golden.step;
     line.io = io_of(golden.slot.kind);
     line.golden_dtype = golden.dtype_text;
-    line.golden_shape = golden.recorded_shape;
+    line.golden_shape = shape_of(golden);
     if (golden.statistics) line.golden = side_numbers(*golden.statistics);
     line.judged.add(planned.message.empty() ? "no target data for this tensor" : planned.message);
     return line;
   }
 
-  std::string data_name(const Entry* entry) const {
-    if (style_.mode != Mode::kRealData) return row_name(*entry);
-    if (entry->parts.empty()) return "";
-    const std::string& file = entry->parts.front().file;
+  static std::string_view name_row(const Entry& entry, std::string& name) {
+    name.clear();
+    append_row_name(name, entry.operator_name, entry.slot);
+    return name;
+  }
+
+  std::string_view data_name(const Entry& entry, std::string& name) const {
+    if (style_.mode != Mode::kRealData) return name_row(entry, name);
+    if (entry.parts.empty()) return "";
+    const std::string_view file = entry.parts.front().file;
     return file.substr(file.rfind('/') + 1);
   }
 
@@ -266,7 +270,7 @@ class Comparison {
     if (sides.is_refused) {
       line.judged = refused(sides);
     } else if (const auto& data = (*collector_)[i].real; data && !line.golden_name.empty()) {
-      line.metrics = metric_cells(*data);
+      line.metrics = &*data;
       line.judged = judge(*data);
       line.first_bad = data->first_bad;
     } else if (row.verdict == result::Verdict::kFail && !(*collector_)[i].recorded) {
@@ -281,31 +285,18 @@ class Comparison {
     }
   }
 
-  // Of the stack.json beside the dump.json.
-  std::string stack_of(const Entry& entry) {
-    const auto at = stacks_.find(entry.record);
-    const dump::Stacks& stacks =
-        at != stacks_.end() ? at->second : stacks_.emplace(entry.record, load(entry)).first->second;
-    const auto found = stacks.find(entry.operator_name);
-    return found == stacks.end() ? std::string() : *found->second;
-  }
-  dump::Stacks load(const Entry& entry) const {
-    const auto path = (target_.root / entry.record).parent_path() / "stack.json";
-    auto file = MappedFile::open(path);
-    if (!file) return {};
-    auto stacks = dump::parse_stack_json(file->bytes());
-    return stacks ? std::move(*stacks) : dump::Stacks();
-  }
-
   const DumpSet& target_;
   const DumpSet& golden_;
   const Mapping& mapping_;
   const std::filesystem::path output_;
   const FileStyle style_;
+  const bool finds_first_, legacy_colours_;
+  const std::optional<double> most_magnitude_;
   std::vector<PlannedRow> plan_;
   std::vector<result::Row> rows_;  // parallel to the plan
   const Collector* collector_ = nullptr;
-  std::map<std::string, dump::Stacks> stacks_;  // by dump.json
+  std::string target_row_, golden_row_;  // names in the line being written
+  StackFiles stacks_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "base/run_context.h"
@@ -18,6 +19,9 @@ struct GeneralRun {
   std::filesystem::path output = ".";
   bool documented_only = false;
   bool as_xlsx = false;
+  bool finds_first = false;              // the first difference of each rank, instead of all rows
+  bool legacy_colours = false;           // see msprobe/highlight.h
+  std::optional<double> most_magnitude;  // see judge_magnitude()
   Mapping mapping;
 };
 

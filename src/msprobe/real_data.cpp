@@ -37,8 +37,10 @@ void append_number(std::string& text, std::optional<double> number) {
     text += "N/A";
   else if (std::isnan(*number))
     text += "NaN";
-  else
-    fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}"), *number);
+  else {
+    char digits[32];  // a double has at most 24
+    text.append(digits, fmt::format_to(digits, FMT_COMPILE("{}"), *number));
+  }
 }
 
 std::string text_of(std::optional<double> number) {

@@ -2,14 +2,11 @@
 #include "msprobe/result_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ctime>
 #include <limits>
 
-#include <fmt/compile.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "compare/elements.h"
 
@@ -22,47 +19,13 @@ using report::SheetCell;
 
 constexpr std::string_view kNone = "N/A";
 
-bool is_number(std::string_view text) {
-  double number = 0;
-  if (text.ends_with('%')) text.remove_suffix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error != std::errc::invalid_argument && end == text.data() + text.size();
-}
-
-// A spreadsheet would run a name that starts like a formula; an apostrophe marks it as text.
-void append_cell(std::string& line, std::string_view text) {
-  const bool is_formula = !text.empty() &&
-                          std::string_view("=+-@").find(text.front()) != std::string_view::npos &&
-                          !is_number(text);
-  const bool is_quoted = std::any_of(text.begin(), text.end(), [](char c) {
-    return c == '"' || c == ',' || c == '\r' || c == '\n';
-  });
-  if (is_quoted) line += '"';
-  if (is_formula) line += '\'';
-  if (!is_quoted) {
-    line += text;
-    return;
-  }
-  for (const char c : text) line.append(c == '"' ? 2 : 1, c);
-  line += '"';
-}
-
 std::string_view or_none(std::string_view text) { return text.empty() ? kNone : text; }
-std::string or_none(const std::optional<Shape>& shape) {
-  return shape ? plumb::to_string(*shape) : std::string(kNone);
-}
-
-std::optional<double> number_from(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
 
 // "[0, 3, 1]"
 std::string index_of(const Line& line) {
   if (!line.first_bad) return std::string(kNone);
-  const auto count = line.target_shape ? element_count(*line.target_shape) : std::nullopt;
+  const auto count =
+      line.target_shape != nullptr ? element_count(*line.target_shape) : std::nullopt;
   const bool is_inside = count && *line.first_bad < *count;
   return plumb::to_string(is_inside ? compare::coordinates(*line.first_bad, *line.target_shape)
                                     : Shape{*line.first_bad});
@@ -83,35 +46,28 @@ std::string time_stamp(const std::tm& time) {
 
 }  // namespace
 
-std::vector<std::string_view> metric_columns(Mode mode) {
+std::span<const std::string_view> metric_columns(Mode mode) {
+  static constexpr std::string_view kRealData[] = {"Cosine",
+                                                   "EucDist",
+                                                   "MaxAbsErr",
+                                                   "MaxRelativeErr",
+                                                   "One Thousandth Err Ratio",
+                                                   "Five Thousandth Err Ratio"};
+  static constexpr std::string_view kStatistics[] = {
+      "Max diff",       "Min diff",       "Mean diff",       "L2norm diff",
+      "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"};
+  static constexpr std::string_view kChecksum[] = {"NPU MD5", "BENCH MD5"};
   switch (mode) {
-    case Mode::kRealData:
-      return {"Cosine",
-              "EucDist",
-              "MaxAbsErr",
-              "MaxRelativeErr",
-              "One Thousandth Err Ratio",
-              "Five Thousandth Err Ratio"};
-    case Mode::kStatistics:
-      return {"Max diff",       "Min diff",       "Mean diff",       "L2norm diff",
-              "MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"};
-    case Mode::kChecksum: return {"NPU MD5", "BENCH MD5"};
+    case Mode::kRealData: return kRealData;
+    case Mode::kStatistics: return kStatistics;
+    case Mode::kChecksum: return kChecksum;
   }
   return {};
 }
 
-Cells metric_cells(const RealData& d) {
-  Cells cells;
-  for (const auto& number : {d.cosine, d.euclid, d.max_abs, d.max_rel, d.below_1e3, d.below_5e3})
-    cells.number(number);
-  return cells;
-}
-
-Cells metric_cells(const Differences& differences) {
-  Cells cells;
+void append_differences(Cells& cells, const Differences& differences) {
   for (const Difference& each : differences) cells.number(each.difference);
   for (const Difference& each : differences) cells.percent(each.relative);
-  return cells;
 }
 
 std::vector<std::string> header_of(const FileStyle& style) {
@@ -131,13 +87,25 @@ std::vector<std::string> header_of(const FileStyle& style) {
 
 namespace {
 
+void append_metrics(Cells& cells, const Line& line, Mode mode) {
+  if (const auto* real = std::get_if<const RealData*>(&line.metrics)) {
+    const RealData& d = **real;
+    for (const auto& number : {d.cosine, d.euclid, d.max_abs, d.max_rel, d.below_1e3, d.below_5e3})
+      cells.number(number);
+  } else if (const auto* differences = std::get_if<const Differences*>(&line.metrics)) {
+    append_differences(cells, **differences);
+  } else if (const auto* sums = std::get_if<Checksums>(&line.metrics)) {
+    for (const std::string* sum : {&sums->target, &sums->golden}) cells.text(or_none(*sum));
+  } else {
+    for (size_t i = 0; i < metric_columns(mode).size(); ++i) cells.number({});
+  }
+}
+
 void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
   cells.text(line.api);
   cells.text(or_none(line.stack));
-  cells.text(
-      fmt::format(FMT_COMPILE("[{}, {}]"), or_none(line.target_name), or_none(line.golden_name)));
-  cells.add(line.metrics);
-  for (size_t i = line.metrics.size(); i < metric_columns(style.mode).size(); ++i) cells.number({});
+  cells.text({"[", or_none(line.target_name), ", ", or_none(line.golden_name), "]"});
+  append_metrics(cells, line, style.mode);
   for (std::string_view text :
        {std::string_view(line.requires_grad_agrees ? "True" : "False"), line.judged.result,
         line.judged.accuracy, std::string_view(line.judged.message)})
@@ -145,11 +113,9 @@ void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
   if (style.documented_only) return;
   cells.text(line.judged.level);
   for (const auto& each : {line.rank, line.graph, line.token}) cells.count(each);
-  for (std::string_view text : {line.io, line.rule, std::string_view(line.target_dtype),
-                                std::string_view(line.golden_dtype)})
+  for (std::string_view text : {line.io, line.rule, line.target_dtype, line.golden_dtype})
     cells.text(or_none(text));
-  cells.text(or_none(line.target_shape));
-  cells.text(or_none(line.golden_shape));
+  for (const Shape* shape : {line.target_shape, line.golden_shape}) cells.shape(shape);
   for (const auto& side : {line.target, line.golden})
     for (double SideNumbers::*member :
          {&SideNumbers::max, &SideNumbers::min, &SideNumbers::mean, &SideNumbers::l2})
@@ -227,13 +193,7 @@ void ResultFile::add(const Cells& cells, Fill fill) {
 
 void ResultFile::write(const Cells& cells) {
   line_.clear();
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line_ += ',';
-    if (cells.is_number(i))
-      line_ += cells[i];
-    else
-      append_cell(line_, cells[i]);
-  }
+  cells.append_csv(line_);
   line_ += '\n';
   open_->sink.write(line_);
 }
@@ -254,14 +214,15 @@ void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
   const Fill fill = fill_of(line.judged);
   cells.clear();
   append_cells(cells, line, style);
-  file.add(cells, fill);
+  file.add(cells, line.fill.value_or(fill));
   ++(line.judged.result == "PASS" ? pass : line.judged.result == "FAIL" ? fail : not_compared);
   if (fill == Fill::kGreen) return;
 
-  Notable row{line.api, line.io, line.rank, line.token, {}, {}, line.judged, 0, all_notable++};
-  if (style.mode == Mode::kRealData && line.metrics.size() > 0) {
-    row.cosine = number_from(line.metrics[0]);
-    row.max_rel = number_from(line.metrics[3]);
+  Notable row{std::string(line.api), line.io, line.rank,    line.token, {}, {},
+              line.judged,           0,       all_notable++};
+  if (const auto* real = std::get_if<const RealData*>(&line.metrics)) {
+    row.cosine = (*real)->cosine;
+    row.max_rel = (*real)->max_rel;
   }
   // Failures that have no number come first: NaN, other sizes.
   constexpr double kInf = std::numeric_limits<double>::infinity();

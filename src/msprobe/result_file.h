@@ -7,13 +7,16 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "base/file_sink.h"
 #include "base/result.h"
 #include "msprobe/cells.h"
+#include "msprobe/difference_files.h"
 #include "msprobe/real_data.h"
 #include "msprobe/statistics.h"
 #include "report/spreadsheet.h"
@@ -21,25 +24,27 @@
 
 namespace plumb::msprobe {
 
-enum class Mode : uint8_t { kRealData, kStatistics, kChecksum };
+struct Checksums {
+  std::string target, golden;
+};
 
-// One line. Empty texts and unset numbers are written as N/A.
+// One line, which borrows its texts. Empty texts and unset numbers are written as N/A.
 struct Line {
-  std::string api, stack, target_name, golden_name;
-  Cells metrics;  // as many as metric_columns() has
+  std::string_view api, stack, target_name, golden_name;
+  std::variant<std::monostate, const RealData*, const Differences*, Checksums> metrics;
   bool requires_grad_agrees = true;
   Judged judged;
   std::optional<int64_t> rank, graph, token;
   std::string_view io, rule;
-  std::string target_dtype, golden_dtype;
-  std::optional<Shape> target_shape, golden_shape;
+  std::string_view target_dtype, golden_dtype;
+  const Shape *target_shape = nullptr, *golden_shape = nullptr;
   std::optional<SideNumbers> target, golden;
   std::optional<int64_t> first_bad;  // position in the target
+  std::optional<report::Fill> fill;  // if another than fill_of() is wanted
 };
 
-std::vector<std::string_view> metric_columns(Mode mode);
-Cells metric_cells(const RealData& data);
-Cells metric_cells(const Differences& differences);
+std::span<const std::string_view> metric_columns(Mode mode);
+void append_differences(Cells& cells, const Differences& differences);  // of statistics
 
 struct FileStyle {
   Mode mode = Mode::kRealData;
@@ -107,7 +112,8 @@ struct Written {
   int64_t pass = 0, fail = 0, not_compared = 0;
   int64_t compared = 0;  // without being judged
   bool interrupted = false;
-  Cells cells;  // of the line being written
+  std::optional<FirstDifferences> first;  // if these were asked for
+  Cells cells;                            // of the line being written
 
   void add(const Line& line, const FileStyle& style, ResultFile& file);
   Result<void> add(ResultFile& file);  // committed

@@ -26,17 +26,22 @@ int order_of(SlotKind kind) {
 
 }  // namespace
 
-std::string row_name(std::string_view op, const dump::Slot& slot) {
-  std::string name(op);
+void append_row_name(std::string& text, std::string_view op, const dump::Slot& slot) {
+  text += op;
   switch (slot.kind) {
-    case SlotKind::kInput: name += ".input"; break;
-    case SlotKind::kOutput: name += ".output"; break;
-    case SlotKind::kParameter: name += ".parameters"; break;
+    case SlotKind::kInput: text += ".input"; break;
+    case SlotKind::kOutput: text += ".output"; break;
+    case SlotKind::kParameter: text += ".parameters"; break;
     case SlotKind::kParameterGradient:
     case SlotKind::kOther: break;
   }
-  if (slot.index >= 0) (name += '.') += fmt::format_int(slot.index).str();
-  if (!slot.path.empty()) name += "." + slot.path;
+  if (slot.index >= 0) (text += '.') += fmt::format_int(slot.index).str();
+  if (!slot.path.empty()) (text += '.') += slot.path;
+}
+
+std::string row_name(std::string_view op, const dump::Slot& slot) {
+  std::string name;
+  append_row_name(name, op, slot);
   return name;
 }
 

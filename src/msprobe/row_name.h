@@ -13,6 +13,7 @@ namespace plumb::msprobe {
 // "Functional.relu.0.forward.input.0"
 std::string row_name(const dump::Entry& entry);
 std::string row_name(std::string_view op, const dump::Slot& slot);
+void append_row_name(std::string& text, std::string_view op, const dump::Slot& slot);
 
 // In the order of calls; of one call inputs, parameters, outputs, gradients, and what has a number
 // before what has a name.

@@ -58,6 +58,7 @@ std::optional<double> norm_ratio(const Differences& differences) {
 // Types of floating point numbers are compared with each other, but their difference is reported.
 bool dtypes_differ(const StatisticRow& row) {
   return !row.target_dtype.empty() && !row.golden_dtype.empty() &&
+         row.target_dtype != row.golden_dtype &&
          plain_dtype(row.target_dtype) != plain_dtype(row.golden_dtype);
 }
 
@@ -80,13 +81,13 @@ Judged unmatched(const StatisticRow& row) {
 }
 
 void judge_alone(const StatisticRow& row, Judged& judged) {
-  if ((is_bad(row.target.max) || is_bad(row.target.min)) && is_finite(row.golden.max) &&
-      is_finite(row.golden.min))
+  if ((is_bad(row.target->max) || is_bad(row.target->min)) && is_finite(row.golden->max) &&
+      is_finite(row.golden->min))
     fail(judged, "target max or min is NaN or inf");
-  const auto& t = row.target.requires_grad;
-  const auto& g = row.golden.requires_grad;
+  const auto& t = row.target->requires_grad;
+  const auto& g = row.golden->requires_grad;
   if (t && g && *t != *g) fail(judged, "requires_grad differs");
-  if (row.is_argument && row.target.text != row.golden.text)
+  if (row.is_argument && row.target->text != row.golden->text)
     fail(judged, "scalar argument differs");
   if (dtypes_differ(row)) fail(judged, "dtype differs");
   if (row.target_shape && row.golden_shape && *row.target_shape != *row.golden_shape)
@@ -106,7 +107,7 @@ void doubt(const StatisticRow& row, const Differences& differences, Judged& judg
   };
   const bool any_number = std::any_of(differences.begin(), differences.end(),
                                       [](const Difference& d) { return d.difference.has_value(); });
-  const dump::RecordedStatistics &t = row.target, &g = row.golden;
+  const dump::RecordedStatistics &t = *row.target, &g = *row.golden;
   if (!any_number) {
     if (!t.text.empty() && !g.text.empty())  // of bool tensors
       return t.text == g.text ? void() : warn("max or min differs");
@@ -169,8 +170,8 @@ Difference difference_of(std::optional<double> target, std::optional<double> gol
 Differences differences_of(const StatisticRow& row) {
   Differences differences;
   if (!row.is_matched) return differences;
-  const auto target = numbers_of(row.target);
-  const auto golden = numbers_of(row.golden);
+  const auto target = numbers_of(*row.target);
+  const auto golden = numbers_of(*row.golden);
   for (size_t i = 0; i < differences.size(); ++i)
     differences[i] = difference_of(target[i], golden[i]);
   return differences;
@@ -203,6 +204,21 @@ std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
   return judged;
 }
 
+void judge_magnitude(const StatisticRow& row, double most, Judged& judged) {
+  constexpr const char* kNames[] = {"max", "min", "mean", "norm"};
+  constexpr double kSmallest = 1e-10;  // below it nothing is large
+  if (!row.is_matched) return;
+  const auto target = numbers_of(*row.target), golden = numbers_of(*row.golden);
+  for (size_t i = 0; i < target.size(); ++i) {
+    if (!is_finite(target[i]) || !is_finite(golden[i])) continue;
+    const double size = std::max(std::fabs(*target[i]), std::fabs(*golden[i])) + kSmallest;
+    if (!(std::fabs(*target[i] - *golden[i]) / size > most)) continue;
+    judged.add(fmt::format("{} differs by more than {} of its size", kNames[i], most));
+    if (judged.level == "pass") judged.level = "warning";
+    return;
+  }
+}
+
 std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument) {
   if (!is_argument || !statistics.checksum.empty()) return statistics.checksum;
   return fmt::format("{:08x}", io::crc32(0, as_bytes(statistics.text)));
@@ -216,8 +232,8 @@ std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::stri
       continue;
     }
     judged[i].level = "pass";
-    const std::string target = checksum_of(api[i].target, api[i].is_argument);
-    const std::string golden = checksum_of(api[i].golden, api[i].is_argument);
+    const std::string target = checksum_of(*api[i].target, api[i].is_argument);
+    const std::string golden = checksum_of(*api[i].golden, api[i].is_argument);
     if (target.empty() && golden.empty()) {
       judged[i].level = "warning";
       judged[i].add("neither side has a checksum");

@@ -15,17 +15,20 @@
 
 namespace plumb::msprobe {
 
-// A tensor or argument of an API on both sides.
+inline const dump::RecordedStatistics kNothingRecorded;
+
+// A tensor or argument of an API on both sides. Borrows from the dumps.
 struct StatisticRow {
-  dump::RecordedStatistics target, golden;
+  const dump::RecordedStatistics* target = &kNothingRecorded;
+  const dump::RecordedStatistics* golden = &kNothingRecorded;
   bool is_output = false;
   bool is_argument = false;  // a Python value, no tensor
   bool is_matched = true;    // golden has it
   bool is_refused = false;   // ... in a form it cannot be compared with
   bool is_empty = false;     // a tensor without elements
   std::string why_unmatched;
-  std::string target_dtype, golden_dtype;  // empty: not to be compared
-  std::optional<Shape> target_shape, golden_shape;
+  std::string_view target_dtype, golden_dtype;  // empty: not to be compared
+  const Shape *target_shape = nullptr, *golden_shape = nullptr;
 };
 
 // max, min, mean, l2norm.
@@ -50,6 +53,10 @@ Judged refused(const StatisticRow& row);
 std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
                                      std::span<const Differences> differences,
                                      std::string_view function);
+
+// Warns of a row in which a statistic differs by more than `most` times its size, as earlier
+// releases of the tool did of all rows.
+void judge_magnitude(const StatisticRow& row, double most, Judged& judged);
 
 // What is compared in MD5 mode: the recorded checksum, or the CRC-32 of a Python value's text.
 std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument);

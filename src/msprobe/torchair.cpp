@@ -43,6 +43,8 @@ std::string name_of(const DumpSet& set, const Entry* entry) {
   return set.convention == "torchair-fx" ? file : file + ":" + to_string(entry->slot);
 }
 
+const Shape* shape_of(const result::Side& side) { return side.shape ? &*side.shape : nullptr; }
+
 class Comparison {
  public:
   Comparison(const TorchairRun& run, const DumpSet& target, const DumpSet& golden,
@@ -231,7 +233,8 @@ class Comparison {
             i};
   }
 
-  Line line_of(size_t i) const {
+  // The line borrows its names until the next one is made.
+  Line line_of(size_t i) {
     const PlannedRow& row = plan_[i];
     const result::Row& compared = rows_[i];
     Line line;
@@ -241,11 +244,11 @@ class Comparison {
       line.graph = place_of(*entry).graph;
       line.token = place_of(*entry).token;
     } else {
-      line.api = operator_in(*row.damaged);
+      line.api = damaged_name_ = operator_in(*row.damaged);
       line.rank = rank_of(row);
     }
-    line.target_name = name_of(target_, row.target);
-    line.golden_name = name_of(row.golden_is_own ? target_ : golden_, row.golden);
+    line.target_name = target_name_ = name_of(target_, row.target);
+    line.golden_name = golden_name_ = name_of(row.golden_is_own ? target_ : golden_, row.golden);
     if (row.damaged != nullptr)
       (row.damaged_is_target ? line.target_name : line.golden_name) = row.damaged->file;
     line.rule = row.rule;
@@ -255,11 +258,11 @@ class Comparison {
                                                         : "other";
     if (compared.target) {
       line.target_dtype = compared.target->dtype;
-      line.target_shape = compared.target->shape;
+      line.target_shape = shape_of(*compared.target);
     }
     if (compared.golden) {
       line.golden_dtype = compared.golden->dtype;
-      line.golden_shape = compared.golden->shape;
+      line.golden_shape = shape_of(*compared.golden);
     }
     return line;
   }
@@ -315,7 +318,7 @@ class Comparison {
     for (size_t i : rows) {
       Line line = line_of(i);
       if (const auto& data = (*collector_)[i].real) {
-        line.metrics = metric_cells(*data);
+        line.metrics = &*data;
         line.judged = judge(*data);
         line.target = data->target;
         line.golden = data->golden;
@@ -330,7 +333,8 @@ class Comparison {
   }
 
   static bool transposed(const Line& line) {
-    if (!line.target_shape || !line.golden_shape || *line.target_shape == *line.golden_shape)
+    if (line.target_shape == nullptr || line.golden_shape == nullptr ||
+        *line.target_shape == *line.golden_shape)
       return false;
     Shape a = squeezed(*line.target_shape), b = squeezed(*line.golden_shape);
     if (a == b) return false;
@@ -356,10 +360,10 @@ class Comparison {
       for (size_t k = first; k < last; ++k) {
         Line line = line_of(rows[k]);
         const StatisticRow& row = api[k - first];
-        line.metrics = metric_cells(differences[k - first]);
+        line.metrics = &differences[k - first];
         line.judged = row.is_matched ? std::move(judged[k - first]) : judge_without(rows_[rows[k]]);
-        line.target = side_numbers(row.target);
-        line.golden = side_numbers(row.golden);
+        line.target = side_numbers(*row.target);
+        line.golden = side_numbers(*row.golden);
         written.add(line, style, *file);
       }
       first = last;
@@ -373,7 +377,10 @@ class Comparison {
     row.is_output = entry != nullptr && entry->slot.kind == SlotKind::kOutput;
     const auto& recorded = (*collector_)[i].recorded;
     row.is_matched = recorded.has_value();
-    if (recorded) std::tie(row.target, row.golden) = std::tie(recorded->target, recorded->golden);
+    if (recorded) {
+      row.target = &recorded->target;
+      row.golden = &recorded->golden;
+    }
     const auto& side = rows_[i].target;
     row.is_empty = side && side->shape && element_count(*side->shape) == 0;
     return row;
@@ -386,6 +393,7 @@ class Comparison {
   std::vector<PlannedRow> plan_;
   std::vector<result::Row> rows_;  // parallel to the plan
   const Collector* collector_ = nullptr;
+  std::string target_name_, golden_name_, damaged_name_;  // in the line being written
 };
 
 }  // namespace

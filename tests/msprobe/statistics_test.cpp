@@ -40,21 +40,47 @@ TEST(Statistics, DifferencesAreExact) {
   }
 }
 
-StatisticRow row(bool is_output, double target, double golden) {
-  StatisticRow row;
+// A row with what it borrows.
+struct Row {
+  dump::RecordedStatistics target, golden;
+  std::optional<Shape> target_shape, golden_shape;
+  bool is_output = false, is_argument = false, is_matched = true, is_empty = false;
+
+  StatisticRow view() const {
+    StatisticRow row;
+    row.target = &target;
+    row.golden = &golden;
+    row.is_output = is_output;
+    row.is_argument = is_argument;
+    row.is_matched = is_matched;
+    row.is_empty = is_empty;
+    if (target_shape) row.target_shape = &*target_shape;
+    if (golden_shape) row.golden_shape = &*golden_shape;
+    return row;
+  }
+};
+
+std::vector<StatisticRow> views(const std::vector<Row>& rows) {
+  std::vector<StatisticRow> views;
+  for (const Row& each : rows) views.push_back(each.view());
+  return views;
+}
+
+Row row(bool is_output, double target, double golden) {
+  Row row;
   row.is_output = is_output;
   row.target.max = row.target.min = row.target.mean = row.target.l2 = target;
   row.golden.max = row.golden.min = row.golden.mean = row.golden.l2 = golden;
   return row;
 }
 
-std::vector<Judged> judge_api(const std::vector<StatisticRow>& api, std::string_view function) {
+std::vector<Judged> judge_api(const std::vector<Row>& api, std::string_view function) {
   std::vector<Differences> differences;
-  for (const StatisticRow& each : api) differences.push_back(differences_of(each));
-  return judge_statistics(api, differences, function);
+  for (const StatisticRow& each : views(api)) differences.push_back(differences_of(each));
+  return judge_statistics(views(api), differences, function);
 }
 
-std::string levels(const std::vector<StatisticRow>& api, std::string_view function = "add") {
+std::string levels(const std::vector<Row>& api, std::string_view function = "add") {
   std::string text;
   for (const Judged& judged : judge_api(api, function))
     text += std::string(text.empty() ? "" : " ") + std::string(judged.level);
@@ -72,8 +98,8 @@ TEST(Statistics, OutputsAreJudgedByWhatCameIn) {
 }
 
 TEST(Statistics, ExtremesStandInForNorms) {
-  StatisticRow input = row(false, 1, 1), output = row(true, 1.6, 1);
-  for (StatisticRow* each : {&input, &output})
+  Row input = row(false, 1, 1), output = row(true, 1.6, 1);
+  for (Row* each : {&input, &output})
     for (auto* side : {&each->target, &each->golden}) {
       side->mean.reset();
       side->l2.reset();
@@ -81,7 +107,7 @@ TEST(Statistics, ExtremesStandInForNorms) {
   EXPECT_EQ(levels({input, output}), "pass error");
 }
 
-std::string judged_as(const StatisticRow& output, std::string_view function = "add") {
+std::string judged_as(const Row& output, std::string_view function = "add") {
   const Judged judged = judge_api(std::vector{row(false, 1, 1), output}, function).back();
   return fmt::format("{} {} {}: {}", judged.result, judged.accuracy, judged.level, judged.message);
 }
@@ -91,7 +117,7 @@ TEST(Statistics, AMessageNamesWhatDecided) {
       judged_as(row(true, 1.6, 1)),
       "FAIL No error: output norm relative error above 0.5 while input below 0.1; output norm "
       "relative error is more than 10 times that of input");
-  StatisticRow output = row(true, 1.6, 1);
+  Row output = row(true, 1.6, 1);
   output.golden.mean.reset();
   output.golden.l2.reset();
   output.target.mean.reset();
@@ -104,7 +130,7 @@ TEST(Statistics, AMessageNamesWhatDecided) {
 
 // A pass says that something was compared.
 TEST(Statistics, WhatWasNotRecordedIsNoPass) {
-  const auto without = [](StatisticRow output, bool target, bool golden) {
+  const auto without = [](Row output, bool target, bool golden) {
     for (auto* side : {&output.target, &output.golden}) {
       if (!(side == &output.target ? target : golden)) continue;
       side->min.reset();
@@ -115,24 +141,24 @@ TEST(Statistics, WhatWasNotRecordedIsNoPass) {
     return output;
   };
   const char* const kNothing = "N/A N/A warning: nothing recorded can be compared";
-  const StatisticRow good = row(true, 1, 1);
+  const Row good = row(true, 1, 1);
   EXPECT_EQ(judged_as(good), "PASS Yes pass: ");
   EXPECT_EQ(judged_as(without(good, true, true)), kNothing);
   EXPECT_EQ(judged_as(without(good, true, false)), kNothing);
   EXPECT_EQ(judged_as(without(good, false, true)), kNothing);
   EXPECT_EQ(judged_as(without(good, true, true), "empty_like"), "PASS Yes pass: ");
-  StatisticRow other = without(good, true, true);
+  Row other = without(good, true, true);
   other.target_shape = Shape{2};
   other.golden_shape = Shape{3};
   EXPECT_EQ(judged_as(other), "FAIL No error: shape differs");
-  StatisticRow empty = without(good, true, true);
+  Row empty = without(good, true, true);
   empty.is_empty = true;
   EXPECT_EQ(judged_as(empty), "PASS Yes pass: ");
-  StatisticRow argument = without(good, true, true);
+  Row argument = without(good, true, true);
   argument.is_argument = true;
   argument.target.text = argument.golden.text = "cpu";
   EXPECT_EQ(judged_as(argument), "PASS Yes pass: ");
-  StatisticRow flags = without(good, true, true);
+  Row flags = without(good, true, true);
   flags.target.text = flags.golden.text = "max=True, min=False";
   EXPECT_EQ(judged_as(flags), "PASS Yes pass: ");
   flags.target.text = "max=True, min=True";
@@ -140,7 +166,7 @@ TEST(Statistics, WhatWasNotRecordedIsNoPass) {
 }
 
 TEST(Statistics, ANormOnOneSideOnlyIsDoubtful) {
-  StatisticRow output = row(true, 1, 1);
+  Row output = row(true, 1, 1);
   output.golden.l2.reset();
   EXPECT_EQ(judged_as(output), "PASS Yes warning: golden has no norm");
   output = row(true, 1, 1);
@@ -153,7 +179,7 @@ TEST(Statistics, ANormOnOneSideOnlyIsDoubtful) {
 // Half a percent is where a margin is thin.
 TEST(Statistics, ExtremesAreADoubtfulPass) {
   const auto extremes = [](double target) {
-    StatisticRow output = row(true, target, 1);
+    Row output = row(true, target, 1);
     for (auto* side : {&output.target, &output.golden}) {
       side->mean.reset();
       side->l2.reset();
@@ -168,8 +194,29 @@ TEST(Statistics, ExtremesAreADoubtfulPass) {
             "input; judged by extremes only");
 }
 
+// |target - golden| / (max(|target|, |golden|) + 1e-10) above the limit.
+TEST(Statistics, MagnitudesAreOfTheLargerSide) {
+  const auto warned = [](double target, double golden, double most) {
+    Judged judged;
+    judged.level = "pass";
+    judge_magnitude(row(true, target, golden).view(), most, judged);
+    return fmt::format("{}: {}", judged.level, judged.message);
+  };
+  const std::string half = "warning: max differs by more than 0.5 of its size";
+  EXPECT_EQ(warned(1, 1, 0.5), "pass: ");
+  EXPECT_EQ(warned(2, 1, 0.5), "pass: ");
+  EXPECT_EQ(warned(1, 2, 0.5), "pass: ");
+  EXPECT_EQ(warned(2.125, 1, 0.5), half);
+  EXPECT_EQ(warned(1, 2.125, 0.5), half);
+  EXPECT_EQ(warned(-1, 1, 0.5), half);
+  EXPECT_EQ(warned(1e-11, 0, 0.5), "pass: ");
+  EXPECT_EQ(warned(1e-9, 0, 0.5), half);
+  EXPECT_EQ(warned(INFINITY, 1, 0.5), "pass: ");  // other rules see to it
+  EXPECT_EQ(warned(1, 0.875, 0), "warning: max differs by more than 0 of its size");
+}
+
 TEST(Statistics, WhatGoldenLacksIsNotJudged) {
-  StatisticRow lone = row(true, NAN, 1);
+  Row lone = row(true, NAN, 1);
   lone.is_matched = false;
   const Judged judged = judge_api(std::vector{lone}, "add").front();
   EXPECT_EQ(judged.result, "N/A");
@@ -178,9 +225,9 @@ TEST(Statistics, WhatGoldenLacksIsNotJudged) {
 }
 
 TEST(Statistics, WithoutChecksumsNothingPasses) {
-  StatisticRow none = row(true, 1, 1), one = none, both = none;
+  Row none = row(true, 1, 1), one = none, both = none;
   one.target.checksum = both.target.checksum = both.golden.checksum = "ea0c4734";
-  const auto judged = judge_checksums(std::vector{none, one, both}, "add");
+  const auto judged = judge_checksums(views({none, one, both}), "add");
   EXPECT_EQ(judged[0].result, "N/A");
   EXPECT_EQ(judged[1].level, "warning");
   EXPECT_EQ(judged[2].result, "PASS");
