@@ -2,6 +2,8 @@
 //
 // Values from one type to another. A long double holds every value of every type exactly: whether a
 // value survives is seen by going there and back.
+#include <algorithm>
+#include <array>
 #include <cfloat>
 #include <cmath>
 #include <cstring>
@@ -25,22 +27,43 @@ Wide load(const std::byte* at) {
   return static_cast<Wide>(load_le<T>(at));
 }
 
-// The value of an element of `item` bytes.
+// The value of an element that need not fit a float.
 Wide value_at(DType dtype, const std::byte* at) {
   switch (dtype) {
     case DType::kInt64: return load<int64_t>(at);
     case DType::kUint64: return load<uint64_t>(at);
     case DType::kInt32: return load<int32_t>(at);
     case DType::kUint32: return load<uint32_t>(at);
-    case DType::kFloat64: return load<double>(at);
-    case DType::kBool: return at[0] == std::byte{0} ? 0 : 1;
-    default: {
-      float value;
-      decode_float(dtype, at, 1, &value);
-      return value;
-    }
+    default: return load<double>(at);
   }
 }
+
+// The values of a tensor, one after the other; types that fit a float are decoded in blocks.
+class Values {
+ public:
+  explicit Values(const Tensor& tensor)
+      : tensor_(tensor),
+        item_(static_cast<size_t>(bits_of(tensor.dtype) / 8)),
+        count_(tensor.bytes.size() / item_),
+        is_block_(fits_float(tensor.dtype)) {}
+
+  size_t count() const { return count_; }
+  Wide operator[](size_t i) {
+    const std::byte* at = tensor_.bytes.data() + i * item_;
+    if (!is_block_) return value_at(tensor_.dtype, at);
+    if (i % kBlock == 0)
+      decode_float(tensor_.dtype, at, static_cast<int64_t>(std::min(kBlock, count_ - i)),
+                   block_.data());
+    return block_[i % kBlock];
+  }
+
+ private:
+  static constexpr size_t kBlock = 1024;
+  const Tensor& tensor_;
+  size_t item_, count_;
+  bool is_block_;
+  std::array<float, kBlock> block_{};
+};
 
 // An element, and the value it really has; false: it cannot be put into this type at all.
 template <class T>
@@ -110,12 +133,16 @@ Result<Tensor> converted(Tensor tensor, DType to, bool cast) {
         fmt::format("{} cannot be converted to {}", name_of(tensor.dtype), name_of(to)),
         fmt::format("the data is {}, the model takes {}", name_of(tensor.dtype), name_of(to)),
         fmt::format("save the values as {}", name_of(to))};
-  const auto from_item = static_cast<size_t>(bits_of(tensor.dtype) / 8);
+  Values values(tensor);
   const auto to_item = static_cast<size_t>(bits_of(to) / 8);
-  const size_t count = tensor.bytes.size() / from_item;
-  Tensor made{to, std::move(tensor.shape), std::vector<std::byte>(count * to_item)};
-  for (size_t i = 0; i < count; ++i) {
-    const Wide value = value_at(tensor.dtype, tensor.bytes.data() + i * from_item);
+  Tensor made{to, tensor.shape, std::vector<std::byte>(values.count() * to_item)};
+  if (to == DType::kFloat32 && fits_float(tensor.dtype)) {  // nothing can be lost
+    decode_float(tensor.dtype, tensor.bytes.data(), static_cast<int64_t>(values.count()),
+                 reinterpret_cast<float*>(made.bytes.data()));
+    return made;
+  }
+  for (size_t i = 0; i < values.count(); ++i) {
+    const Wide value = values[i];
     Wide became = 0;
     const bool fits = put_value(to, value, made.bytes.data() + i * to_item, became);
     const bool survives = fits && (became == value || (std::isnan(became) && std::isnan(value)));

@@ -169,8 +169,24 @@ class SampleBuilder {
     if (files->empty())
       return Error{"the directory holds no file", text, "pass the directory of the inputs itself"};
     feed.from_directory = true;
-    for (const fs::path& file : *files)
+    const size_t before = feed.sources.size();
+    std::vector<std::string> left_out;
+    for (const fs::path& file : *files) {
+      if (!may_be_input(file.string())) {
+        left_out.push_back(file.filename().string());
+        continue;
+      }
       if (auto added = add_file(feed, file.string()); !added) return added;
+    }
+    if (feed.sources.size() == before)
+      return Error{"the directory holds no file that could be an input",
+                   fmt::format("{}: {} files, e.g. {}", text, files->size(), left_out[0]),
+                   "pass the directory of the inputs itself"};
+    if (!left_out.empty())
+      samples_.warnings_.push_back(
+          fmt::format("{}: {} left out, no tensor and no picture: {}{}", text,
+                      left_out.size() == 1 ? "1 file" : fmt::format("{} files", left_out.size()),
+                      left_out[0], left_out.size() > 1 ? ", ..." : ""));
     return {};
   }
 

@@ -214,17 +214,22 @@ Result<Tensor> load_input(const Source& source, const Port& port, const Preproce
   if (!port.dtype)
     return Error{"no file can be fed to this input", port_text(port),
                  "inputs that are no tensors of numbers are not supported"};
-  auto mapping = MappedFile::open(source.path);
-  if (!mapping) return mapping.error();
-  const Bytes file = mapping->bytes();
-  const auto from_image = [&](Result<Image> image) -> Result<Tensor> {
-    if (!image) return std::move(image.error()).in(to_string(source));
-    if (!mapping->intact())
-      return Error{"the file shrank while it was being read", source.path,
-                   "wait until its writer has finished"};
+  const auto fed = [&](const Result<Image>& image) -> Result<Tensor> {
+    if (!image) return Error(image.error()).in(to_string(source));
     auto tensor = apply(how, *image, port, context.sink);
     if (!tensor) return std::move(tensor.error()).in(to_string(source));
     return tensor;
+  };
+  if (context.cache != nullptr && context.cache->images && context.cache->path == source.path)
+    return fed(context.cache->images->at(source.index.value_or(0)));
+  auto mapping = MappedFile::open(source.path);
+  if (!mapping) return mapping.error();
+  const Bytes file = mapping->bytes();
+  const auto from_image = [&](const Result<Image>& image) -> Result<Tensor> {
+    if (!mapping->intact())
+      return Error{"the file shrank while it was being read", source.path,
+                   "wait until its writer has finished"};
+    return fed(image);
   };
   if (is_idx_images(file)) {
     auto images = idx_images(source.path, file, context.cache);
@@ -264,6 +269,19 @@ Result<int64_t> count_inputs(const std::string& path, SourceCache& cache) {
 bool is_picture(const std::string& path) {
   auto mapping = MappedFile::open(path);
   return mapping && is_image_file(mapping->bytes());
+}
+
+bool may_be_input(const std::string& path) {
+  const std::string extension = extension_of(path);
+  for (const char* known : {"jpg", "jpeg", "png", "bmp", "npy", "npz", "pb", "bin", "raw"})
+    if (extension == known) return true;
+  if (color_space_from_name(extension)) return true;
+  auto mapping = MappedFile::open(path);
+  if (!mapping) return true;  // its turn will say why
+  io::ReadHints hints;
+  hints.file_name = std::string_view(path).substr(path.rfind('/') + 1);
+  return is_image_file(mapping->bytes()) || is_idx_images(mapping->bytes()) ||
+         io::detect_format(mapping->bytes(), hints);
 }
 
 std::vector<std::string> member_names(const std::string& path) {

@@ -41,6 +41,8 @@ Result<engine::Tensor> load_input(const Source& source, const engine::Port& port
 Result<int64_t> count_inputs(const std::string& path, SourceCache& cache);
 
 bool is_picture(const std::string& path);  // a file that has to be decoded
+// True if a file found in a directory can be an input at all: lists and notes lie there, too.
+bool may_be_input(const std::string& path);
 
 // The names inside a container of tensors; empty if it is none.
 std::vector<std::string> member_names(const std::string& path);

@@ -210,6 +210,11 @@ TEST(Convert, OnlyWhatSurvives) {
       values_of<int64_t>(*converted(tensor(DType::kFloat32, 2.5f, 3.5f), DType::kInt64, true)),
       (std::vector<int64_t>{2, 4}));
   EXPECT_FALSE(converted(tensor(DType::kFloat32, 1e30f), DType::kInt64, true));
+  EXPECT_EQ(values_of<float>(
+                *converted(tensor(DType::kBool, uint8_t{0}, uint8_t{2}), DType::kFloat32, false)),
+            (std::vector<float>{0, 1}));
+  EXPECT_EQ(values_of<int64_t>(*converted(tensor(DType::kBool, uint8_t{7}), DType::kInt64, false)),
+            (std::vector<int64_t>{1}));
 }
 
 }  // namespace

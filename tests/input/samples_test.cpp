@@ -67,6 +67,34 @@ TEST(Samples, DirectoriesAndLists) {
   EXPECT_EQ(list->size(), 2u);
 }
 
+TEST(Samples, NotesInADirectoryAreLeftOut) {
+  Scratch scratch;
+  place("values.npy", scratch.path() / "1.npy");
+  std::ofstream(scratch.path() / "labels.csv") << "1.npy,3\n";
+  auto samples = open({scratch.path().string()}, {kX});
+  ASSERT_TRUE(samples) << why(samples.error());
+  EXPECT_EQ(samples->size(), 1u);
+  ASSERT_EQ(samples->warnings().size(), 1u);
+  EXPECT_NE(samples->warnings()[0].find("1 file left out"), std::string::npos);
+  fs::remove(scratch.path() / "1.npy");
+  EXPECT_EQ(error_of(open({scratch.path().string()}, {kX})),
+            "the directory holds no file that could be an input");
+}
+
+TEST(Samples, DoubtsAboutChannelsAreTold) {
+  SampleRequest request = request_of({data_file("picture.png")});
+  request.preprocess.modifications.resize(1);
+  request.preprocess.modifications[0].kind = Modification::Kind::kNormalization;
+  request.preprocess.modifications[0].mean = {123.675, 116.28, 103.53};
+  const auto port = port_of("x", DType::kFloat32, {1, 3, 14, 20});
+  auto samples = Samples::open(request, {port});
+  ASSERT_TRUE(samples) << why(samples.error());
+  EXPECT_EQ(samples->warnings().size(), 1u);
+  // Tensors are fed as they are: nothing to doubt.
+  request.inputs = {data_file("values.npy")};
+  EXPECT_TRUE(Samples::open(request, {port})->warnings().empty());
+}
+
 TEST(Samples, SeveralInputs) {
   auto container = open({data_file("several.npz")}, {kA, kB});
   ASSERT_TRUE(container) << why(container.error());
