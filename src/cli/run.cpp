@@ -149,95 +149,96 @@ class Runner {
     auto work = TemporaryDirectory::make(wishes_.keep);
     if (!work) return fail_with(work.error());
     work_ = work->path();
-    if (auto done = run_models(); !done)
+    if (!wishes_.labels.empty())
+      if (auto read = scores_.read_labels(wishes_.labels); !read) return fail_with(read.error());
+    auto done = golden_.model || target_.model ? run_models() : compare_directories();
+    if (!done && run_.rows.empty())
       return context_.cancelled ? kInterrupted : fail_with(done.error());
-    if (auto found = find_results(); !found) return fail_with(found.error());
-    auto run = compare_sides();
-    if (!run) return fail_with(run.error());
-    run->interrupted = context_.cancelled;
-    run->elapsed_s =
+    if (!done && !context_.cancelled) print_error(done.error());  // what was compared is told
+    run_.interrupted = context_.cancelled;
+    run_.elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!print_json(*run, wishes_.output))
+    if (!print_json(run_, wishes_.output))
       fmt::print("{}",
-                 score_table(*run, *scores_, wants_colour(wishes_.output), wishes_.output.all));
-    bool all_written = write_files(*run, wishes_.output);
-    return !all_written ? kTrouble : exit_status(run->summary(), *run, wishes_.allowed);
+                 score_table(run_, scores_, wants_colour(wishes_.output), wishes_.output.all));
+    if (const bool all_written = write_files(run_, wishes_.output); !all_written || !done)
+      return context_.cancelled ? kInterrupted : kTrouble;
+    return exit_status(run_.summary(), run_, wishes_.allowed);
   }
 
  private:
-  // Runs whatever side is a model, sample by sample.
+  struct Model {
+    Side& side;
+    engine::ModelDumper dumper;
+  };
+
+  // Runs whatever side is a model and compares, sample by sample: what is on the disk does not grow
+  // with their number, unless it is kept.
   Result<void> run_models() {
-    const Side* const first = golden_.model ? &golden_ : target_.model ? &target_ : nullptr;
-    if (first == nullptr) {
-      if (!input_options_.inputs.empty())
-        return Error{"there is no model to be fed", "--input", "leave it out"};
-      return {};
-    }
     InputOptions options = input_options_;
     if (options.inputs.empty()) options.inputs = inputs_in_gt();
-    auto samples = open_samples(options, first->model->inputs(), common_);
+    auto samples =
+        open_samples(options, (golden_.model ? golden_ : target_).model->inputs(), common_);
     if (!samples) return samples.error();
     const bool has_many = samples->size() > 1;
-    if (has_many && !(golden_.model && target_.model))
-      if (const fs::path& results = golden_.model ? target_.results : golden_.results;
-          !fs::exists(results / "sample_0"))
-        return Error{
-            "several samples need results of each",
-            fmt::format("{} samples, but {} has no sample_0", samples->size(), results.string()),
-            "feed one sample, or name a dump of all of them"};
     std::optional<GtFolder> gt;
     if (!wishes_.output_gt.empty()) {
       auto made = GtFolder::make(wishes_.output_gt);
       if (!made) return made.error();
       gt = std::move(*made);
     }
-    struct Model {
-      Side& side;
-      engine::ModelDumper dumper;
-      fs::path directory;
-    };
     std::vector<Model> models;
-    const std::pair<Side&, const SideWishes&> sides[] = {{target_, wishes_.target},
-                                                         {golden_, wishes_.golden}};
-    for (const auto& [side, own] : sides) {
-      if (!side.model) continue;
-      side.results = work_ / (&side == &target_ ? "target" : "golden");
-      models.push_back(
-          {side, engine::ModelDumper(*side.model, dump_wishes(wishes_, own)), side.results});
-    }
-    ProgressBar bar(context_, common_, static_cast<int64_t>(samples->size() * models.size()),
-                    "runs");
-    const RunContext quiet;
+    if (target_.model)
+      models.push_back({target_, {*target_.model, dump_wishes(wishes_, wishes_.target)}});
+    if (golden_.model)
+      models.push_back({golden_, {*golden_.model, dump_wishes(wishes_, wishes_.golden)}});
+    const RunContext quiet;  // samples are counted, not tensors
+    ProgressBar bar(context_, common_, static_cast<int64_t>(samples->size()), "samples");
     for (size_t i = 0; i < samples->size(); ++i) {
+      if (context_.cancelled) return Error{"interrupted", "", ""};
       auto sample = samples->load(i);
       if (!sample) return sample.error();
-      names_.push_back(samples->name(i));
-      files_.push_back(samples->files(i));
+      scores_.add_sample(samples->name(i), samples->files(i));
+      const std::string folder = has_many ? fmt::format("sample_{}", i) : "";
+      for (Side* side : {&target_, &golden_})
+        side->results = side->model ? work_ / (side == &target_ ? "target" : "golden") / folder
+                                    : fs::path(side->path) / folder;
       for (Model& model : models) {
-        if (context_.cancelled) return Error{"interrupted", "", ""};
         auto inputs = inputs_for(*model.side.model, samples->ports(), sample->inputs);
         if (!inputs) return inputs.error();
-        const fs::path directory =
-            has_many ? model.directory / fmt::format("sample_{}", i) : model.directory;
-        auto dump = model.dumper.dump(*inputs, directory, quiet);
+        auto dump = model.dumper.dump(*inputs, model.side.results, quiet);
         if (!dump) return dump.error();
         if (i == 0)
-          for (const std::string& warning : dump->warnings) warnings_.push_back(warning);
+          for (const std::string& warning : dump->warnings) run_.warnings.push_back(warning);
         model.side.tensors = std::move(dump->tensors);
         if (gt)
           if (auto written = gt->add(has_many ? samples->name(i) : "", &model.side == &target_,
-                                     model.side.model->graph(), model.side.tensors, directory);
+                                     dump->graph, model.side.tensors, model.side.results);
               !written)
             return written;
-        context_.advance(1);
       }
       if (gt)
         if (auto written =
                 gt->add_inputs(has_many ? samples->name(i) : "", sample->inputs, samples->files(i));
             !written)
           return written;
+      if (auto compared =
+              compare_sides(has_many ? std::optional(static_cast<int64_t>(i)) : std::nullopt);
+          !compared)
+        return compared;
+      std::error_code ignored;
+      if (wishes_.keep.empty())
+        for (const char* name : {"target", "golden", "target_bins", "golden_bins"})
+          fs::remove_all(work_ / name, ignored);
+      context_.advance(1);
     }
     return {};
+  }
+
+  Result<void> compare_directories() {
+    if (!input_options_.inputs.empty())
+      return Error{"there is no model to be fed", "--input", "leave it out"};
+    return compare_sides(std::nullopt);
   }
 
   // A gt folder knows what the model was fed.
@@ -300,7 +301,9 @@ class Runner {
     return std::move(*graph);
   }
 
-  Result<result::Run> compare_sides() {
+  // Adds the rows of one sample to the result.
+  Result<void> compare_sides(std::optional<int64_t> step) {
+    if (auto found = find_results(); !found) return found;
     auto target = open_results(target_, golden_);
     if (!target) return target.error();
     auto golden = open_results(golden_, target_);
@@ -309,46 +312,61 @@ class Runner {
     graphs.target = graph_of(*target);
     graphs.golden = graph_of(*golden);
     if (!graphs.target || !graphs.golden) graphs = {};
-    auto scenario = compare::find_scenario(*target, *golden, graphs, "");
-    const std::string_view profile = scenario ? (*scenario)->profile : "standard";
-    auto rules =
-        compare::load_rules(wishes_.profile.empty() ? std::string(profile) : wishes_.profile, "");
-    if (!rules) return rules.error();
+    if (!rules_)
+      if (auto judged = begin(*target, *golden, graphs); !judged) return judged;
     std::optional<match::Matcher> matcher = compare::make_matcher(graphs);
     compare::PlanOptions options;
     options.matcher = matcher ? &*matcher : nullptr;
     if (matcher) options.map = outputs_by_place(*matcher, *graphs.target, *graphs.golden);
     const auto plan = compare::make_plan(*target, *golden, options);
     const compare::Sides sides{*target, *golden, nullptr, {}, {}};
-    result::Run run;
-    run.command = "run";
-    run.scenario = scenario ? (*scenario)->name : "dump-vs-dump";
-    run.profile = rules->name;
-    run.target = input_side(target_.path, *target);
-    run.golden = input_side(golden_.path, *golden);
-    for (const auto& [side, shown] : {std::pair{&target_, &run.target}, {&golden_, &run.golden}})
+    const compare::StreamOptions stream_options{
+        *rules_, run_.metrics, compare::Passes::for_metrics(run_.metrics), false, nullptr};
+    RunContext quiet;
+    quiet.cancelled = context_.cancelled.load();
+    compare::Streamed streamed = compare::stream(sides, plan, stream_options, quiet);
+    if (matcher) {
+      const auto missing = compare::outputs_not_compared(
+          *matcher, streamed.rows, [&](const dump::Entry& entry) { return is_asked_for(entry); });
+      for (const std::string& name : missing)
+        if (std::find(run_.outputs_not_compared.begin(), run_.outputs_not_compared.end(), name) ==
+            run_.outputs_not_compared.end())
+          run_.outputs_not_compared.push_back(name);
+      compare::mark_model_outputs(*matcher, streamed.rows);
+    } else if (wishes_.layers == "outputs") {
+      for (result::Row& row : streamed.rows) row.is_model_output = row.target && row.golden;
+    }
+    for (result::Row& row : streamed.rows)
+      if (step) row.step = step;
+    scores_.judge_classes(sides, plan, streamed.rows);
+    run_.is_ordered = matcher.has_value();
+    run_.bytes += streamed.bytes;
+    std::move(streamed.rows.begin(), streamed.rows.end(), std::back_inserter(run_.rows));
+    return {};
+  }
+
+  // What the first sample tells about all of them.
+  Result<void> begin(const dump::DumpSet& target, const dump::DumpSet& golden,
+                     const compare::Graphs& graphs) {
+    const auto scenario = compare::find_scenario(target, golden, graphs, "");
+    const std::string_view natural = scenario ? (*scenario)->profile : "standard";
+    auto rules =
+        compare::load_rules(wishes_.profile.empty() ? std::string(natural) : wishes_.profile, "");
+    if (!rules) return rules.error();
+    rules_ = std::move(*rules);
+    run_.command = "run";
+    run_.scenario = scenario ? (*scenario)->name : "dump-vs-dump";
+    run_.profile = rules_->name;
+    run_.target = input_side(target_.path, target);
+    run_.golden = input_side(golden_.path, golden);
+    for (const auto& [side, shown] : {std::pair{&target_, &run_.target}, {&golden_, &run_.golden}})
       if (side->model) shown->convention = side->model->engine().version();
-    run.is_ordered = matcher.has_value();
-    run.warnings = warnings_;
     std::vector<const metrics::Metric*> wanted;
     for (const metrics::Metric& metric : metrics::metrics())
       if (metric.needs == metrics::Needs::kSums || metric.name == "pearson")
         wanted.push_back(&metric);
-    run.metrics = columns_for(wanted, *rules);
-    const compare::StreamOptions stream_options{
-        *rules, run.metrics, compare::Passes::for_metrics(run.metrics), false, nullptr};
-    compare::Streamed streamed = compare::stream(sides, plan, stream_options, context_);
-    run.rows = std::move(streamed.rows);
-    run.bytes = streamed.bytes;
-    if (matcher) {
-      run.outputs_not_compared = compare::outputs_not_compared(
-          *matcher, run.rows, [&](const dump::Entry& entry) { return is_asked_for(entry); });
-      compare::mark_model_outputs(*matcher, run.rows);
-    }
-    scores_ = Scores{names_, files_, {}};
-    if (auto judged = scores_->judge_classes(sides, plan, run, wishes_.labels); !judged)
-      return judged.error();
-    return run;
+    run_.metrics = columns_for(wanted, *rules_);
+    return {};
   }
 
   bool is_asked_for(const dump::Entry& entry) const {
@@ -380,10 +398,9 @@ class Runner {
   RunContext& context_;
   Side target_, golden_;
   fs::path work_;
-  std::vector<std::string> names_;               // of samples
-  std::vector<std::vector<std::string>> files_;  // ... and what they were read from
-  std::vector<std::string> warnings_;
-  std::optional<Scores> scores_;
+  std::optional<compare::Rules> rules_;
+  result::Run run_;
+  Scores scores_;
 };
 
 Result<void> check(const Wishes& wishes) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -105,7 +106,7 @@ std::string types_text(const Row& row) {
 std::string sample_name(const Scores& scores, const Row& row) {
   if (!row.step) return "";
   const auto step = static_cast<size_t>(*row.step);
-  return step < scores.samples.size() ? scores.samples[step] : fmt::to_string(*row.step);
+  return step < scores.samples().size() ? scores.samples()[step] : fmt::to_string(*row.step);
 }
 
 // Index of the largest element, if the tensor is a list of scores.
@@ -125,26 +126,20 @@ std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& 
   return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
 }
 
-// Lines of CLASS, by sample, or of FILE,CLASS with any further fields.
-struct Labels {
-  std::vector<int64_t> by_place;
-  std::map<std::string, int64_t> by_file;  // base name
+}  // namespace
 
-  std::optional<int64_t> of(size_t step, const std::vector<std::string>& files) const {
-    for (const std::string& file : files) {
-      const std::filesystem::path path = file;
-      if (const auto found = by_file.find(path.filename().string()); found != by_file.end())
-        return found->second;
-    }
-    if (by_file.empty() && step < by_place.size()) return by_place[step];
-    return std::nullopt;
-  }
-};
+std::optional<int64_t> Labels::of(size_t sample, const std::vector<std::string>& files) const {
+  for (const std::string& file : files)
+    if (const auto found = by_file.find(std::filesystem::path(file).filename().string());
+        found != by_file.end())
+      return found->second;
+  if (by_file.empty() && sample < by_place.size()) return by_place[sample];
+  return std::nullopt;
+}
 
-Result<Labels> read_labels(const std::string& path) {
+Result<void> Scores::read_labels(const std::string& path) {
   std::ifstream file(path);
   if (!file) return Error{"the labels cannot be read", path, "check the path"};
-  Labels labels;
   size_t number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
@@ -161,53 +156,51 @@ Result<Labels> read_labels(const std::string& path) {
       return Error{"a label is no number", fmt::format("{}, line {}: '{}'", path, number, line),
                    "write lines of CLASS or of FILE,CLASS"};
     if (comma == std::string::npos)
-      labels.by_place.push_back(value);
+      labels_.by_place.push_back(value);
     else
-      labels.by_file[line.substr(0, comma)] = value;
-  }
-  return labels;
-}
-
-}  // namespace
-
-Result<void> Scores::judge_classes(const compare::Sides& sides,
-                                   const std::vector<compare::PlannedRow>& plan,
-                                   const result::Run& run, const std::string& labels) {
-  Labels known;
-  if (!labels.empty()) {
-    auto read = read_labels(labels);
-    if (!read) return read.error();
-    known = std::move(*read);
-  }
-  std::map<std::string, size_t> place;
-  for (size_t i = 0; i < run.rows.size(); ++i) {
-    const Row& row = run.rows[i];
-    if (!row.is_model_output || !plan[i].target || !plan[i].golden) continue;
-    const auto target = first_class(sides.target, *plan[i].target);
-    const auto golden = first_class(sides.golden_of(plan[i]), *plan[i].golden);
-    if (!target || !golden) continue;
-    const auto [found, is_new] = place.try_emplace(row.target->operator_name, classes.size());
-    if (is_new) classes.push_back({row.target->operator_name, 0, 0, 0, 0, 0, {}});
-    Classes& of = classes[found->second];
-    ++of.samples;
-    of.agree += *target == *golden;
-    if (*target != *golden && of.first_disagreement.empty())
-      of.first_disagreement = fmt::format("{}{}{} against {}", sample_name(*this, row),
-                                          row.step ? ": " : "", *target, *golden);
-    const auto step = static_cast<size_t>(row.step.value_or(0));
-    const auto label =
-        known.of(step, step < files.size() ? files[step] : std::vector<std::string>());
-    if (!label) continue;
-    ++of.labelled;
-    of.target_right += *target == *label;
-    of.golden_right += *golden == *label;
+      labels_.by_file[line.substr(0, comma)] = value;
   }
   return {};
 }
 
+void Scores::add_sample(const std::string& name, std::vector<std::string> files) {
+  samples_.push_back(name);
+  files_ = std::move(files);
+}
+
+void Scores::judge_classes(const compare::Sides& sides,
+                           const std::vector<compare::PlannedRow>& plan,
+                           const std::vector<Row>& rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    if (!row.is_model_output || row.values.empty()) continue;  // not compared, or shapes differ
+    const auto target = first_class(sides.target, *plan[i].target);
+    const auto golden = first_class(sides.golden_of(plan[i]), *plan[i].golden);
+    if (!target || !golden) continue;
+    const std::string& name = row.target->operator_name;
+    auto of = std::find_if(classes_.begin(), classes_.end(),
+                           [&](const Classes& each) { return each.output == name; });
+    if (of == classes_.end()) {
+      classes_.emplace_back().output = name;
+      of = classes_.end() - 1;
+    }
+    ++of->samples;
+    of->agree += *target == *golden;
+    if (*target != *golden && of->first_disagreement.empty())
+      of->first_disagreement =
+          fmt::format("{}{}{} against {}", samples_.empty() ? "" : samples_.back(),
+                      samples_.empty() ? "" : ": ", *target, *golden);
+    const auto label = labels_.of(samples_.empty() ? 0 : samples_.size() - 1, files_);
+    if (!label) continue;
+    ++of->labelled;
+    of->target_right += *target == *label;
+    of->golden_right += *golden == *label;
+  }
+}
+
 std::string score_table(const result::Run& run, const Scores& scores, bool has_colour, bool all) {
   const std::vector<Layer> layers = layers_of(run);
-  const bool has_samples = scores.samples.size() > 1;
+  const bool has_samples = scores.samples().size() > 1;
   report::Table table;
   table.columns = {{"verdict"},
                    {"Layer", false, 9, true, 16},
@@ -274,7 +267,7 @@ std::string score_table(const result::Run& run, const Scores& scores, bool has_c
   if (hidden > 0)
     text += fmt::format("... and {} more that pass (--all shows them)\n",
                         report::counted(hidden, "layer"));
-  for (const Scores::Classes& of : scores.classes) {
+  for (const Scores::Classes& of : scores.classes()) {
     text += fmt::format("\ntop-1 of {}: the same class on {} of {}", of.output, of.agree,
                         report::counted(static_cast<size_t>(of.samples), "sample"));
     if (!of.first_disagreement.empty()) text += fmt::format(" (first: {})", of.first_disagreement);

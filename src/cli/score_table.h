@@ -4,27 +4,45 @@
 // over all samples if there are several, and whether classes agree.
 #pragma once
 
+#include <map>
+
 #include "cli/command.h"
 #include "compare/stream.h"
 
 namespace plumb::cli {
 
+// Lines of CLASS, by sample, or of FILE,CLASS with any further fields.
+struct Labels {
+  std::vector<int64_t> by_place;
+  std::map<std::string, int64_t> by_file;  // base name
+
+  std::optional<int64_t> of(size_t sample, const std::vector<std::string>& files) const;
+};
+
 // Of the samples, and of outputs that look like scores of classes.
-struct Scores {
-  std::vector<std::string> samples;             // names, by step
-  std::vector<std::vector<std::string>> files;  // what they were read from
+class Scores {
+ public:
   struct Classes {
     std::string output;
     int64_t samples = 0, agree = 0;  // the same class is first on both sides
     int64_t labelled = 0, target_right = 0, golden_right = 0;
     std::string first_disagreement;  // "chelsea: 285 against 281"
   };
-  std::vector<Classes> classes;
 
-  // `labels`: a file of right classes, or empty.
-  Result<void> judge_classes(const compare::Sides& sides,
-                             const std::vector<compare::PlannedRow>& plan, const result::Run& run,
-                             const std::string& labels);
+  Result<void> read_labels(const std::string& path);  // the right classes
+  void add_sample(const std::string& name, std::vector<std::string> files);
+  // Rows of the latest sample, with their plan.
+  void judge_classes(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
+                     const std::vector<result::Row>& rows);
+
+  const std::vector<std::string>& samples() const { return samples_; }  // names, by step
+  const std::vector<Classes>& classes() const { return classes_; }
+
+ private:
+  std::vector<std::string> samples_;
+  std::vector<std::string> files_;  // that the latest was read from
+  std::vector<Classes> classes_;
+  Labels labels_;
 };
 
 std::string score_table(const result::Run& run, const Scores& scores, bool has_colour, bool all);
