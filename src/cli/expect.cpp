@@ -158,7 +158,7 @@ int run_expect(const ExpectWishes& wishes, const CommonOptions& common, RunConte
     return fail_with(
         {"there are no test cases", wishes.path,
          "name a directory with model.onnx and test_data_set_0/, or one of many such"});
-  auto rules = compare::load_rules(wishes.profile.empty() ? "standard" : wishes.profile, "");
+  auto rules = compare::load_rules(wishes.profile.empty() ? "conformance" : wishes.profile, "");
   if (!rules) return fail_with(rules.error());
   auto work = TemporaryDirectory::make();
   if (!work) return fail_with(work.error());
