@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -243,26 +244,36 @@ Result<msprobe::Mapping> mapping_of(const Arguments& arguments) {
   return mapping;
 }
 
-// Records of twenty thousand calls take a hundred megabytes in small pieces. Page by page the
-// system would need a quarter of the run to hand these out, so the heap is made at once, of large
-// pages, and keeps what is freed. Only address space is taken: pages come when they are used. Where
-// the system refuses, the heap is as it was.
-void prepare_heap() {
-  constexpr int kBytes = 256 << 20;
-  constexpr uintptr_t kLargePage = 2 << 20;
-  ::mallopt(M_MMAP_THRESHOLD, kBytes);  // texts of files too are reused for what comes after
-  ::mallopt(M_TRIM_THRESHOLD, kBytes);
-  ::mallopt(M_TOP_PAD, kBytes);
-  const auto begin = reinterpret_cast<uintptr_t>(::sbrk(0)) + kLargePage - 1;
-  void* volatile piece = std::malloc(kLargePage);  // more than there is: the heap grows
+// Records take several times the room of their files, in small pieces. The system would need a
+// quarter of the run to hand out their pages one by one, so they are asked for in one call; and
+// what the text of one file took is used again for what comes after it, instead of being given
+// back.
+void prepare_heap(std::initializer_list<std::string> files) {
+  constexpr uintmax_t kMost = 256 << 20,
+                      kGrowth = 3;  // of what is asked for at once; it may be less
+  constexpr int kNever = 1 << 30, kStep = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kNever);
+  ::mallopt(M_TRIM_THRESHOLD, kNever);
+  uintmax_t bytes = 0;
+  for (const std::string& file : files) {
+    std::error_code unknown;
+    if (const auto size = std::filesystem::file_size(file, unknown); !unknown)
+      bytes += std::min(size, kMost);
+  }
+  bytes = std::min(kGrowth * bytes, kMost);
+  ::mallopt(M_TOP_PAD, std::max(static_cast<int>(bytes), kStep));
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(::sbrk(0)) + page - 1) / page * page;
+  void* volatile piece = std::malloc(kStep);  // more than there is: the heap grows
   std::free(piece);
-  ::mallopt(M_TOP_PAD, 1 << 20);
-  const auto end = reinterpret_cast<uintptr_t>(::sbrk(0)), first = begin - begin % kLargePage;
-  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
+  ::mallopt(M_TOP_PAD, kStep);
+  const auto end = reinterpret_cast<uintptr_t>(::sbrk(0));
+  // An older system says no, and the pages come one by one.
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
 }
 
 int run_general(const Arguments& arguments, RunContext& context) {
-  prepare_heap();
+  prepare_heap({arguments.text("-tp"), arguments.text("-gp")});
   msprobe::GeneralRun run;
   run.target = arguments.text("-tp");
   run.golden = arguments.text("-gp");

@@ -23,6 +23,7 @@ using dump::SlotKind;
 
 // Tensors of an operator mostly follow each other.
 Partners::OperatorNames::OperatorNames(const DumpSet& set) {
+  all.reserve(set.entries.size() / 2);
   for (const Entry& entry : set.entries)
     if ((in_order.empty() || entry.operator_name != in_order.back()) &&
         all.insert(entry.operator_name).second)
@@ -47,9 +48,9 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
     golden_of_[to] = {from, "map"};
     target_of_[from] = {to, "map"};
   }
-  pair_names();
+  const bool any_lonely = pair_names();
   if (matcher == nullptr) {
-    pair_fused_names();
+    if (any_lonely) pair_fused_names();
     return;
   }
   // An operator whose file cannot be read is there all the same: nothing else may take its place.
@@ -64,14 +65,14 @@ Partners::Partners(const NameMap& map, const match::Matcher* matcher, const Dump
 
 // Whether two operators of this name are a pair. The map knows better.
 bool Partners::are_namesakes(std::string_view name) const {
-  if (!targets_.all.contains(name) || !goldens_.all.contains(name)) return false;
+  if (!goldens_.all.contains(name) || !targets_.all.contains(name)) return false;
   return (target_of_.empty() || !target_of_.contains(name)) &&
          (map_.operators.empty() || !map_.operators.contains(std::string(name)));
 }
 
 // Of those without a namesake: a name that dump tools may have changed, unless that would merge
 // distinct operators.
-void Partners::pair_names() {
+bool Partners::pair_names() {
   struct Alike {
     std::set<std::string_view> target, golden;
   };
@@ -103,6 +104,7 @@ void Partners::pair_names() {
     for (std::string_view name : names.target) refused_target_[name] = refusal;
     for (std::string_view name : names.golden) refused_golden_[name] = refusal;
   }
+  return !unmatched.empty() || !map_.operators.empty();
 }
 
 // Compilers name a fused operator after its parts: conv1bn1relu1, Conv_0_Relu_1. If the whole name

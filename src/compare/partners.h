@@ -54,7 +54,7 @@ class Partners {
 
  private:
   bool are_namesakes(std::string_view name) const;
-  void pair_names();
+  bool pair_names();  // true if there are names without a namesake
   void pair_fused_names();
   void find_unclaimed();
   std::string_view folded_into(std::string_view layer, const std::string& name) const;

@@ -70,15 +70,19 @@ void restore_literals(std::string& text) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::strchr(" \t\r\n", text.back()) != nullptr) text.remove_suffix(1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
 }
 
 // nullopt for what is no number: null, true, text.
 std::optional<double> number_of(json::value value) {
   const std::string_view token = trimmed(value.raw_json_token());
-  for (const Literal& literal : kLiterals)
-    if (token == literal.stand_in) return literal.value;
+  if (token.starts_with('"')) {
+    for (const Literal& literal : kLiterals)
+      if (token == literal.stand_in) return literal.value;
+    return {};
+  }
   double number = 0;
   const char* end = token.data() + token.size();
   const auto parsed = std::from_chars(token.data(), end, number);
@@ -121,10 +125,14 @@ std::string_view key_of(json::field& field) {
                      : std::string_view(field.unescaped_key());
 }
 
-// Valid as long as the parser.
+// Valid as long as the parser and its text. As keys, most have no escapes.
 std::string_view string_or_empty(json::value value) {
-  return value.type() == json::json_type::string ? std::string_view(value.get_string())
-                                                 : std::string_view();
+  if (value.type() != json::json_type::string) return {};
+  const std::string_view token = trimmed(value.raw_json_token());
+  const std::string_view inside = token.substr(1, token.size() - 2);
+  const bool is_plain = token.size() > 1 && token.back() == '"' &&
+                        inside.find_first_of("\"\\") == std::string_view::npos;
+  return is_plain ? inside : std::string_view(value.get_string());
 }
 
 // The length is known to the compiler, which makes it a comparison of a number or two.
@@ -157,6 +165,15 @@ std::string checksum_of(json::value value) {
   return text;
 }
 
+// Between dots, or at an end.
+bool has_word(std::string_view name, std::string_view word) {
+  for (size_t at = 0; (at = name.find(word, at)) != std::string_view::npos; ++at) {
+    const size_t end = at + word.size();
+    if ((at == 0 || name[at - 1] == '.') && (end == name.size() || name[end] == '.')) return true;
+  }
+  return false;
+}
+
 class Calls {
  public:
   Calls(DumpJson& out, size_t memory) : out_(out), memory_left_(memory) {}
@@ -166,7 +183,7 @@ class Calls {
     operator_ = name;
     // Module.conv1.Conv2d.parameters_grad[.n] has parameter names where others have input and
     // output.
-    const bool gradients = ("." + operator_ + ".").find(".parameters_grad.") != std::string::npos;
+    const bool gradients = has_word(operator_, "parameters_grad");
     for (auto field : call) {
       const std::string key(std::string_view(field.unescaped_key()));
       json::value value = field.value();

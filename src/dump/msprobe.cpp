@@ -105,6 +105,7 @@ DumpSet list(const Tree& given, const io::ReadHints&) {
   std::vector<std::optional<Result<DumpJson>>> parsed(files.size());
   for_each_index(files.size(), [&](size_t i) {
     auto mapped = MappedFile::open(given.absolute(*files[i]));
+    if (mapped) mapped->prepare(mapped->bytes());
     parsed[i] = mapped ? parse_dump_json(mapped->bytes()) : Result<DumpJson>(mapped.error());
     if (!*parsed[i] && mapped)
       parsed[i] = std::move(parsed[i]->error()).in(given.absolute(*files[i]).string());

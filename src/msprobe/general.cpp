@@ -54,19 +54,9 @@ class Comparison {
   Result<Written> write(const RunContext& context) {
     Written written;
     if (auto planned = make_plan(written.warnings); !planned) return planned.error();
-    auto rules = compare::load_rules("torchair", "");
-    if (!rules) return rules.error();
-    compare::StreamOptions options{*rules, {}, {}, false, nullptr};
-    for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
-      options.columns.push_back(metrics::metric_by_name(name));
-    options.passes = compare::Passes::for_metrics(options.columns);
-    const compare::Sides sides{target_, golden_, nullptr, {}, {}};
-    Collector collector(plan_, style_.documented_only ? nullptr : &sides, context);
-    options.observer = &collector;
-    collector_ = &collector;
     // What was recorded is judged by msprobe's own rules, below.
     if (style_.mode == Mode::kRealData && !finds_first_)
-      rows_ = compare::stream(sides, plan_, options, context).rows;
+      if (auto compared = compare_data(context); !compared) return compared.error();
 
     written.interrupted = context.cancelled;
     std::map<std::optional<int64_t>, Rows> by_rank;
@@ -115,6 +105,20 @@ class Comparison {
     std::vector<size_t> both;  // or target only
     std::vector<size_t> golden_only;
   };
+
+  Result<void> compare_data(const RunContext& context) {
+    auto rules = compare::load_rules("torchair", "");
+    if (!rules) return rules.error();
+    compare::StreamOptions options{*rules, {}, {}, false, nullptr};
+    for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
+      options.columns.push_back(metrics::metric_by_name(name));
+    options.passes = compare::Passes::for_metrics(options.columns);
+    const compare::Sides sides{target_, golden_, nullptr, {}, {}};
+    collector_.emplace(plan_, style_.documented_only ? nullptr : &sides, context);
+    options.observer = &*collector_;
+    rows_ = compare::stream(sides, plan_, options, context).rows;
+    return {};
+  }
 
   Result<void> make_plan(std::vector<std::string>& warnings) {
     compare::PlanOptions options;
@@ -293,8 +297,8 @@ class Comparison {
   const bool finds_first_, legacy_colours_;
   const std::optional<double> most_magnitude_;
   std::vector<PlannedRow> plan_;
-  std::vector<result::Row> rows_;  // parallel to the plan
-  const Collector* collector_ = nullptr;
+  std::vector<result::Row> rows_;        // parallel to the plan
+  std::optional<Collector> collector_;   // of real data
   std::string target_row_, golden_row_;  // names in the line being written
   StackFiles stacks_;
 };

@@ -159,6 +159,34 @@ TEST(Plan, ExecutionsPairInOrder) {
   EXPECT_THAT(indices_of(rows), ElementsAre(0, 1, 2));
 }
 
+// Dumps of the same tensors take a short way, which has to lead where the long one does.
+TEST(Plan, AlikeDumpsPairAsOthersDo) {
+  const std::vector<Entry> cases[] = {
+      {},
+      {entry("a"), entry("b")},
+      {entry("a", input(0)), entry("a", input(1)), entry("a"), entry("b", output(1))},
+      {entry("a", input(0), 1), entry("a", kOutput, 1), entry("a", input(0), 2),
+       entry("a", kOutput, 2)},
+      {entry("a", kOutput, 1), entry("b", kOutput, 2), entry("a", kOutput, 3)},
+      {entry("a"), entry("a")},
+      {in_step(1, "a"), in_step(2, "a")},
+      {entry("a"), entry("a_b"), entry("a/b")},
+  };
+  const Choices none;
+  PlanOptions long_way;
+  long_way.choices = &none;
+  for (const std::vector<Entry>& entries : cases) {
+    const DumpSet target = set_of(entries), golden = set_of(entries);
+    const auto rows = make_plan(target, golden), others = make_plan(target, golden, long_way);
+    ASSERT_EQ(rows.size(), others.size());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_EQ(line_of(rows[i]), line_of(others[i]));
+      EXPECT_EQ(rows[i].evidence, others[i].evidence);
+      EXPECT_EQ(rows[i].index, others[i].index);
+    }
+  }
+}
+
 TEST(Plan, UnequalNumbersOfExecutionsAreNotGuessed) {
   const DumpSet target = set_of({entry("a", {}, 1), entry("a", {}, 2)});
   const DumpSet golden = set_of({entry("a", {}, 1)});
