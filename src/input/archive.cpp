@@ -141,7 +141,9 @@ Result<std::vector<ArchiveEntry>> list_directory(const fs::path& directory) {
   return entries;
 }
 
-Result<std::vector<ArchiveEntry>> list_file(Bytes file) {
+}  // namespace
+
+Result<std::vector<ArchiveEntry>> list_archive(Bytes file) {
   if (as_text(file).starts_with("PK")) return list_zip_file(file);
   if (is_gzip(file)) {
     auto stream = gzip_stream(file);
@@ -154,8 +156,6 @@ Result<std::vector<ArchiveEntry>> list_file(Bytes file) {
   return Error{"not an archive of a known kind", "byte 0", "use tar, tar.gz, zip or a directory"};
 }
 
-}  // namespace
-
 Result<std::vector<ArchiveEntry>> list_archive(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
@@ -165,7 +165,7 @@ Result<std::vector<ArchiveEntry>> list_archive(const std::string& path) {
   }
   auto file = MappedFile::open(path);
   if (!file) return file.error();
-  auto entries = list_file(file->bytes());
+  auto entries = list_archive(file->bytes());
   if (!entries) return std::move(entries.error()).in(path);
   return entries;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 
 namespace plumb::input {
@@ -16,6 +17,9 @@ struct ArchiveEntry {
   uint64_t size_bytes = 0;
   uint64_t hash = 0;  // of the content; equal for equal files of one archive
 };
+
+// The files of an archive in memory, in its order.
+Result<std::vector<ArchiveEntry>> list_archive(Bytes file);
 
 // Regular files, in the order of the archive; of a directory all below it, by name.
 Result<std::vector<ArchiveEntry>> list_archive(const std::string& path);

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "input/gzip.h"
+#include "io/crc32.h"
 #include "io/inflate.h"
 
 namespace plumb::input {
@@ -69,9 +70,19 @@ Result<IdxImages> read_idx_images(Bytes file) {
                              to_string(images.size), file.size()),
                  "copy it again"};
   images.pixels.resize(static_cast<size_t>(*bytes));
+  const Bytes pixels = std::as_bytes(std::span(images.pixels));
   if (auto read = take(reinterpret_cast<std::byte*>(images.pixels.data()), images.pixels.size());
       !read)
     return read.error();
+  if (packed) {
+    const auto recorded = load_le<uint32_t>(file.data() + file.size() - 8);
+    const uint32_t found = io::crc32(io::crc32(0, head), pixels);
+    if (recorded != found)
+      return Error{
+          "the checksum of the pictures is wrong",
+          fmt::format("byte {}: recorded {:08x}, found {:08x}", file.size() - 8, recorded, found),
+          "copy the file again; it is damaged"};
+  }
   return images;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input/image.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -157,6 +158,12 @@ Result<Size> image_file_size(Bytes file) {
               : text.starts_with(kJpeg) ? jpeg_size(file)
                                         : bmp_size(file);
   if (!size) return size;
+  // PNG packs 1032 to 1 at best, and eight pixels into a byte; the others pack less.
+  const auto most = static_cast<int64_t>(std::min<uint64_t>(file.size(), 1 << 20)) * 8 * 1032;
+  if (size->width > 0 && size->height > 0 && size->width > most / size->height)
+    return Error{"the picture promises more than its file can hold",
+                 fmt::format("byte 0: {} pixels in {} bytes", to_string(*size), file.size()),
+                 "copy or save it again"};
   if (size->width < 1 || size->height < 1 || size->width > kMaxPixels / size->height)
     return Error{
         "the picture is empty or too large",

@@ -60,12 +60,16 @@ Image resized_by_corners(const Image& image, Size size, Interpolation interpolat
   return made;
 }
 
+Error impossible_size(const Image& image, Size size) {
+  return {"the picture would be resized to an impossible size",
+          fmt::format("from {} to {}", to_string(image.size), to_string(size)),
+          "check --resize and the model's input shape"};
+}
+
 Result<Image> resized(const Preprocess& how, const Image& image, Size size) {
   if (image.size == size) return image;
   if (size.width < 1 || size.height < 1 || size.width > kMaxPixels / size.height)
-    return Error{"the picture would be resized to an impossible size",
-                 fmt::format("from {} to {}", to_string(image.size), to_string(size)),
-                 "check --resize and the model's input shape"};
+    return impossible_size(image, size);
   if (how.align_corners) {
     if (how.interpolation != Interpolation::kBilinear &&
         how.interpolation != Interpolation::kNearest)
@@ -117,6 +121,7 @@ Result<Image> fitted(const Preprocess& how, const Image& image, Size wanted) {
   const Size open = wanted;
   if (wanted.width == 0) wanted.width = image.size.width;
   if (wanted.height == 0) wanted.height = image.size.height;
+  if (wanted.width > kMaxPixels / wanted.height) return impossible_size(image, wanted);
   Result<Image> made = Error{};
   switch (how.resize.kind) {
     case ResizeKind::kNone: made = image; break;

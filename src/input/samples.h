@@ -35,7 +35,7 @@ class Samples {
   const std::string& name(size_t sample) const { return names_[sample]; }
   // The files of a sample, as the user would write them; for messages and reports.
   std::vector<std::string> files(size_t sample) const;
-  Result<Sample> load(size_t sample);
+  Result<Sample> load(size_t sample);  // by one thread at a time
 
   // What is odd but no error: files that were left out, for one.
   const std::vector<std::string>& warnings() const { return warnings_; }

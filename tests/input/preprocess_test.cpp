@@ -168,6 +168,18 @@ TEST(Preprocess, Refuses) {
             "float64 values do not all fit uint8");
 }
 
+TEST(Preprocess, SizesOfHostileModels) {
+  for (const char* resize : {"stretch", "letterbox", "short:4", "none"})
+    for (const Shape& shape :
+         {Shape{1, 3, int64_t{1} << 31, 1}, Shape{1, 3, 1, int64_t{1} << 62},
+          Shape{1, 3, int64_t{1} << 40, int64_t{1} << 40}, Shape{1, 3, 0, 0}}) {
+      Preprocess how;
+      how.resize = resize_of(resize);
+      auto tensor = apply(how, picture(), port_of("x", DType::kFloat32, shape));
+      EXPECT_FALSE(tensor) << resize << " " << to_string(shape);
+    }
+}
+
 TEST(Preprocess, ResizeWords) {
   EXPECT_EQ(resize_of("stretch:256x128").size, (Size{256, 128}));
   EXPECT_EQ(resize_of("short:256").short_side, 256);

@@ -110,6 +110,9 @@ TEST(Source, DamagedFilesOfDigits) {
   std::vector<std::byte> huge(plain->bytes().begin(), plain->bytes().end());
   huge[4] = huge[8] = huge[12] = std::byte{0x7F};
   EXPECT_FALSE(read_idx_images(huge));
+  std::vector<std::byte> wrong(packed->bytes().begin(), packed->bytes().end());
+  wrong[wrong.size() - 8] ^= std::byte{1};
+  EXPECT_EQ(read_idx_images(wrong).error().what, "the checksum of the pictures is wrong");
 }
 
 TEST(Source, Pictures) {
@@ -177,6 +180,15 @@ TEST(Source, DamagedPictures) {
   std::vector<std::byte> huge(png->bytes().begin(), png->bytes().end());
   huge[16] = huge[20] = std::byte{0x40};
   auto found = decode_image(huge);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().what, "the picture promises more than its file can hold");
+  huge.resize(1 << 20);
+  found = decode_image(huge);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().what, "the picture promises more than its file can hold");
+  huge[16] = huge[20] = std::byte{0};
+  huge[17] = huge[21] = std::byte{1};  // 65556x65550
+  found = decode_image(huge);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().what, "the picture is empty or too large");
   SKIP_WITHOUT_CODEC();
