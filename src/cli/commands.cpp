@@ -8,6 +8,7 @@
 namespace plumb::cli {
 
 int run_compare(int argc, char** argv, RunContext& context);
+int run_run(int argc, char** argv, RunContext& context);
 int run_dump(int argc, char** argv, RunContext& context);
 int run_isolate(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
@@ -23,6 +24,7 @@ int run_msprobe(int argc, char** argv, RunContext& context);
 std::span<const Command> commands() {
   static constexpr std::array kCommands{
       Command{"compare", "compare two sets of dumped tensors, operator by operator", run_compare},
+      Command{"run", "run two models on the same input and compare", run_run},
       Command{"dump", "run a model and save what every operator computes", run_dump},
       Command{"isolate", "replay one operator: did it make the error or inherit it?", run_isolate},
       Command{"inspect", "what is in this file or directory", run_inspect},

@@ -80,6 +80,7 @@ void tell(const engine::Dump& dump, const engine::LoadedModel& model, const Wish
              bytes_text(static_cast<double>(dump.bytes)),
              counted(static_cast<size_t>(dump.runs), "run"), model.engine().version(),
              wishes.optimization);
+  for (const std::string& note : dump.notes) fmt::print("  {}\n", note);
   tell_left_out(dump);
   if (const int64_t unasked = count_files(dump); unasked > 0)
     fmt::print("  not asked for  {}\n", counted(static_cast<size_t>(unasked), "tensor"));

@@ -78,7 +78,8 @@ std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& g
     return !f.target_is_quantized  ? "offline-vs-original"
            : f.golden_is_quantized ? "quantized-offline-vs-quantized-original"
                                    : "quantized-offline-vs-original";
-  if (f.graph == nullptr && f.target_is_quantized && !f.golden_is_quantized)
+  if ((f.graph == nullptr || !match::is_converted(*f.graph)) && f.target_is_quantized &&
+      !f.golden_is_quantized)
     return "quantized-original-vs-original";
   return "dump-vs-dump";
 }

@@ -37,7 +37,7 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
 Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
                          const LoadedModel& model, Optimization optimization,
                          const std::vector<std::vector<InputFile>>& input_files,
-                         const std::vector<int64_t>& timestamps) {
+                         const std::vector<int64_t>& timestamps, bool synced) {
   constexpr auto kReplace = Json::error_handler_t::replace;
   auto sink = FileSink::create(directory / "dump.json");
   if (!sink) return sink.error();
@@ -80,7 +80,7 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
   for (const graph::Edge& from : dump.graph.outputs) outputs.push_back(edge(from));
   text += fmt::format("\n],\n\"outputs\":{}}}\n", outputs.dump(-1, ' ', false, kReplace));
   sink->write(text);
-  return sink->commit();
+  return sink->commit(synced);
 }
 
 }  // namespace plumb::engine

@@ -15,6 +15,6 @@ struct InputFile {
 Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
                          const LoadedModel& model, Optimization optimization,
                          const std::vector<std::vector<InputFile>>& input_files,
-                         const std::vector<int64_t>& timestamps);
+                         const std::vector<int64_t>& timestamps, bool synced);
 
 }  // namespace plumb::engine

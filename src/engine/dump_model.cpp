@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/bodies.h"
 #include "engine/dump_index.h"
 #include "engine/fusion_origins.h"
 #include "io/npy.h"
@@ -84,6 +85,7 @@ struct Prepared {
   std::optional<LoadedModel> optimised;  // what the engine made of the model, if that is run
   std::unique_ptr<Session> plain;        // the model as the engine optimises it
   std::unique_ptr<Session> whole;        // gives all that is wanted at once
+  const OpenBodies* bodies = nullptr;    // what was done to bring bodies to the surface
 };
 
 class Dumper {
@@ -117,8 +119,8 @@ class Dumper {
     if (wishes_.as_npz)
       if (auto packed = pack(); !packed) return packed.error();
     if (wishes_.inputs) link_inputs();
-    if (auto written =
-            write_index(directory_, dump_, model_, wishes_.optimization, input_files_, timestamps_);
+    if (auto written = write_index(directory_, dump_, model_, wishes_.optimization, input_files_,
+                                   timestamps_, wishes_.synced);
         !written)
       return written.error();
     return std::move(dump_);
@@ -128,7 +130,7 @@ class Dumper {
   // Asking for inner tensors prevents fusion: the engine first saves the graph that it makes of the
   // model as it is, and that graph is run.
   Result<void> prepare() {
-    prepared_.graph = model_.graph();
+    prepared_.graph = prepared_.bodies ? prepared_.bodies->graph : model_.graph();
     if (wishes_.optimization != Optimization::kDisabled && !wishes_.outputs_only &&
         model_.can_save_graph()) {
       SessionOptions options;
@@ -186,11 +188,18 @@ class Dumper {
         listed.op = op.name;
         listed.output = static_cast<int64_t>(k);
         listed.tensor = tensor;
+        if (!op.subgraph.empty() && is_input(op)) continue;  // what the loop hands to its body
         if (!op.subgraph.empty()) {
-          listed.problem = "inside the body of " + op.subgraph.substr(0, op.subgraph.rfind('.'));
-          continue;
+          const auto out = prepared_.bodies == nullptr
+                               ? std::map<std::string, std::string>::const_iterator()
+                               : prepared_.bodies->in_loops.find(op.subgraph + "\n" + tensor);
+          if (prepared_.bodies == nullptr || out == prepared_.bodies->in_loops.end()) {
+            listed.problem = "inside the body of " + op.subgraph.substr(0, op.subgraph.rfind('.'));
+            continue;
+          }
+          listed.tensor = out->second;
         }
-        if (tensor.empty() || (wishes_.wants && !wishes_.wants(op.name)) ||
+        if (listed.tensor.empty() || (wishes_.wants && !wishes_.wants(op.name)) ||
             (wishes_.outputs_only && !given.contains(tensor)))
           continue;
         listed.file = names_.name(op.name, fmt::to_string(k), timestamps_.back());
@@ -463,13 +472,28 @@ int64_t count_tensors(const LoadedModel& model) {
 struct ModelDumper::State : Prepared {};
 
 ModelDumper::ModelDumper(LoadedModel& model, DumpWishes wishes)
-    : state_(new State{{model, std::move(wishes), false, {}, {}, {}, {}}}) {}
+    : state_(new State{{model, std::move(wishes), false, {}, {}, {}, {}, nullptr}}) {}
 ModelDumper::~ModelDumper() = default;
 ModelDumper::ModelDumper(ModelDumper&&) noexcept = default;
 
 Result<Dump> ModelDumper::dump(const Inputs& inputs, const fs::path& directory,
                                const RunContext& context) {
-  return Dumper(*state_, inputs, directory, context).dump();
+  if (!has_bodies(state_->model) || state_->wishes.outputs_only)
+    return Dumper(*state_, inputs, directory, context).dump();
+  // Which branch is taken differs from input to input, so nothing stays from run to run.
+  for (const bool with_loops : {true, false}) {
+    auto open = open_bodies(state_->model, inputs, state_->wishes.threads, with_loops);
+    if (!open) return open.error();
+    Prepared prepared{open->model, state_->wishes, false, {}, {}, {}, {}, &*open};
+    auto dump = Dumper(prepared, inputs, directory, context).dump();
+    if (!dump && with_loops && !open->in_loops.empty() && !context.cancelled) continue;
+    if (dump && open->branches > 0)
+      dump->notes.push_back(fmt::format(
+          "{} branches of If taken and laid open; {} operators of the others do not run",
+          open->branches, open->not_taken));
+    return dump;
+  }
+  return Error{"the model could not be run", state_->model.path(), "check its inputs"};
 }
 
 }  // namespace plumb::engine

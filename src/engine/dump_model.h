@@ -16,6 +16,7 @@ struct DumpWishes {
   bool inputs = false;        // a file for each input of an operator, too
   bool outputs_only = false;  // nothing but what the model gives
   bool as_npz = false;        // one archive instead of a file for each tensor
+  bool synced = true;         // the index is on the disk when done; a scratch dump need not be
   int64_t batch_outputs = 0;  // tensors held in memory at a time; 0: as many as memory allows
   std::function<bool(const std::string& op)> wants;  // empty: every operator
 };
@@ -39,7 +40,7 @@ struct Dump {
   std::vector<DumpedTensor> tensors;  // of every operator, in order; inputs of the model first
   int64_t written = 0, bytes = 0, runs = 0;
   bool has_saved_graph = false;  // kSavedGraph: what the engine made of the model
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings, notes;
 };
 
 // Dumps a model run by run; sessions stay open from one to the next where memory allows.

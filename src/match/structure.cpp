@@ -124,6 +124,9 @@ std::string kind_of_type(std::string_view type) {
   return kind;
 }
 
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 // Converters fold these into the operator behind them, everything else into the one before.
 bool is_prefix(const std::string& kind) { return kind == "pad"; }
 bool is_constant(const Operator& op) { return op.type == "Const" || op.type == "Constant"; }
@@ -308,15 +311,23 @@ class Aligner {
     return true;
   }
 
-  // What changes no value (a dropout, a reshape) needs no counterpart: if the original has none
-  // there, readers of the operator read what the original's readers do.
+  // What changes no value (a dropout, a reshape) or only its precision needs no counterpart: if the
+  // original has none there, readers of the operator read what the original's readers do. The same
+  // goes for what was made from constants alone.
   bool hand_on(int op) {
     const std::string& kind = t_.kind(op);
-    if ((kind != "identity" && kind != "reshape") || t_.in(op).size() != 1) return false;
-    const Ref source = original_of(t_.in(op).front());
-    if (source.op == kNone) return false;
-    for (int reader : g_.read_by(source))
-      if (const int g = behind_prefix(reader); g != kNone && g_.kind(g) == kind) return false;
+    if (!is_one_of(kind, {"identity", "reshape", "quantizelinear", "dequantizelinear"}))
+      return false;
+    Ref source;
+    for (const Ref& input : t_.in(op)) {
+      if (hands_on(input.op) && given(input.op).op == kNone) continue;  // a constant
+      if (source.op != kNone) return false;
+      source = original_of(input);
+      if (source.op == kNone) return false;
+    }
+    if (source.op != kNone)
+      for (int reader : g_.read_by(source))
+        if (const int g = behind_prefix(reader); g != kNone && g_.kind(g) == kind) return false;
     given_[static_cast<size_t>(op)] = source;
     return handed_on_[static_cast<size_t>(op)] = true;
   }

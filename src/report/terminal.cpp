@@ -310,7 +310,8 @@ void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block
   }
 }
 
-void add_inspection(const InputSide& side, const std::string* name, Block& block) {
+void add_inspection(const Run& run, const InputSide& side, const std::string* name, Block& block) {
+  if (run.command != "compare") return;  // the side may be a model
   // Nothing that had to be escaped can be copied, nor would an option be read as a name.
   const auto copies = [](const std::string& word) {
     return !word.empty() && word[0] != '-' && printable(word) == word;
@@ -333,8 +334,8 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
   };
   if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
     advise("see what each side holds");
-    add_inspection(run.target, nullptr, block);
-    add_inspection(run.golden, nullptr, block);
+    add_inspection(run, run.target, nullptr, block);
+    add_inspection(run, run.golden, nullptr, block);
   } else if (const Row* start = divergence_of(run, s).row; start != nullptr && start->target) {
     const std::string& name = start->target->operator_name;
     advise(run.is_ordered
@@ -343,7 +344,7 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
                : fmt::format("look at {}; which operator ran first is not recorded, so it may have "
                              "inherited its error",
                              printable(name)));
-    add_inspection(run.target, &name, block);
+    add_inspection(run, run.target, &name, block);
   }
   if (!run.doubts.empty())
     advise(
@@ -351,7 +352,8 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
         "writes that of an offline model), or none");
   if (has("damaged_file")) advise("copy damaged files again from where they were written");
   const bool lacks_quant =
-      (run.scenario == "quantized-original-vs-original" && run.graphs.empty()) ||
+      (run.scenario == "quantized-original-vs-original" && run.graphs.empty() &&
+       run.command == "compare") ||
       (run.scenario == "quantized-offline-vs-original" && has("ambiguous_pair"));
   if (lacks_quant && s.verdict != Verdict::kPass)
     advise(
@@ -401,6 +403,7 @@ std::string render(const Run& run, const TerminalStyle& style) {
     for (const Row& row : run.rows)
       if (!row.is_filtered()) shown.push_back(&row);
   }
+  if (!style.rows) shown.clear();
   const size_t more = style.all || shown.size() <= kMostRows ? 0 : shown.size() - kMostRows;
   shown.resize(shown.size() - more);
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/expect.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "cli/progress.h"
+#include "cli/temporary_directory.h"
+#include "cli/terminal.h"
+#include "compare/stream.h"
+#include "engine/dump_model.h"
+#include "input/source.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace plumb::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Outcome { kPass, kFail, kUnsupported };
+
+struct Case {
+  fs::path model;
+  std::vector<fs::path> data;  // test_data_set_N
+};
+
+struct Judged {
+  Outcome outcome = Outcome::kPass;
+  std::string what;
+};
+
+std::vector<Case> cases_below(const fs::path& path) {
+  std::map<fs::path, Case> found;  // by directory, so that the order is the same everywhere
+  std::error_code error;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, error);
+  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+    const fs::path& file = at->path();
+    if (file.extension() == ".onnx") found[file.parent_path()].model = file;
+    if (file.filename().string().starts_with("test_data_set_"))
+      found[file.parent_path()].data.push_back(file);
+  }
+  std::vector<Case> cases;
+  for (auto& [directory, one] : found) {
+    std::sort(one.data.begin(), one.data.end());
+    if (!one.model.empty() && !one.data.empty()) cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+fs::path numbered(const fs::path& directory, std::string_view what, size_t number) {
+  return directory / fmt::format("{}_{}.pb", what, number);
+}
+
+// One model and its data sets.
+class CaseRunner {
+ public:
+  CaseRunner(const ExpectWishes& wishes, const compare::Rules& rules, const fs::path& work,
+             RunContext& context)
+      : wishes_(wishes), rules_(rules), work_(work), context_(context) {}
+
+  Judged run(const Case& one) {
+    auto model = engine::LoadedModel::open({one.model, {}, wishes_.engine});
+    if (!model) return unsupported(model.error());
+    engine::SessionOptions options;
+    options.optimization = *engine::optimization_from_text(wishes_.optimization);
+    auto session = model->engine().open(model->view(), options);
+    if (!session) return unsupported(session.error());
+    for (const fs::path& data : one.data)
+      if (const Judged judged = run_set(**session, data); judged.outcome != Outcome::kPass)
+        return judged;
+    return {};
+  }
+
+ private:
+  static Judged unsupported(const Error& error) {
+    return {Outcome::kUnsupported, fmt::format("{}: {}", error.what, error.where)};
+  }
+
+  Judged run_set(engine::Session& session, const fs::path& data) {
+    engine::Inputs inputs;
+    size_t number = 0;
+    for (const engine::Port& port : session.inputs()) {
+      if (!port.dtype)
+        return {Outcome::kUnsupported, fmt::format("input {} is {}", port.name, port.kind)};
+      auto tensor = input::load_input({numbered(data, "input", number++).string(), {}, {}}, port,
+                                      input::Preprocess{});
+      if (!tensor) return unsupported(tensor.error());
+      inputs.emplace(port.name, std::move(*tensor));
+    }
+    std::error_code ignored;
+    fs::remove_all(work_, ignored);
+    fs::create_directories(work_, ignored);
+    Judged judged;
+    number = 0;
+    auto ran = session.run(inputs, [&](const engine::Output& output) -> Result<void> {
+      const std::string file = fmt::format("output_{}.npy", number++);
+      if (!output.tensor) {
+        judged = {Outcome::kUnsupported,
+                  fmt::format("output {} is {}", output.port.name, output.problem)};
+        return {};
+      }
+      auto written = engine::write_npy(work_ / file, *output.tensor);
+      if (!written) return written.error();
+      return {};
+    });
+    if (!ran) return {Outcome::kFail, fmt::format("{}: {}", ran.error().what, ran.error().where)};
+    if (judged.outcome != Outcome::kPass) return judged;
+    return compare(data, number);
+  }
+
+  Judged compare(const fs::path& data, size_t outputs) {
+    auto target = dump::open_dump(work_);
+    auto golden = dump::open_dump(data);
+    if (!target || !golden) return unsupported(!target ? target.error() : golden.error());
+    for (dump::Entry& entry : golden->entries)  // "output_0/y", where the tensor is called y
+      entry.operator_name = entry.operator_name.substr(0, entry.operator_name.find('/'));
+    compare::PlanOptions options;
+    options.wants = [](const dump::Entry& entry) {
+      return !entry.operator_name.starts_with("input_");
+    };
+    const auto plan = compare::make_plan(*target, *golden, options);
+    std::vector<const metrics::Metric*> columns = rules_.metrics();
+    const compare::StreamOptions stream_options{
+        rules_, columns, compare::Passes::for_metrics(columns), false, nullptr};
+    const auto streamed =
+        compare::stream({*target, *golden, nullptr, {}, {}}, plan, stream_options, context_);
+    size_t passed = 0;
+    for (const result::Row& row : streamed.rows) {
+      if (row.is_filtered()) continue;
+      if (row.verdict == result::Verdict::kPass) {
+        ++passed;
+        continue;
+      }
+      return {Outcome::kFail,
+              fmt::format("{}: {}", row.any_side().operator_name,
+                          row.message.empty() ? report::reasons_text(row) : row.message)};
+    }
+    if (passed != outputs)
+      return {Outcome::kFail, fmt::format("{} of {} outputs compared", passed, outputs)};
+    return {};
+  }
+
+  const ExpectWishes& wishes_;
+  const compare::Rules& rules_;
+  const fs::path work_;
+  RunContext& context_;
+};
+
+}  // namespace
+
+int run_expect(const ExpectWishes& wishes, const CommonOptions& common, RunContext& context) {
+  const std::vector<Case> cases = cases_below(wishes.path);
+  if (cases.empty())
+    return fail_with(
+        {"there are no test cases", wishes.path,
+         "name a directory with model.onnx and test_data_set_0/, or one of many such"});
+  auto rules = compare::load_rules(wishes.profile.empty() ? "standard" : wishes.profile, "");
+  if (!rules) return fail_with(rules.error());
+  auto work = TemporaryDirectory::make();
+  if (!work) return fail_with(work.error());
+  CaseRunner runner(wishes, *rules, work->path() / "case", context);
+  report::Table table;
+  table.columns = {{"result"}, {"case", false, 9, true, 24}, {"what", false, 8, true, 30}};
+  std::map<Outcome, int64_t> counts;
+  {
+    ProgressBar bar(context, common, static_cast<int64_t>(cases.size()), "cases");
+    const auto progress = context.progress;
+    for (const Case& one : cases) {
+      if (context.cancelled) break;
+      context.progress = nullptr;  // tensors are not what is counted
+      const Judged judged = runner.run(one);
+      context.progress = progress;
+      context.advance(1);
+      ++counts[judged.outcome];
+      if (judged.outcome == Outcome::kPass && !wishes.all) continue;
+      constexpr std::string_view kWords[] = {"✓ pass", "✗ fail", "- unsupported"};
+      const fs::path name = one.model.parent_path().lexically_relative(wishes.path);
+      table.rows.push_back(
+          {std::string(kWords[static_cast<size_t>(judged.outcome)]),
+           report::printable(name == "." ? one.model.filename().string() : name.string()),
+           report::printable(judged.what)});
+    }
+  }
+  fmt::print("{}{}", table.rows.empty() ? "" : table.render(terminal_width()),
+             table.rows.empty() ? "" : "\n");
+  fmt::print("{} = {} pass + {} fail + {} unsupported{}\n", counted(cases.size(), "case"),
+             counts[Outcome::kPass], counts[Outcome::kFail], counts[Outcome::kUnsupported],
+             context.cancelled ? " (interrupted)" : "");
+  if (context.cancelled) return kInterrupted;
+  if (counts[Outcome::kPass] + counts[Outcome::kFail] == 0) return kTrouble;
+  return counts[Outcome::kFail] > 0 ? kDifference : kAgreement;
+}
+
+}  // namespace plumb::cli
