@@ -95,6 +95,13 @@ TEST_F(Isolate, TellsOwnErrorsFromInheritedOnes) {
   EXPECT_EQ(both.status, 1);
   EXPECT_THAT(both.text, HasSubstr("BOTH  mul (Mul): "));
   EXPECT_EQ(isolate("--op gate").status, 0);
+
+  const Ran json = isolate("--op mul --json -");
+  EXPECT_EQ(json.status, 1);
+  EXPECT_TRUE(json.text.starts_with("{\n  \"schema\": \"plumb.isolate/1\",")) << json.text;
+  ASSERT_EQ(isolate("--op mul --json mul.json").status, 1);
+  std::ifstream file(scratch_.path() / "mul.json", std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), json.text);
 }
 
 TEST_F(Isolate, FindsNoErrorWhereThereIsNone) {
