@@ -122,6 +122,18 @@ TEST_F(Isolate, TakesFusedOperatorsTogether) {
   EXPECT_THAT(isolate("--op r").text, HasSubstr("r (Relu) and 1 fused with it"));
 }
 
+TEST_F(Isolate, TakesDumpsThatWereMadeAgain) {
+  compare("chain_bad_conv.onnx");
+  fs::remove_all(scratch_.path() / "golden");
+  EXPECT_THAT(isolate("--op conv").text,
+              HasSubstr("try:   say where the dump is now: --golden DIR"));
+  ASSERT_EQ(plumb("dump " + kModels + "chain.onnx -o again --seed 3 --shape x:1,1,4,4").status, 0);
+  EXPECT_THAT(isolate("--op conv --golden again").text, HasSubstr("INTRODUCED HERE"));
+  const Ran model = isolate("--op conv --golden " + kModels + "chain.onnx");
+  EXPECT_THAT(model.text, HasSubstr("the result is of a run that kept no tensors"));
+  EXPECT_EQ(model.status, 2);
+}
+
 TEST_F(Isolate, RefusesAnotherModelThanGoldens) {
   compare("chain_bad_conv.onnx");
   const Ran ran = plumb("isolate result.json --op conv --model " + kModels + "chain_bad_conv.onnx");
