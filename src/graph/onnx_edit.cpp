@@ -788,9 +788,8 @@ class Inliner {
         case tensor_field::kDims: reader.append_varints(field, dims, 64); break;
         case tensor_field::kDataType: dtype = dtype_from_onnx(field.value); break;
         case tensor_field::kName: place.tensor = as_text(field.bytes); break;
-        case tensor_field::kDataLocation: place.is_external |= field.value == 1; break;
+        case tensor_field::kDataLocation: place.is_external = field.value == 1; break;
         case tensor_field::kExternalData: {
-          place.is_external = true;
           std::string_view key, value;
           ProtoReader entry(field);
           for (ProtoField part; entry.next(part);)

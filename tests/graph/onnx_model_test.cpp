@@ -158,6 +158,14 @@ TEST(OnnxModel, ExternalDataAreSeen) {
   EXPECT_TRUE(external->graph.initializers[0].is_external);
   EXPECT_TRUE(external->graph.nodes[0].is_external) << "in its body";
   EXPECT_FALSE(external->graph.nodes[1].is_external);
+
+  // What was said of a file does not count once the data are inside.
+  ProtoWriter graph, tensor;
+  tensor.message(13, ProtoWriter());
+  tensor.text(8, "w");
+  graph.message(5, tensor);
+  const std::string inside = model(graph);
+  EXPECT_FALSE(read(inside)->is_external());
 }
 
 TEST(OnnxModel, NodesAreNamedAsInTheGraph) {
