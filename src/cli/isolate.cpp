@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <tbb/global_control.h>
 
+#include "base/file_sink.h"
 #include "base/mapped_file.h"
 #include "cli/command.h"
 #include "cli/isolate_pack.h"
@@ -34,7 +35,7 @@ constexpr size_t kMostFused = 64;  // operators in a row that one fusion may spa
 
 struct Wishes {
   std::vector<std::string> paths, inputs;
-  std::string op, to, model, target, golden, profile, engine = "onnxruntime", output;
+  std::string op, to, model, target, golden, profile, engine = "onnxruntime", output, json;
   int step = -1;
   bool quiet = false;
 };
@@ -424,6 +425,13 @@ class Isolation {
   Replayed replayed_;
 };
 
+Result<void> write_text(const std::string& path, const std::string& text) {
+  auto sink = FileSink::create(path);
+  if (!sink) return sink.error();
+  sink->write(text);
+  return sink->commit();
+}
+
 Result<void> check(const Wishes& wishes) {
   if (wishes.paths.size() != 1)
     return Error{fmt::format("one result is needed, {} given", wishes.paths.size()),
@@ -434,7 +442,8 @@ Result<void> check(const Wishes& wishes) {
                  "name the ONNX file that the golden dump was made with: --model FILE"};
   if (!wishes.output.empty() && fs::path(wishes.output).extension() != ".zip")
     return Error{"a reproduction is a .zip file", "-o " + wishes.output, "name it so: -o pack.zip"};
-  const NamedPath outputs[] = {{"-o", wishes.output}};
+  const NamedPath outputs[] = {{"-o", wishes.output},
+                               {"--json", wishes.json == "-" ? "" : wishes.json}};
   const NamedPath inputs[] = {{"RESULT.json", wishes.paths[0]}, {"--model", wishes.model}};
   return check_outputs(outputs, inputs);
 }
@@ -470,6 +479,8 @@ int run_isolate(int argc, char** argv, RunContext& context) {
   options.text("--engine", "NAME", wishes.engine, "what runs the operator (default: onnxruntime)");
   options.group("output");
   options.text("-o", "FILE", wishes.output, "pack a reproduction as .zip");
+  options.text("--json", "FILE", wishes.json,
+               "write verdict and numbers as JSON; '-' prints it instead\nof the table");
   common.declare(options);
   if (auto status = options.parse(argc, argv)) return *status;
   if (auto checked = check(wishes); !checked) return fail_with(checked.error());
@@ -487,12 +498,18 @@ int run_isolate(int argc, char** argv, RunContext& context) {
     if (context.cancelled) return kInterrupted;
     if (!done) return fail_with(done.error());
   }
-  fmt::print("{}", render(isolation.replayed(), terminal_width()));
+  const bool prints_json = wishes.json == "-";
+  fmt::print("{}", prints_json ? json_of(isolation.replayed())
+                               : render(isolation.replayed(), terminal_width()));
+  if (!wishes.json.empty() && !prints_json)
+    if (auto written = write_text(wishes.json, json_of(isolation.replayed())); !written)
+      return fail_with(written.error());
   if (!wishes.output.empty()) {
     auto size = isolation.pack();
     if (!size) return fail_with(size.error());
-    fmt::print("  pack      {} ({}): model, inputs, outputs; README.md says how to replay them\n",
-               report::printable(wishes.output), report::bytes_text(static_cast<double>(*size)));
+    if (!prints_json)
+      fmt::print("  pack      {} ({}): model, inputs, outputs; README.md says how to replay them\n",
+                 report::printable(wishes.output), report::bytes_text(static_cast<double>(*size)));
   }
   return isolation.replayed().fails("own") ? kDifference : kAgreement;
 }

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/nearest.h"
+#include "engine/model.h"
 
 namespace plumb::cli {
 namespace {
@@ -17,22 +17,34 @@ std::string key(std::string_view op, std::string_view slot, std::string_view fil
   return fmt::format("{}\n{}\n{}", op, slot, file);
 }
 
+// By operator, slot and file; and without the file, where that is clear: a dump that was made again
+// has other files.
 std::unordered_map<std::string, const dump::Entry*> index(const dump::DumpSet& set) {
   std::unordered_map<std::string, const dump::Entry*> entries;
-  for (const dump::Entry& entry : set.entries)
-    if (!entry.parts.empty())
-      entries.try_emplace(key(entry.operator_name, to_string(entry.slot), entry.parts.front().file),
-                          &entry);
+  for (const dump::Entry& entry : set.entries) {
+    if (entry.parts.empty()) continue;
+    const std::string slot = to_string(entry.slot);
+    entries.try_emplace(key(entry.operator_name, slot, entry.parts.front().file), &entry);
+    const auto [only, is_new] = entries.try_emplace(key(entry.operator_name, slot), &entry);
+    if (!is_new) only->second = nullptr;
+  }
   return entries;
 }
 
 const dump::Entry* find(const std::unordered_map<std::string, const dump::Entry*>& entries,
                         const Side& side) {
-  const auto found = entries.find(key(side.operator_name, side.slot, side.file));
-  return found == entries.end() ? nullptr : found->second;
+  for (const std::string_view file : {std::string_view(side.file), std::string_view()})
+    if (const auto found = entries.find(key(side.operator_name, side.slot, file));
+        found != entries.end())
+      return found->second;
+  return nullptr;
 }
 
 Result<std::unique_ptr<dump::DumpSet>> open_side(const std::string& path, std::string_view side) {
+  if (engine::is_model(path))
+    return Error{
+        "the result is of a run that kept no tensors", path,
+        fmt::format("dump both models with `plumb dump` and name the directory: --{} DIR", side)};
   auto set = dump::open_dump(path);
   if (!set) {
     Error error = std::move(set.error());

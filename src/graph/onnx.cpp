@@ -5,6 +5,7 @@
 // The bodies of If, Loop and Scan become operators too; their `subgraph` is "<node>.<attribute>",
 // since exporters give all bodies the same name.
 #include <optional>
+#include <span>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -50,16 +51,17 @@ class ModelReader {
   void read(Bytes file) {
     ProtoReader reader(file);
     ProtoField field;
-    bool has_graph = false;
+    std::vector<ProtoField> pieces;  // of the one graph, as in all of protobuf
     while (ok() && reader.next(field)) {
-      if (field.number == model_field::kGraph && !has_graph) {
-        has_graph = true;
-        read_graph(field, nullptr, "", 0);
+      if (field.number == model_field::kGraph) {
+        take(sizeof field, field.position);
+        pieces.push_back(field);
       }
       if (field.number == model_field::kFunctions) functions_.add(name_in(field, 1));
     }
+    if (!pieces.empty()) read_graph(pieces, nullptr, "", 0);
     if (!reader.ok()) fail(reader.failed_at(), reader.problem());
-    if (!has_graph) fail(0, "there is no graph in the file");
+    if (pieces.empty()) fail(0, "there is no graph in the file");
     functions_.tell("functions of the model, not expanded; nodes that call them stay as they are",
                     out_.warnings);
     written_twice_.tell("tensors with several producers; the first is taken", out_.warnings);
@@ -88,15 +90,19 @@ class ModelReader {
     std::vector<Body> bodies;
   };
 
-  void read_graph(const ProtoField& graph, const Scope* outer, const std::string& subgraph,
-                  int depth) {
+  void read_graph(std::span<const ProtoField> pieces, const Scope* outer,
+                  const std::string& subgraph, int depth) {
+    const ProtoField& graph = pieces.front();
+    const auto each_field = [&](auto visit) {
+      for (const ProtoField& piece : pieces) each(piece, visit);
+    };
     if (depth > kMaxOnnxDepth)
       return fail(graph.position,
                   fmt::format("bodies are nested more than {} deep", kMaxOnnxDepth));
     Draft draft;
     draft.scope.outer = outer;
     std::string_view name;
-    each(graph, [&](const ProtoField& field) {
+    each_field([&](const ProtoField& field) {
       switch (field.number) {
         case graph_field::kName: name = text(field); break;
         case graph_field::kInitializer: add_constant(draft, name_in(field, 8)); break;
@@ -120,7 +126,7 @@ class ModelReader {
       out_.operators[op].type = "Data";
       add_output(draft, op, input, graph.position);
     }
-    each(graph, [&](const ProtoField& field) {
+    each_field([&](const ProtoField& field) {
       if (field.number == graph_field::kNode) read_node(draft, field, subgraph);
     });
     for (const Input& input : draft.node_inputs) {
@@ -136,7 +142,7 @@ class ModelReader {
       if (!ok()) return;
       const std::string path =
           fmt::format("{}{}{}.{}", subgraph, subgraph.empty() ? "" : "/", node, body.attribute);
-      read_graph(body.graph, &draft.scope, path, depth + 1);
+      read_graph({&body.graph, 1}, &draft.scope, path, depth + 1);
     }
   }
 

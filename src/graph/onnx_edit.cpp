@@ -300,12 +300,85 @@ void drop_weight_inputs(OnnxModel& model) {
   if (!weights.empty()) model.ir_version = std::max<int64_t>(model.ir_version.value_or(0), 4);
 }
 
+namespace {
+
+// A branch on its way to the surface.
+struct Lift {
+  OnnxModel& model;
+  std::string prefix;                          // of names that exist elsewhere
+  std::set<std::string, std::less<>> outside;  // ... which are these
+  std::set<std::string, std::less<>> taken;    // ... and those given since
+  Renames renames;
+  Inlined inlined;
+
+  std::string_view renamed(std::string_view name) const {
+    const auto found = renames.find(name);
+    return found == renames.end() ? name : found->second;
+  }
+};
+
+void name_tensor(Lift& lift, std::string_view name) {
+  if (name.empty() || lift.inlined.tensors.count(name) != 0) return;
+  std::string free(name);
+  if (lift.outside.count(name) != 0) {
+    free = free_name(lift.prefix + free, lift.taken);
+    lift.renames.emplace(name, lift.model.keep(free));
+  }
+  lift.taken.insert(free);
+  lift.inlined.tensors.emplace(name, std::move(free));
+}
+
+Result<OnnxNode> lifted_node(Lift& lift, const OnnxNode& inner) {
+  std::string text = renamed_node(inner.bytes, lift.renames);
+  // Its own name only: one that comes from an output has changed with it.
+  if (const std::string_view own = text_in(inner.bytes, node_field::kName);
+      !own.empty() && lift.outside.count(own) != 0)
+    text = with_name(as_bytes(text), node_field::kName,
+                     free_name(lift.prefix + std::string(own), lift.taken));
+  auto node = read_onnx_node(as_bytes(lift.model.keep(std::move(text))));
+  if (!node) return node;
+  for (std::string_view output : node->outputs)
+    if (node->name.empty()) node->name = output;
+  if (node->name.empty()) node->name = inner.name;
+  lift.taken.insert(node->name);
+  lift.inlined.nodes.emplace(inner.name, node->name);
+  return node;
+}
+
+OnnxWeight lifted_weight(Lift& lift, OnnxWeight weight) {
+  const std::string_view name = lift.renamed(weight.name);
+  if (name == weight.name) return weight;
+  const auto with_new_name = [&](Bytes tensor) {
+    return with_name(tensor, tensor_field::kName, name);
+  };
+  std::string text = !weight.is_sparse
+                         ? with_new_name(weight.bytes)
+                         : rewritten(weight.bytes, [&](const ProtoField& field, ProtoWriter& out) {
+                             if (field.number != sparse_field::kValues) return false;
+                             write_text(out, field.number, with_new_name(field.bytes));
+                             return true;
+                           });
+  weight.bytes = as_bytes(lift.model.keep(std::move(text)));
+  weight.name = name;
+  return weight;
+}
+
+OnnxValue lifted_value(Lift& lift, OnnxValue value) {
+  const std::string_view name = lift.renamed(value.name);
+  if (name == value.name) return value;
+  value.bytes = as_bytes(lift.model.keep(with_name(value.bytes, value_field::kName, name)));
+  value.name = name;
+  return value;
+}
+
+}  // namespace
+
 Result<Inlined> inline_if(OnnxModel& model, size_t node, bool branch) {
   const OnnxNode target = model.graph.nodes[node];
   if (target.type != "If" || !is_standard(target)) return not_this_node(target, "If");
   const std::string_view attribute = branch ? "then_branch" : "else_branch";
-  const std::string_view bytes = model.keep(body_of(target, attribute));
-  auto body = read_onnx_graph(as_bytes(bytes));
+  const Bytes bytes = as_bytes(model.keep(body_of(target, attribute)));
+  auto body = read_onnx_graph(bytes);
   if (!body) return std::move(body.error()).in(target.name);
   if (body->outputs.size() < target.outputs.size())
     return Error{"a branch of an If has fewer outputs than the If",
@@ -313,90 +386,76 @@ Result<Inlined> inline_if(OnnxModel& model, size_t node, bool branch) {
                              body->outputs.size(), target.outputs.size()),
                  "export the model again"};
 
-  std::set<std::string, std::less<>> outside = all_names(model.graph, &model.graph.nodes[node]);
-  outside.insert(target.name);  // an Identity will have it
-  std::set<std::string, std::less<>> taken = outside;
-  const std::string prefix = fmt::format("{}.{}/", target.name, attribute);
-  Inlined inlined;
-  Renames renames;
-  const auto rename = [&](std::string_view name) {
-    if (name.empty() || inlined.tensors.count(name) != 0) return;
-    std::string free(name);
-    if (outside.count(name) != 0) {
-      free = free_name(prefix + free, taken);
-      renames.emplace(name, model.keep(free));
-    }
-    taken.insert(free);
-    inlined.tensors.emplace(name, std::move(free));
-  };
-  each_defined(as_bytes(bytes), rename);
-  const auto renamed = [&](std::string_view name) {
-    const auto found = renames.find(name);
-    return found == renames.end() ? name : found->second;
-  };
-
+  Lift lift{model,
+            fmt::format("{}.{}/", target.name, attribute),
+            all_names(model.graph, &model.graph.nodes[node]),
+            {},
+            {},
+            {}};
+  lift.outside.insert(target.name);  // an Identity will have it
+  lift.taken = lift.outside;
+  each_defined(bytes, [&](std::string_view name) { name_tensor(lift, name); });
   std::vector<OnnxNode> nodes;
-  for (OnnxNode& inner : body->nodes) {
-    std::string text = renamed_node(inner.bytes, renames);
-    std::string name = inner.name;
-    // Its own name only: one that comes from an output has changed with it.
-    if (const std::string_view own = text_in(inner.bytes, node_field::kName);
-        !own.empty() && outside.count(own) != 0) {
-      name = free_name(prefix + std::string(own), taken);
-      text = with_name(as_bytes(text), node_field::kName, name);
-    }
-    auto read = read_onnx_node(as_bytes(model.keep(std::move(text))));
-    if (!read) return std::move(read.error()).in(target.name);
-    for (std::string_view output : read->outputs)
-      if (read->name.empty()) read->name = output;
-    if (read->name.empty()) read->name = name;
-    taken.insert(read->name);
-    inlined.nodes.emplace(inner.name, read->name);
-    nodes.push_back(std::move(*read));
-  }
-  for (OnnxWeight& weight : body->initializers) {
-    if (const std::string_view name = renamed(weight.name); name != weight.name) {
-      const auto with_new_name = [&](Bytes tensor) {
-        return with_name(tensor, tensor_field::kName, name);
-      };
-      weight.bytes = as_bytes(
-          model.keep(!weight.is_sparse
-                         ? with_new_name(weight.bytes)
-                         : rewritten(weight.bytes, [&](const ProtoField& field, ProtoWriter& out) {
-                             if (field.number != sparse_field::kValues) return false;
-                             write_text(out, field.number, with_new_name(field.bytes));
-                             return true;
-                           })));
-      weight.name = name;
-    }
-    model.graph.initializers.push_back(weight);
-  }
-  for (OnnxValue& value : body->value_infos) {
-    if (const std::string_view name = renamed(value.name); name != value.name) {
-      value.bytes = as_bytes(model.keep(with_name(value.bytes, value_field::kName, name)));
-      value.name = name;
-    }
-    model.graph.value_infos.push_back(std::move(value));
+  for (const OnnxNode& inner : body->nodes) {
+    auto lifted = lifted_node(lift, inner);
+    if (!lifted) return std::move(lifted.error()).in(target.name);
+    nodes.push_back(std::move(*lifted));
   }
   for (size_t i = 0; i < target.outputs.size(); ++i) {
     if (target.outputs[i].empty()) continue;
     nodes.push_back(
         make_identity(model, i == 0 ? target.name : fmt::format("{}.output_{}", target.name, i),
-                      renamed(body->outputs[i].name), target.outputs[i]));
+                      lift.renamed(body->outputs[i].name), target.outputs[i]));
   }
+  for (const OnnxWeight& weight : body->initializers)
+    model.graph.initializers.push_back(lifted_weight(lift, weight));
+  for (const OnnxValue& value : body->value_infos)
+    model.graph.value_infos.push_back(lifted_value(lift, value));
   const auto at = model.graph.nodes.erase(model.graph.nodes.begin() + static_cast<ptrdiff_t>(node));
   model.graph.nodes.insert(at, std::make_move_iterator(nodes.begin()),
                            std::make_move_iterator(nodes.end()));
-  return inlined;
+  return std::move(lift.inlined);
 }
+
+namespace {
+
+// A Loop or Scan with another body, whose `added` last outputs are stacked and come out by these
+// names; empty ones stand for outputs that were left out so far.
+std::string with_body(Bytes node, const std::string& body,
+                      const std::vector<std::string_view>& names, size_t added) {
+  std::string text = rewritten(node, [&](const ProtoField& field, ProtoWriter& out) {
+    if (field.number != node_field::kAttribute) return false;
+    const std::string_view name = text_in(field.bytes, attribute_field::kName);
+    ProtoWriter attribute;
+    if (name == "body") {
+      each(field.bytes, [&](const ProtoField& part, Bytes raw) {
+        if (part.number != attribute_field::kGraph) attribute.append(raw);
+      });
+      write_text(attribute, attribute_field::kGraph, body);
+    } else if (name == "scan_output_axes" || name == "scan_output_directions") {
+      // One number for each stacked output; 0 is the usual axis and direction.
+      attribute.append(field.bytes);
+      for (size_t i = 0; i < added; ++i)
+        attribute.append(as_bytes(std::string_view("\x40\x00", 2)));
+    } else {
+      return false;
+    }
+    out.message(field.number, attribute);
+    return true;
+  });
+  ProtoWriter outputs;
+  for (std::string_view name : names) write_text(outputs, node_field::kOutput, name);
+  return text + outputs.bytes();
+}
+
+}  // namespace
 
 Result<std::vector<Exposed>> expose_loop(OnnxModel& model, size_t node,
                                          std::span<const std::string> tensors) {
   const OnnxNode target = model.graph.nodes[node];
   if ((target.type != "Loop" && target.type != "Scan") || !is_standard(target))
     return not_this_node(target, "Loop or Scan");
-  const std::string_view bytes = model.keep(body_of(target, "body"));
-  auto body = read_onnx_graph(as_bytes(bytes));
+  auto body = read_onnx_graph(as_bytes(model.keep(body_of(target, "body"))));
   if (!body) return std::move(body.error()).in(target.name);
 
   std::set<std::string, std::less<>> taken = all_names(model.graph, nullptr);
@@ -404,11 +463,10 @@ Result<std::vector<Exposed>> expose_loop(OnnxModel& model, size_t node,
   for (const OnnxNode& inner : body->nodes)
     produced.insert(inner.outputs.begin(), inner.outputs.end());
   for (const OnnxValue& output : body->outputs) outputs.insert(output.name);
-  // A Loop's first body output is its condition, which the node does not hand out.
-  const size_t hidden = target.type == "Loop" ? 1 : 0;
-  std::vector<std::string_view> added(target.outputs.size() + hidden < body->outputs.size()
-                                          ? body->outputs.size() - hidden - target.outputs.size()
-                                          : 0);  // those at the end may have been left out
+  // A Loop's first body output is its condition, which the node does not hand out. Outputs at the
+  // end may have been left out: they get their place.
+  const size_t given = target.outputs.size() + (target.type == "Loop" ? 1 : 0);
+  std::vector<std::string_view> names(std::max(given, body->outputs.size()) - given);
   std::vector<Exposed> exposed;
   for (const std::string& tensor : tensors) {
     if (tensor.empty() || produced.count(tensor) == 0) continue;
@@ -423,38 +481,12 @@ Result<std::vector<Exposed>> expose_loop(OnnxModel& model, size_t node,
     outputs.insert(body->outputs.back().name);
     const std::string outside = free_name(fmt::format("{}.body/{}", target.name, tensor), taken);
     taken.insert(outside);
-    added.push_back(model.keep(outside));
+    names.push_back(model.keep(outside));
     exposed.push_back({tensor, outside});
   }
   if (exposed.empty()) return exposed;
-
-  const std::string new_body = write_onnx_graph(*body);
-  std::string text = rewritten(target.bytes, [&](const ProtoField& field, ProtoWriter& out) {
-    if (field.number != node_field::kAttribute) return false;
-    const std::string_view name = text_in(field.bytes, attribute_field::kName);
-    if (name == "body") {
-      std::string attribute = rewritten(field.bytes, [](const ProtoField& part, ProtoWriter&) {
-        return part.number == attribute_field::kGraph;
-      });
-      ProtoWriter graph;
-      write_text(graph, attribute_field::kGraph, new_body);
-      write_text(out, field.number, attribute + graph.bytes());
-      return true;
-    }
-    // Of a Scan: one number for each stacked output; 0 is the usual axis and direction.
-    if (name == "scan_output_axes" || name == "scan_output_directions") {
-      ProtoWriter attribute;
-      attribute.append(field.bytes);
-      for (size_t i = 0; i < exposed.size(); ++i)
-        attribute.append(as_bytes(std::string_view("\x40\x00", 2)));
-      out.message(field.number, attribute);
-      return true;
-    }
-    return false;
-  });
-  ProtoWriter more;
-  for (std::string_view name : added) write_text(more, node_field::kOutput, name);
-  auto read = read_onnx_node(as_bytes(model.keep(text + more.bytes())));
+  auto read = read_onnx_node(as_bytes(
+      model.keep(with_body(target.bytes, write_onnx_graph(*body), names, exposed.size()))));
   if (!read) return std::move(read.error()).in(target.name);
   read->name = target.name;
   model.graph.nodes[node] = std::move(*read);
@@ -788,9 +820,8 @@ class Inliner {
         case tensor_field::kDims: reader.append_varints(field, dims, 64); break;
         case tensor_field::kDataType: dtype = dtype_from_onnx(field.value); break;
         case tensor_field::kName: place.tensor = as_text(field.bytes); break;
-        case tensor_field::kDataLocation: place.is_external |= field.value == 1; break;
+        case tensor_field::kDataLocation: place.is_external = field.value == 1; break;
         case tensor_field::kExternalData: {
-          place.is_external = true;
           std::string_view key, value;
           ProtoReader entry(field);
           for (ProtoField part; entry.next(part);)

@@ -178,8 +178,7 @@ class Reader {
     OnnxWeight tensor{message.bytes, {}, false, false};
     each(message, [&](const ProtoField& field, Bytes) {
       if (field.number == tensor_field::kName) tensor.name = name_of(field);
-      tensor.is_external |= field.number == tensor_field::kExternalData ||
-                            (field.number == tensor_field::kDataLocation && field.value == 1);
+      if (field.number == tensor_field::kDataLocation) tensor.is_external = field.value == 1;
     });
     return tensor;
   }

@@ -95,6 +95,13 @@ TEST_F(Isolate, TellsOwnErrorsFromInheritedOnes) {
   EXPECT_EQ(both.status, 1);
   EXPECT_THAT(both.text, HasSubstr("BOTH  mul (Mul): "));
   EXPECT_EQ(isolate("--op gate").status, 0);
+
+  const Ran json = isolate("--op mul --json -");
+  EXPECT_EQ(json.status, 1);
+  EXPECT_TRUE(json.text.starts_with("{\n  \"schema\": \"plumb.isolate/1\",")) << json.text;
+  ASSERT_EQ(isolate("--op mul --json mul.json").status, 1);
+  std::ifstream file(scratch_.path() / "mul.json", std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), json.text);
 }
 
 TEST_F(Isolate, FindsNoErrorWhereThereIsNone) {
@@ -113,6 +120,18 @@ TEST_F(Isolate, TakesFusedOperatorsTogether) {
   EXPECT_THAT(ran.text, HasSubstr("the target has no tensors between conv (Conv), r (Relu)"));
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(isolate("--op r").text, HasSubstr("r (Relu) and 1 fused with it"));
+}
+
+TEST_F(Isolate, TakesDumpsThatWereMadeAgain) {
+  compare("chain_bad_conv.onnx");
+  fs::remove_all(scratch_.path() / "golden");
+  EXPECT_THAT(isolate("--op conv").text,
+              HasSubstr("try:   say where the dump is now: --golden DIR"));
+  ASSERT_EQ(plumb("dump " + kModels + "chain.onnx -o again --seed 3 --shape x:1,1,4,4").status, 0);
+  EXPECT_THAT(isolate("--op conv --golden again").text, HasSubstr("INTRODUCED HERE"));
+  const Ran model = isolate("--op conv --golden " + kModels + "chain.onnx");
+  EXPECT_THAT(model.text, HasSubstr("the result is of a run that kept no tensors"));
+  EXPECT_EQ(model.status, 2);
 }
 
 TEST_F(Isolate, RefusesAnotherModelThanGoldens) {
