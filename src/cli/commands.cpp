@@ -12,6 +12,7 @@ int run_dump(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
 int run_reduce(int argc, char** argv, RunContext& context);
+int run_shrink(int argc, char** argv, RunContext& context);
 int run_overflow(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
@@ -27,6 +28,7 @@ std::span<const Command> commands() {
       Command{"convert", "decode to npy, npz, bin or safetensors", run_convert},
       Command{"reduce", "shrink dumps to statistics while they are being written", run_reduce},
       Command{"overflow", "which operator overflowed first", run_overflow},
+      Command{"shrink", "cut a model down to the operators that a fault needs", run_shrink},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},
