@@ -64,7 +64,7 @@ Checked CheckCommand::check(std::string_view onnx) {
       return {};
     }
   }
-  const fs::path candidate = options_.directory / "candidate.onnx",
+  const fs::path candidate = options_.directory / kCandidate,
                  log = options_.directory / "check.log";
   auto sink = FileSink::create(candidate);
   if (sink) sink->write(onnx);

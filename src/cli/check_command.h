@@ -9,6 +9,8 @@
 
 namespace plumb::cli {
 
+inline constexpr const char* kCandidate = "candidate.onnx";
+
 struct CheckOptions {
   std::string command;  // the model's path for {}
   int timeout_s = 60;

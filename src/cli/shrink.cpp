@@ -2,8 +2,10 @@
 //
 // `plumb shrink MODEL --check CMD`: the smallest part of a model for which a command still fails,
 // to be looked at, or sent to those who can mend what it fails on.
+#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -29,7 +31,7 @@ struct Wishes {
   std::vector<std::string> paths;
   std::string check, out, replay, budget, work;
   int timeout_s = 60, expect_status = 0;
-  bool values = false;
+  bool values = false, no_engine = false;
   InputOptions inputs;
   CommonOptions common;
 };
@@ -62,6 +64,9 @@ void declare(Options& options, Wishes& wishes) {
   options.text("--replay", "FILE", wishes.replay,
                "how it was done (default: beside -o, .replay.json);\nwithout MODEL: do it again, "
                "check once");
+  options.flag(
+      "--no-engine", wishes.no_engine,
+      "ONNX Runtime loads and runs nothing, for it might\ncrash: types are those in the file");
   wishes.inputs.declare(options);
   options.group("output");
   options.flag("--quiet", wishes.common.quiet, "only errors on stderr, no progress or warnings");
@@ -104,6 +109,11 @@ Result<Budget> budget_from(const std::string& text) {
   return budget;
 }
 
+fs::path record_path(const Wishes& wishes) {
+  return wishes.replay.empty() ? fs::path(wishes.out).replace_extension(".replay.json")
+                               : fs::path(wishes.replay);
+}
+
 Result<void> check(const Wishes& wishes) {
   const auto missing = [](const char* what, const char* remedy) {
     return Error{what, "plumb shrink", remedy};
@@ -116,10 +126,16 @@ Result<void> check(const Wishes& wishes) {
                    "name a command that fails as long as it is there: --check CMD");
   if (wishes.out.empty())
     return missing("nobody said where the small model goes", "name a file with -o FILE");
-  std::error_code ignored;
-  if (fs::equivalent(wishes.paths[0], wishes.out, ignored))
-    return Error{"the small model would replace the original", "-o " + wishes.out,
-                 "name another file"};
+  std::vector<fs::path> outputs{wishes.out, record_path(wishes)};
+  if (!wishes.work.empty()) outputs.push_back(fs::path(wishes.work) / kCandidate);
+  for (const fs::path& written : outputs) {
+    std::error_code ignored;
+    if (fs::equivalent(wishes.paths[0], written, ignored))
+      return Error{"the original would be replaced", written.string(), "name another file"};
+  }
+  if (record_path(wishes) == fs::path(wishes.out))
+    return Error{"the small model and its record have the same name", "-o " + wishes.out,
+                 "name another file with --replay"};
   return FileSink::check(wishes.out);
 }
 
@@ -176,6 +192,7 @@ std::vector<engine::Port> ports_of(const engine::LoadedModel& model, const Input
 // Loads the model and runs it once. What that tells beats the file, except about the model's own
 // outputs. After an error what was learnt until then stays.
 Result<void> learn(Subject& subject, const Wishes& wishes) {
+  if (wishes.no_engine) return Error{"no engine is wanted", "--no-engine", "leave it out"};
   auto loaded = engine::LoadedModel::open({subject.path, {}, "onnxruntime"});
   if (!loaded) return loaded.error();
   engine::Model view = loaded->view();
@@ -342,14 +359,20 @@ std::string_view minimal_text(const engine::Shrunk& shrunk, bool is_reliable,
 }
 
 // A check that fails for another reason than the fault, a slip in the command for one, ends in a
-// model that has nothing to do with it.
-bool fails_always(const std::vector<engine::ShrinkStep>& steps) {
+// model that has nothing to do with it. If it never passed, it may pass without that model's nodes.
+bool fails_always(const engine::Shrunk& shrunk, const Subject& subject, CheckCommand& command) {
   size_t failed = 0;
-  for (const engine::ShrinkStep& step : steps) {
+  for (const engine::ShrinkStep& step : shrunk.steps) {
     if (step.checked.verdict == Verdict::kPasses) return false;
     failed += step.checked.verdict == Verdict::kFails;
   }
-  return failed > 1;
+  if (failed == 0) return false;
+  engine::Part others = engine::whole(subject.model);
+  std::erase_if(others.nodes, [&](size_t node) {
+    return std::binary_search(shrunk.part.nodes.begin(), shrunk.part.nodes.end(), node);
+  });
+  const auto model = engine::build(subject.model, others, subject.known);
+  return !model || command.check(graph::write_onnx(*model)).verdict != Verdict::kPasses;
 }
 
 int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext& context) {
@@ -376,6 +399,7 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
   command->validate_with(subject.engine);
 
   std::optional<Error> trouble;
+  size_t shown = subject.mark.nodes;
   engine::ShrinkWishes shrink_wishes;
   shrink_wishes.check = [&](const OnnxModel& candidate) {
     return command->check(graph::write_onnx(candidate));
@@ -388,9 +412,9 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
   shrink_wishes.improved = [&](const OnnxModel& best) {
     if (auto written = write_model(wishes.out, graph::write_onnx(best), false); !written)
       trouble = std::move(written.error());
-    if (!wishes.common.quiet)
-      fmt::print(stderr, "{} -> {}, {}, {:.1f} s\n", subject.mark.nodes,
-                 counted(best.graph.nodes.size(), "node"),
+    const size_t nodes = best.graph.nodes.size();
+    if (!wishes.common.quiet && nodes < std::exchange(shown, nodes))
+      fmt::print(stderr, "{} -> {}, {}, {:.1f} s\n", subject.mark.nodes, counted(nodes, "node"),
                  counted(static_cast<size_t>(command->runs()), "check"), seconds());
   };
   engine::Shrunk shrunk = engine::shrink(subject.model, subject.known, shrink_wishes);
@@ -404,14 +428,13 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
     return fail_with(written.error());
   const engine::Checked last =
       context.cancelled ? engine::Checked{Verdict::kFails, {}} : command->check(onnx);
+  const bool has_failed_always = !context.cancelled && fails_always(shrunk, subject, *command);
   const bool is_reliable = last.verdict == Verdict::kFails;
   shrunk.is_minimal &= is_reliable;
   const FileMark result = mark_of(wishes.out, as_bytes(onnx), shrunk.model.graph.nodes.size());
   Replay replay = replay_of(subject, wishes, shrunk, result);
   replay.arguments = std::move(arguments);
-  const std::string replay_path = wishes.replay.empty()
-                                      ? fs::path(wishes.out).replace_extension(".replay.json")
-                                      : fs::path(wishes.replay);
+  const fs::path replay_path = record_path(wishes);
   if (auto written = write_replay(replay_path, replay); !written) return fail_with(written.error());
 
   fmt::print("{}: {}\n", printable(wishes.out), sizes_text(subject.mark, result));
@@ -421,10 +444,10 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
     fmt::print("; {} more were no valid models",
                counted(static_cast<size_t>(command->invalid()), "candidate"));
   fmt::print("\n");
-  if (fails_always(replay.steps))
-    fmt::print("  caution   the check failed for every candidate: does it pass for any model?\n");
+  if (has_failed_always)
+    fmt::print("  caution   the check has not passed for any candidate: does it for any model?\n");
   tell_model(shrunk.model);
-  fmt::print("  replay    plumb shrink --replay {}\n", printable(replay_path));
+  fmt::print("  replay    plumb shrink --replay {}\n", printable(replay_path.string()));
   if (context.cancelled) return kInterrupted;
   if (is_reliable) return kAgreement;
   print_error({"the small model failed once, but not again",
@@ -441,7 +464,7 @@ int replay(const Wishes& given, const RunContext& context) {
   wishes.check = given.check.empty() ? record->command : given.check;
   if (!given.out.empty()) wishes.out = given.out;
   if (!given.work.empty()) wishes.work = given.work;
-  wishes.common.quiet |= given.common.quiet;
+  wishes.common.quiet = given.common.quiet;
   wishes.paths = {record->original.path};
   std::error_code ignored;
   if (!fs::exists(record->original.path, ignored))  // moved together?

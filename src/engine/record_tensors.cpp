@@ -9,6 +9,7 @@ namespace plumb::engine {
 namespace {
 
 constexpr int64_t kMostAtOnce = int64_t{1} << 30;  // bytes
+constexpr int64_t kMostKept = int64_t{1} << 31;
 
 // Of what a run hands out; axes of any size count as one.
 int64_t bytes_of(const std::vector<Port>& ports) {
@@ -48,6 +49,7 @@ Result<Recorded> record_tensors(Engine& engine, const Model& model, const Inputs
                                 std::span<const std::string> tensors,
                                 const std::function<bool(const std::string&)>& wants_value) {
   Recorded recorded;
+  int64_t kept = 0;
   for (size_t count = tensors.size(); !tensors.empty();) {
     count = std::min(count, tensors.size());
     auto session = engine.open(model, options_for(tensors.first(count)));
@@ -61,8 +63,12 @@ Result<Recorded> record_tensors(Engine& engine, const Model& model, const Inputs
       RecordedTensor& tensor = recorded[output.port.name];
       tensor.dtype = output.tensor->dtype;
       tensor.shape = output.tensor->shape;
-      if (wants_value(output.port.name))
-        tensor.value.emplace(output.tensor->bytes.begin(), output.tensor->bytes.end());
+      if (!wants_value(output.port.name)) return {};
+      kept += std::ssize(output.tensor->bytes);
+      if (kept > kMostKept)
+        return Error{"the values of the tensors take more than 2 GiB, as no ONNX model can",
+                     output.port.name, "do without values, or with a smaller input"};
+      tensor.value.emplace(output.tensor->bytes.begin(), output.tensor->bytes.end());
       return {};
     });
     if (!ran) return ran.error();
