@@ -149,6 +149,7 @@ struct Subject {
   std::map<std::string, engine::RecordedTensor, std::less<>> recorded;  // `known` borrows from it
   engine::Known known;
   engine::Engine* engine = nullptr;  // loads the model; nullptr: none does
+  bool is_fed = false;               // there is an input that it can be run with
 
   Bytes bytes() const { return inlined.empty() ? file.bytes() : as_bytes(inlined); }
 };
@@ -210,6 +211,7 @@ Result<void> learn(Subject& subject, const Wishes& wishes) {
   if (!samples) return samples.error();
   auto sample = samples->load(0);
   if (!sample) return sample.error();
+  subject.is_fed = true;
 
   const std::vector<bool> constant = engine::constant_nodes(model);
   std::set<std::string_view> of_constants, of_constant_nodes;
@@ -347,11 +349,19 @@ Replay replay_of(const Subject& subject, const Wishes& wishes, engine::Shrunk& s
   return replay;
 }
 
+size_t count_unbuilt(const engine::Shrunk& shrunk) {
+  return static_cast<size_t>(
+      std::count_if(shrunk.steps.begin(), shrunk.steps.end(),
+                    [](const engine::ShrinkStep& step) { return step.nodes == 0; }));
+}
+
 std::string_view minimal_text(const engine::Shrunk& shrunk, bool is_reliable,
                               const RunContext& context) {
   if (context.cancelled) return "not known: interrupted";
   if (!is_reliable) return "not known: the check does not give the same answer each time";
   if (!shrunk.is_minimal) return "not known: the budget is used up";
+  if (count_unbuilt(shrunk) > 0)
+    return "not known: parts were not tried since types of inner tensors are not known";
   for (const OnnxNode& node : shrunk.model.graph.nodes)
     if (node.type == "Constant" && shrunk.model.graph.nodes.size() > 1)
       return "yes: without any one of its nodes, Constants aside, the check does not fail";
@@ -388,7 +398,8 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
   if (auto status = check_original(subject, *command, wishes, context)) return *status;
 
   if (auto learnt = learn(subject, wishes); !learnt) {
-    if (!wishes.inputs.inputs.empty() || !wishes.inputs.shapes.empty() || wishes.values)
+    const bool is_asked = !wishes.inputs.inputs.empty() || !wishes.inputs.shapes.empty();
+    if (wishes.values || (subject.engine != nullptr && !subject.is_fed && is_asked))
       return fail_with(learnt.error());
     if (!wishes.common.quiet)
       print_warning(fmt::format(
@@ -430,7 +441,8 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
       context.cancelled ? engine::Checked{Verdict::kFails, {}} : command->check(onnx);
   const bool has_failed_always = !context.cancelled && fails_always(shrunk, subject, *command);
   const bool is_reliable = last.verdict == Verdict::kFails;
-  shrunk.is_minimal &= is_reliable;
+  const std::string_view minimal = minimal_text(shrunk, is_reliable, context);
+  shrunk.is_minimal &= is_reliable && count_unbuilt(shrunk) == 0;
   const FileMark result = mark_of(wishes.out, as_bytes(onnx), shrunk.model.graph.nodes.size());
   Replay replay = replay_of(subject, wishes, shrunk, result);
   replay.arguments = std::move(arguments);
@@ -438,7 +450,7 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
   if (auto written = write_replay(replay_path, replay); !written) return fail_with(written.error());
 
   fmt::print("{}: {}\n", printable(wishes.out), sizes_text(subject.mark, result));
-  fmt::print("  minimal   {}\n", minimal_text(shrunk, is_reliable, context));
+  fmt::print("  minimal   {}\n", minimal);
   fmt::print("  checks    {} in {:.1f} s", command->runs(), seconds());
   if (command->invalid() > 0)
     fmt::print("; {} more were no valid models",

@@ -69,19 +69,23 @@ std::vector<OnnxValue> outputs_of(const OnnxModel& part, const OnnxModel& model,
   return outputs;
 }
 
-// Has its type, if only as bytes that we do not understand. A model whose outputs have none is not
-// valid, although some engines take it.
-bool is_typed(const OnnxValue& value) {
+// Has a type, and a shape if it is a tensor: a model is valid only if all its inputs and outputs
+// have, although some engines take others. Types may be bytes that we do not understand.
+bool is_complete(const OnnxValue& value) {
+  if (value.type.dtype) return value.type.shape.has_value();
   ProtoReader fields(value.bytes);
   for (ProtoField field; fields.next(field);)
     if (field.number == graph::value_field::kType && !field.bytes.empty()) return true;
   return false;
 }
 
-bool is_untyped_output(const OnnxModel& model, std::string_view name) {
-  return std::any_of(
-      model.graph.outputs.begin(), model.graph.outputs.end(),
-      [&](const OnnxValue& output) { return output.name == name && !is_typed(output); });
+// The first value that is not, unless the model has it like that.
+const OnnxValue* incomplete(const std::vector<OnnxValue>& values,
+                            const std::vector<OnnxValue>& before) {
+  const Names known = names_of(before);
+  for (const OnnxValue& value : values)
+    if (!is_complete(value) && !known.contains(value.name)) return &value;
+  return nullptr;
 }
 
 bool is_random(const OnnxNode& node) {
@@ -315,10 +319,11 @@ Result<OnnxModel> build(const OnnxModel& model, const Part& part, const Known& k
   auto built = graph::cut(model, part.nodes, part.folds_constants ? folded : known.outside);
   if (!built) return built;
   built->graph.outputs = outputs_of(*built, model, part.dropped);
-  for (const OnnxValue& output : built->graph.outputs)
-    if (!is_typed(output) && !is_untyped_output(model, output.name))
-      return Error{"the type of an output is not known", std::string(output.name),
-                   "record the types in the model (onnx.shape_inference.infer_shapes)"};
+  const OnnxValue* value = incomplete(built->graph.inputs, model.graph.inputs);
+  if (value == nullptr) value = incomplete(built->graph.outputs, model.graph.outputs);
+  if (value != nullptr)
+    return Error{"the type or the shape of a tensor is not known", std::string(value->name),
+                 "record the types in the model (onnx.shape_inference.infer_shapes)"};
   if (part.drops_value_infos) built->graph.value_infos.clear();
   return built;
 }

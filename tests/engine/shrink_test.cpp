@@ -328,6 +328,25 @@ TEST(Shrink, ConstantNodesComeAlongAndAreFoldedLast) {
               ElementsAre("k", "a"));
 }
 
+// Without types a part cannot become a model; it is not checked, and the rest is.
+TEST(Shrink, WhatHasNoTypeIsNotTried) {
+  const Loaded made =
+      model_of({{"Relu", {"x"}, {"a"}}, {"Relu", {"a"}, {"b"}}, {"Relu", {"b"}, {"c"}}}, {"c"});
+  OnnxModel model = made.model;
+  std::erase_if(model.graph.value_infos, [](const auto& value) { return value.name == "a"; });
+  const Fails fails = [](const auto& nodes) { return has(nodes, {"b"}); };
+  const Shrunk shrunk = shrink_by(model, fails);
+  EXPECT_THAT(names_of(shrunk.model.graph.nodes), ElementsAre("a", "b"));
+  size_t unbuilt = 0;
+  for (const ShrinkStep& step : shrunk.steps) unbuilt += step.nodes == 0;
+  EXPECT_GT(unbuilt, 0u);
+  Known known;
+  known.outside.types["a"] = {DType::kFloat32, std::nullopt};  // half of it is not enough
+  EXPECT_EQ(shrink_by(model, fails, known).model.graph.nodes.size(), 2u);
+  known.outside.types["a"] = {DType::kFloat32, Shape{4}};
+  EXPECT_EQ(shrink_by(model, fails, known).model.graph.nodes.size(), 1u);
+}
+
 TEST(Shrink, EndsEarlyWithTheBestSoFar) {
   const Loaded network = dag(300, 5);
   for (const size_t budget : {0, 1, 4, 9}) {
