@@ -14,6 +14,7 @@ int run_isolate(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
 int run_reduce(int argc, char** argv, RunContext& context);
+int run_shrink(int argc, char** argv, RunContext& context);
 int run_overflow(int argc, char** argv, RunContext& context);
 int run_lint(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
@@ -33,6 +34,7 @@ std::span<const Command> commands() {
       Command{"reduce", "shrink dumps to statistics while they are being written", run_reduce},
       Command{"overflow", "which operator overflowed first", run_overflow},
       Command{"lint", "find mistakes in a pre-processing or quantization config", run_lint},
+      Command{"shrink", "cut a model down to the operators that a fault needs", run_shrink},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},
