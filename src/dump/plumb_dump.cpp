@@ -60,7 +60,7 @@ class IndexReader {
                       "make the dump again with `plumb dump`"});
     if (const std::string graph = text(root, "saved_graph"); !graph.empty())
       if (const TreeFile* saved = tree_.find(beside(graph))) used_.insert(saved->path);
-    for (dom::element op : items(root, "operators")) {
+    each(root, "operators", [&](dom::element op) {
       entry_ = {};
       entry_.operator_name = text(op, "name");
       entry_.type = text(op, "type");
@@ -69,7 +69,7 @@ class IndexReader {
       if (int64_t time = 0; op["timestamp"].get(time) == simdjson::SUCCESS) entry_.timestamp = time;
       add_tensors(op, "inputs", SlotKind::kInput);
       add_tensors(op, "outputs", SlotKind::kOutput);
-    }
+    });
   }
 
  private:
@@ -78,10 +78,11 @@ class IndexReader {
     return object[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
   }
 
-  static dom::array items(dom::element object, std::string_view key) {
-    dom::array found;
-    [[maybe_unused]] const auto missing = object[key].get(found);
-    return found;
+  template <class Use>
+  static void each(dom::element object, std::string_view key, Use use) {
+    dom::array items;
+    if (object[key].get(items) != simdjson::SUCCESS) return;
+    for (dom::element item : items) use(item);
   }
 
   std::string beside(const std::string& name) const {
@@ -94,10 +95,10 @@ class IndexReader {
 
   void add_tensors(dom::element op, std::string_view key, SlotKind kind) {
     int64_t index = -1;
-    for (dom::element item : items(op, key)) {
+    each(op, key, [&](dom::element item) {
       ++index;
       const std::string name = text(item, "file");
-      if (name.empty()) continue;  // was not to be dumped, or could not be
+      if (name.empty()) return;  // was not to be dumped, or could not be
       const std::string path = beside(name);
       const TreeFile* data = name.find('/') == std::string::npos ? tree_.find(path) : nullptr;
       Entry entry = entry_;
@@ -108,16 +109,16 @@ class IndexReader {
                                 to_string(entry.slot), path),
                     "copy the whole dump again"};
         set_.skipped.push_back({path, error.what, error});
-        continue;
+        return;
       }
       used_.insert(data->path);
       if (data->size_bytes == 0) {
         set_.skipped.push_back(skip_empty(tree_, *data));
-        continue;
+        return;
       }
       entry.parts.push_back({data->path, text(item, "member")});
       set_.entries.push_back(std::move(entry));
-    }
+    });
   }
 
   const Tree& tree_;

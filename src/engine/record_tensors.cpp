@@ -34,9 +34,10 @@ SessionOptions options_for(std::span<const std::string> tensors) {
 
 Result<InferredTypes> infer_types(Engine& engine, const Model& model,
                                   std::span<const std::string> tensors) {
+  InferredTypes types;
+  if (tensors.empty()) return types;
   auto session = engine.open(model, options_for(tensors));
   if (!session) return session.error();
-  InferredTypes types;
   for (const Port& port : (*session)->outputs()) {
     // Engines tell no scalar from a tensor of unknown rank.
     if (port.dtype) types[port.name].dtype = port.dtype;

@@ -86,19 +86,6 @@ bool convert(DType from, Bytes elements, int64_t count, DType to, std::byte* out
 
 }  // namespace
 
-Result<Types> infer_types(Engine& engine, const Model& model,
-                          std::span<const std::string> tensors) {
-  if (tensors.empty()) return Types{};
-  SessionOptions options;
-  for (const std::string& tensor : tensors) options.captured.push_back({"", 0, tensor});
-  auto session = engine.open(model, options);
-  if (!session) return session.error();
-  Types types;
-  for (const Port& port : (*session)->outputs())
-    if (port.dtype) types[port.name] = {port.dtype, std::nullopt};
-  return types;
-}
-
 Result<Types> input_types(Engine& engine, const Model& model, const graph::OnnxModel& source,
                           std::span<const size_t> part) {
   Types known;
@@ -116,6 +103,7 @@ Result<Types> input_types(Engine& engine, const Model& model, const graph::OnnxM
   }
   auto inferred = infer_types(engine, model, asked);
   if (!inferred) return inferred.error();
+  for (auto& [name, type] : *inferred) type.shape.reset();  // as dumped, not as inferred
   types.merge(*inferred);
   return types;
 }

@@ -6,15 +6,12 @@
 
 #include <span>
 
-#include "engine/engine.h"
+#include "engine/record_tensors.h"
 #include "graph/onnx_edit.h"
 
 namespace plumb::engine {
 
-// Element types that the engine infers of tensors inside a model. Those it does not know are left
-// out; shapes are not told, since a port of unknown rank looks like a scalar.
-using Types = std::map<std::string, graph::OnnxType, std::less<>>;
-Result<Types> infer_types(Engine& engine, const Model& model, std::span<const std::string> tensors);
+using Types = InferredTypes;
 
 // Element types of what `part` of the model reads: as the model says, else as the engine infers.
 // `model` is what `source` was read from.
