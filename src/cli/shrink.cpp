@@ -385,9 +385,56 @@ bool fails_always(const engine::Shrunk& shrunk, const Subject& subject, CheckCom
   return !model || command.check(graph::write_onnx(*model)).verdict != Verdict::kPasses;
 }
 
-int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext& context) {
+// What cannot be learnt is told; an exit status if it was asked for.
+std::optional<int> learn_or_warn(Subject& subject, const Wishes& wishes) {
+  const auto learnt = learn(subject, wishes);
+  if (learnt) return std::nullopt;
+  const bool is_asked = !wishes.inputs.inputs.empty() || !wishes.inputs.shapes.empty();
+  if (wishes.values || (subject.engine != nullptr && !subject.is_fed && is_asked))
+    return fail_with(learnt.error());
+  if (!wishes.common.quiet)
+    print_warning(fmt::format(
+        "the model was not run, {} tells the types of its tensors; {}: {}",
+        subject.engine != nullptr ? "what the engine infers from the file" : "nothing but the file",
+        learnt.error().what, learnt.error().where));
+  return std::nullopt;
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Searches; the best so far is on the disk all the time.
+Result<engine::Shrunk> shrink_on_disk(const Subject& subject, CheckCommand& command,
+                                      const Wishes& wishes, const Budget& budget,
+                                      Clock::time_point start, const RunContext& context) {
+  std::optional<Error> trouble;
+  size_t shown = subject.mark.nodes;
+  engine::ShrinkWishes how;
+  how.check = [&](const OnnxModel& candidate) {
+    return command.check(graph::write_onnx(candidate));
+  };
+  how.is_over = [&] {
+    return context.cancelled || trouble || command.trouble() ||
+           (budget.checks && command.runs() >= *budget.checks) ||
+           (budget.time && Clock::now() - start >= *budget.time);
+  };
+  how.improved = [&](const OnnxModel& best) {
+    if (auto written = write_model(wishes.out, graph::write_onnx(best), false); !written)
+      trouble = std::move(written.error());
+    const size_t nodes = best.graph.nodes.size();
+    if (!wishes.common.quiet && nodes < std::exchange(shown, nodes))
+      fmt::print(stderr, "{} -> {}, {}, {:.1f} s\n", subject.mark.nodes, counted(nodes, "node"),
+                 counted(static_cast<size_t>(command.runs()), "check"), seconds_since(start));
+  };
+  engine::Shrunk shrunk = engine::shrink(subject.model, subject.known, how);
+  if (command.trouble()) return *command.trouble();
+  if (trouble) return *trouble;
+  return shrunk;
+}
+
+int search(const Wishes& wishes, std::vector<std::string> arguments, const RunContext& context) {
   const auto start = Clock::now();
-  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   if (auto checked = check(wishes); !checked) return fail_with(checked.error());
   const auto budget = budget_from(wishes.budget);
   if (!budget) return fail_with(budget.error());
@@ -396,70 +443,40 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, RunContext&
   auto command = CheckCommand::open(check_options(wishes), context);
   if (!command) return fail_with(command.error());
   if (auto status = check_original(subject, *command, wishes, context)) return *status;
-
-  if (auto learnt = learn(subject, wishes); !learnt) {
-    const bool is_asked = !wishes.inputs.inputs.empty() || !wishes.inputs.shapes.empty();
-    if (wishes.values || (subject.engine != nullptr && !subject.is_fed && is_asked))
-      return fail_with(learnt.error());
-    if (!wishes.common.quiet)
-      print_warning(fmt::format(
-          "the model was not run, {} tells the types of its tensors; {}: {}",
-          subject.engine ? "what the engine infers from the file" : "nothing but the file",
-          learnt.error().what, learnt.error().where));
-  }
+  if (auto status = learn_or_warn(subject, wishes)) return *status;
   command->validate_with(subject.engine);
+  auto shrunk = shrink_on_disk(subject, *command, wishes, *budget, start, context);
+  if (!shrunk) return fail_with(shrunk.error());
 
-  std::optional<Error> trouble;
-  size_t shown = subject.mark.nodes;
-  engine::ShrinkWishes shrink_wishes;
-  shrink_wishes.check = [&](const OnnxModel& candidate) {
-    return command->check(graph::write_onnx(candidate));
-  };
-  shrink_wishes.is_over = [&] {
-    return context.cancelled || trouble || command->trouble() ||
-           (budget->checks && command->runs() >= *budget->checks) ||
-           (budget->time && Clock::now() - start >= *budget->time);
-  };
-  shrink_wishes.improved = [&](const OnnxModel& best) {
-    if (auto written = write_model(wishes.out, graph::write_onnx(best), false); !written)
-      trouble = std::move(written.error());
-    const size_t nodes = best.graph.nodes.size();
-    if (!wishes.common.quiet && nodes < std::exchange(shown, nodes))
-      fmt::print(stderr, "{} -> {}, {}, {:.1f} s\n", subject.mark.nodes, counted(nodes, "node"),
-                 counted(static_cast<size_t>(command->runs()), "check"), seconds());
-  };
-  engine::Shrunk shrunk = engine::shrink(subject.model, subject.known, shrink_wishes);
-  if (command->trouble()) return fail_with(*command->trouble());
-  if (trouble) return fail_with(*trouble);
-
-  const bool is_same = shrunk.part == engine::whole(subject.model);
+  const bool is_same = shrunk->part == engine::whole(subject.model);
   const std::string onnx =
-      is_same ? std::string(as_text(subject.bytes())) : graph::write_onnx(shrunk.model);
+      is_same ? std::string(as_text(subject.bytes())) : graph::write_onnx(shrunk->model);
   if (auto written = write_model(wishes.out, onnx, true); !written)
     return fail_with(written.error());
+  const bool has_failed_always = !context.cancelled && fails_always(*shrunk, subject, *command);
   const engine::Checked last =
       context.cancelled ? engine::Checked{Verdict::kFails, {}} : command->check(onnx);
-  const bool has_failed_always = !context.cancelled && fails_always(shrunk, subject, *command);
+  if (command->trouble()) return fail_with(*command->trouble());
   const bool is_reliable = last.verdict == Verdict::kFails;
-  const std::string_view minimal = minimal_text(shrunk, is_reliable, context);
-  shrunk.is_minimal &= is_reliable && count_unbuilt(shrunk) == 0;
-  const FileMark result = mark_of(wishes.out, as_bytes(onnx), shrunk.model.graph.nodes.size());
-  Replay replay = replay_of(subject, wishes, shrunk, result);
-  replay.arguments = std::move(arguments);
-  const fs::path replay_path = record_path(wishes);
-  if (auto written = write_replay(replay_path, replay); !written) return fail_with(written.error());
+  const std::string_view minimal = minimal_text(*shrunk, is_reliable, context);
+  shrunk->is_minimal &= is_reliable && count_unbuilt(*shrunk) == 0;
+  const FileMark result = mark_of(wishes.out, as_bytes(onnx), shrunk->model.graph.nodes.size());
+  Replay record = replay_of(subject, wishes, *shrunk, result);
+  record.arguments = std::move(arguments);
+  if (auto written = write_replay(record_path(wishes), record); !written)
+    return fail_with(written.error());
 
   fmt::print("{}: {}\n", printable(wishes.out), sizes_text(subject.mark, result));
   fmt::print("  minimal   {}\n", minimal);
-  fmt::print("  checks    {} in {:.1f} s", command->runs(), seconds());
+  fmt::print("  checks    {} in {:.1f} s", command->runs(), seconds_since(start));
   if (command->invalid() > 0)
     fmt::print("; {} more were no valid models",
                counted(static_cast<size_t>(command->invalid()), "candidate"));
   fmt::print("\n");
   if (has_failed_always)
     fmt::print("  caution   the check has not passed for any candidate: does it for any model?\n");
-  tell_model(shrunk.model);
-  fmt::print("  replay    plumb shrink --replay {}\n", printable(replay_path.string()));
+  tell_model(shrunk->model);
+  fmt::print("  replay    plumb shrink --replay {}\n", printable(record_path(wishes).string()));
   if (context.cancelled) return kInterrupted;
   if (is_reliable) return kAgreement;
   print_error({"the small model failed once, but not again",
