@@ -72,6 +72,18 @@ Result<void> write_npy(const fs::path& path, const engine::Tensor& tensor) {
   return sink->commit(false);
 }
 
+// Two decoders may differ in the last bits of a pixel: which one it was stays beside the stages.
+Result<void> note_decoder(const fs::path& directory) {
+  const fs::path path = directory / "decoder.txt";
+  std::error_code ignored;
+  auto codec = image_codec();
+  if (!codec || fs::exists(path, ignored)) return {};
+  auto sink = FileSink::create(path);
+  if (!sink) return sink.error();
+  sink->write(fmt::format("{}\n", (*codec)->version));
+  return sink->commit(false);
+}
+
 bool is_open(const Port& port) {
   return std::any_of(port.shape.begin(), port.shape.end(), [](int64_t size) { return size < 0; });
 }
@@ -393,6 +405,7 @@ Result<Sample> Samples::load(size_t sample) {
         if (code)
           return Error{"the directory cannot be made", directory.string() + ": " + code.message(),
                        "choose another after --dump-pre"};
+        if (auto noted = note_decoder(request_.dump_directory); !noted) return noted;
         return write_npy(directory / fmt::format("{}.{}.npy", file_name_of(port.name), stage),
                          tensor);
       };
