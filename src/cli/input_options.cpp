@@ -124,6 +124,15 @@ Result<void> take_config(const InputOptions& given, const std::vector<engine::Po
                          SampleRequest& request) {
   auto config = read_config(given.config);
   if (!config) return config.error();
+  for (const ConfigArithmetic& entry : config->arithmetic)
+    if (entry.is_pattern && !simple_regex_matches(entry.name, ""))
+      return Error{
+          "this expression is too complicated to tell which inputs it means",
+          fmt::format("{}, line {}: op_name_regex: {}", given.config, entry.line, entry.name),
+          "write op_name, or an expression of letters, '.' and '.*'"};
+  for (const ConfigField& field : config->not_simulated)
+    request.warnings.push_back(
+        fmt::format("{}, line {}: {} is not simulated", given.config, field.line, field.path));
   std::vector<std::string> names;
   for (const engine::Port& port : ports) {
     Preprocess how = preprocess_for(*config, port.name);
@@ -165,8 +174,9 @@ void InputOptions::declare(Options& options) {
                 "npy, npz, ONNX .pb, .bin of bare bytes, a picture,\n"
                 "digits of MNIST (FILE#3); a directory or @list.txt\n"
                 "for many samples; repeat it for several inputs");
-  options.texts("--shape", "[NAME:]SIZES", shapes,
-                "sizes of axes the model leaves open: data:1,3,224,224");
+  options.texts("--shape", "SHAPE", shapes,
+                "of an input with axes that the model leaves open:\n"
+                "1,3,224,224 or NAME:1,3,224,224");
   options.text("--seed", "N", seed, "inputs without a file are random, always the same for N");
   options.flag("--cast", cast, "round values that the input's type cannot hold exactly");
   options.group("pictures");

@@ -76,7 +76,8 @@ struct Config {
   std::vector<ConfigArithmetic> runtime_arithmetic;  // pulsar2: inside the compiled model
   std::vector<ConfigCalibration> calibration;
   std::vector<ConfigLayer> layers;
-  std::vector<ConfigField> unknown;  // fields we know nothing about
+  std::vector<ConfigField> unknown;        // fields we know nothing about
+  std::vector<ConfigField> not_simulated;  // known ones that preprocess_for leaves aside
   ConfigNode tree;
 };
 

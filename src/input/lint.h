@@ -56,7 +56,7 @@ struct LintRule {
   std::string_view id;
   Severity severity;
   std::string_view summary;
-  void (*check)(const LintInput& input, LintReport& report);
+  void (*check)(const LintRule& rule, const LintInput& input, LintReport& report);
 };
 std::span<const LintRule> lint_rules();
 

@@ -249,9 +249,39 @@ Result<Size> wanted_size(const Preprocess& how, const PictureAxes& axes, ColorSp
   return *how.crop;
 }
 
-template <class T>
-void store(Tensor& tensor, size_t i, T value) {
-  std::memcpy(tensor.bytes.data() + i * sizeof(T), &value, sizeof(T));
+// Rows, columns and channels of 8 bits in the order the model takes, behind a batch of one.
+Tensor with_axes(const Tensor& pixels, const PictureAxes& axes) {
+  const int64_t height = pixels.shape[0], width = pixels.shape[1], channels = pixels.shape[2];
+  Tensor ordered{DType::kUint8, {}, pixels.bytes};
+  if (!axes.has_channels) {
+    ordered.shape = {height, width};
+    return ordered;
+  }
+  if (axes.first == 1) ordered.shape.push_back(1);
+  if (axes.layout == AxisOrder::kNhwc) {
+    ordered.shape.insert(ordered.shape.end(), {height, width, channels});
+    return ordered;
+  }
+  ordered.shape.insert(ordered.shape.end(), {channels, height, width});
+  const auto area = static_cast<size_t>(height * width), step = static_cast<size_t>(channels);
+  for (size_t c = 0; c < step; ++c)
+    for (size_t i = 0; i < area; ++i) ordered.bytes[c * area + i] = pixels.bytes[i * step + c];
+  return ordered;
+}
+
+// All steps on every value, in double.
+Tensor modified(const Tensor& ordered, const std::vector<Modification>& changes, int64_t channels,
+                AxisOrder layout) {
+  const size_t count = ordered.bytes.size(), step = static_cast<size_t>(channels);
+  const size_t area = std::max<size_t>(count / step, 1);
+  Tensor values{DType::kFloat64, ordered.shape, std::vector<std::byte>(count * sizeof(double))};
+  for (size_t i = 0; i < count; ++i) {
+    const size_t channel = layout == AxisOrder::kNchw ? i / area : i % step;
+    double x = std::to_integer<uint8_t>(ordered.bytes[i]);
+    for (const Modification& change : changes) x = modified(change, x, channel);
+    std::memcpy(values.bytes.data() + i * sizeof x, &x, sizeof x);
+  }
+  return values;
 }
 
 }  // namespace
@@ -388,38 +418,15 @@ Result<Tensor> apply(const Preprocess& how, const Image& image, const Port& port
   for (const Modification& change : how.modifications)
     if (auto fine = check(change, channels); !fine) return fine.error();
 
-  const bool planes = axes->layout == AxisOrder::kNchw;
-  Shape shape;
-  if (axes->first == 1) shape.push_back(1);
-  if (!axes->has_channels)
-    shape = {height, width};
-  else if (planes)
-    shape.insert(shape.end(), {channels, height, width});
-  else
-    shape.insert(shape.end(), {height, width, channels});
-  const auto count = static_cast<size_t>(height * width * channels);
-  const auto area = static_cast<size_t>(height * width);
-  Tensor ordered{DType::kUint8, shape, std::vector<std::byte>(count)};
-  const auto channel_of = [&](size_t i) {
-    return planes ? i / area : i % static_cast<size_t>(channels);
-  };
-  for (size_t i = 0; i < count; ++i)
-    ordered.bytes[i] = planes ? pixels.bytes[i % area * static_cast<size_t>(channels) + i / area]
-                              : pixels.bytes[i];
+  Tensor ordered = with_axes(pixels, *axes);
   if (auto told = tell("4_layout", ordered); !told) return told.error();
-
   if (how.modifications.empty()) {
     auto tensor = converted(std::move(ordered), *port.dtype, how.cast);
     if (!tensor) return tensor;
     if (auto told = tell("6_tensor", *tensor); !told) return told.error();
     return tensor;
   }
-  Tensor values{DType::kFloat64, shape, std::vector<std::byte>(count * sizeof(double))};
-  for (size_t i = 0; i < count; ++i) {
-    double x = std::to_integer<uint8_t>(ordered.bytes[i]);
-    for (const Modification& change : how.modifications) x = modified(change, x, channel_of(i));
-    store(values, i, x);
-  }
+  Tensor values = modified(ordered, how.modifications, channels, axes->layout);
   if (auto told = tell("5_modified", values); !told) return told.error();
   // Numbers that were computed are rounded to a float in any case; to an integer only if told to.
   const bool is_float = kind_of(*port.dtype) == DKind::kFloat;

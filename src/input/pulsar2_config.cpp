@@ -128,6 +128,9 @@ Result<void> read_processor(const ConfigNode& node, Config& config) {
         set(runtime.layout, layout_in(node, "src_layout")), set(runtime.yuv, yuv_in(node))})
     if (!read) return read;
   runtime.data_type = text_of(node, "src_dtype");
+  for (const char* field : {"padding", "slicing"})
+    if (const ConfigNode* used = node.find(field))
+      config.not_simulated.push_back({fmt::format("input_processors.{}", field), used->line, ""});
   ConfigArithmetic arithmetic;
   arithmetic.name = model.name;
   arithmetic.line = node.line;

@@ -72,6 +72,18 @@ Result<void> write_npy(const fs::path& path, const engine::Tensor& tensor) {
   return sink->commit(false);
 }
 
+// Two decoders may differ in the last bits of a pixel: which one it was stays beside the stages.
+Result<void> note_decoder(const fs::path& directory) {
+  const fs::path path = directory / "decoder.txt";
+  std::error_code ignored;
+  auto codec = image_codec();
+  if (!codec || fs::exists(path, ignored)) return {};
+  auto sink = FileSink::create(path);
+  if (!sink) return sink.error();
+  sink->write(fmt::format("{}\n", (*codec)->version));
+  return sink->commit(false);
+}
+
 bool is_open(const Port& port) {
   return std::any_of(port.shape.begin(), port.shape.end(), [](int64_t size) { return size < 0; });
 }
@@ -149,8 +161,14 @@ class SampleBuilder {
       auto found = port_named(word.substr(0, sign), "--input " + word);
       if (!found) return found.error();
     }
-    if (ports_.size() == 1) return add_to(0, word);
-    return add_to_all(word);
+    if (ports_.size() != 1) return add_to_all(word);
+    // A directory with a file of the input's own name is one sample, whatever else lies there:
+    // expected outputs, for one.
+    if (fs::is_directory(word, ignored)) {
+      if (add_case(word)) return {};
+      if (auto files = files_in(word); files && files->empty()) return add_case_directory(word);
+    }
+    return add_to(0, word);
   }
 
   Result<void> add_to(size_t port, const std::string& text) {
@@ -166,8 +184,6 @@ class SampleBuilder {
     if (!fs::is_directory(text, ignored)) return add_file(feed, text);
     auto files = files_in(text);
     if (!files) return files.error();
-    if (files->empty())
-      return Error{"the directory holds no file", text, "pass the directory of the inputs itself"};
     feed.from_directory = true;
     const size_t before = feed.sources.size();
     std::vector<std::string> left_out;
@@ -179,9 +195,11 @@ class SampleBuilder {
       if (auto added = add_file(feed, file.string()); !added) return added;
     }
     if (feed.sources.size() == before)
-      return Error{"the directory holds no file that could be an input",
-                   fmt::format("{}: {} files, e.g. {}", text, files->size(), left_out[0]),
-                   "pass the directory of the inputs itself"};
+      return Error{
+          "the directory holds no file that could be an input",
+          fmt::format("{}: {} file{}{}", text, files->size(), files->size() == 1 ? "" : "s",
+                      left_out.empty() ? "" : ", e.g. " + left_out[0]),
+          "pass the directory of the inputs itself"};
     if (!left_out.empty())
       samples_.warnings_.push_back(
           fmt::format("{}: {} left out, no tensor and no picture: {}{}", text,
@@ -393,6 +411,7 @@ Result<Sample> Samples::load(size_t sample) {
         if (code)
           return Error{"the directory cannot be made", directory.string() + ": " + code.message(),
                        "choose another after --dump-pre"};
+        if (auto noted = note_decoder(request_.dump_directory); !noted) return noted;
         return write_npy(directory / fmt::format("{}.{}.npy", file_name_of(port.name), stage),
                          tensor);
       };

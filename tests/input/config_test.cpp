@@ -127,6 +127,8 @@ TEST(Config, Pulsar2) {
   EXPECT_EQ(other.yuv.standard, ColorStandard::kMatrix);
   EXPECT_EQ(other.yuv.matrix[3], -1.082);
   EXPECT_EQ(config.runtime_arithmetic.at(0).steps.size(), 1u);
+  ASSERT_EQ(config.not_simulated.size(), 1u);
+  EXPECT_EQ(config.not_simulated[0].path, "input_processors.padding");
   ASSERT_EQ(config.unknown.size(), 1u);
   EXPECT_EQ(config.unknown[0].path, "a_field_of_tomorrow");
 }

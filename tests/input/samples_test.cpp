@@ -142,6 +142,29 @@ TEST(Samples, CaseDirectories) {
   EXPECT_TRUE(cases->load(1));
 }
 
+// The folder of inputs that Pulsar writes, and a test case of ONNX: one sample, not three.
+TEST(Samples, CaseOfAModelWithOneInput) {
+  Scratch scratch;
+  place("values.npy", scratch.path() / "gt/x.npy");
+  place("values.bin", scratch.path() / "gt/x.bin");
+  std::ofstream(scratch.path() / "gt/filename.txt") << "photo.jpg\n";
+  auto gt = open({(scratch.path() / "gt").string()}, {kX});
+  ASSERT_TRUE(gt) << why(gt.error());
+  ASSERT_EQ(gt->size(), 1u);
+  EXPECT_EQ(gt->name(0), "gt");
+  place("values.pb", scratch.path() / "sets/test_data_set_0/input_0.pb");
+  place("values.pb", scratch.path() / "sets/test_data_set_0/output_0.pb");
+  place("values.pb", scratch.path() / "sets/test_data_set_1/input_0.pb");
+  auto sets = open({(scratch.path() / "sets").string()}, {kX});
+  ASSERT_TRUE(sets) << why(sets.error());
+  ASSERT_EQ(sets->size(), 2u);
+  EXPECT_EQ(sets->name(1), "test_data_set_1");
+  EXPECT_TRUE(sets->load(1));
+  fs::create_directory(scratch.path() / "empty");
+  EXPECT_EQ(error_of(open({(scratch.path() / "empty").string()}, {kX})),
+            "the directory does not hold a file for each input");
+}
+
 TEST(Samples, DigitsAreSamples) {
   auto digits =
       open({data_file("digits.idx3-ubyte.gz")}, {port_of("x", DType::kFloat32, {1, 1, 5, 4})});

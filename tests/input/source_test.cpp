@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input/source.h"
 
+#include <stdlib.h>
+
 #include "input/expected.h"
 
 namespace plumb::input {
@@ -132,6 +134,19 @@ TEST(Source, Pictures) {
   const auto picture = bytes_of(expected("picture"));
   const auto bytes = bytes_of(*gray);
   for (size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(bytes[i], picture[i * 3 + 1]) << i;
+}
+
+TEST(Source, WithoutOpenCvPicturesAreRefusedAndNothingElse) {
+  ::setenv("PLUMB_PLUGIN_DIR", "/nonexistent", 1);
+  auto picture = load_input(file("picture.png"), port_of("x", DType::kUint8, {1, 14, 20, 3}), {});
+  auto digits =
+      load_input(file("digits.idx3-ubyte"), port_of("x", DType::kUint8, {1, 1, 5, 4}), {});
+  ::unsetenv("PLUMB_PLUGIN_DIR");
+  ASSERT_FALSE(picture);
+  EXPECT_EQ(picture.error().what,
+            "this build cannot decode or resize pictures: libplumb_image.so not found");
+  EXPECT_EQ(picture.error().remedy, "install it, or build with -DPLUMB_IMAGE=ON");
+  EXPECT_TRUE(digits);
 }
 
 TEST(Source, BarePixels) {
