@@ -625,7 +625,14 @@ Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
   part.graph.other_fields = without_field(graph.other_fields, graph_field::kQuantization);
 
   std::set<size_t> places(nodes.begin(), nodes.end());
-  places.insert(boundary.constants.begin(), boundary.constants.end());
+  std::vector<std::string> read = boundary.inputs;
+  for (const size_t place : boundary.constants) {
+    const std::string name(graph.nodes[place].outputs.front());
+    if (outside.values.count(name) != 0)  // becomes an initializer
+      read.push_back(name);
+    else
+      places.insert(place);
+  }
   Names inner;
   for (size_t place : places) {
     part.graph.nodes.push_back(graph.nodes[place]);
@@ -635,7 +642,7 @@ Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
     part.graph.initializers.push_back(graph.initializers[weight]);
   const Values known = known_values(graph);
   std::vector<std::string> untyped;
-  for (const std::string& name : boundary.inputs) {
+  for (const std::string& name : read) {
     if (const auto value = outside.values.find(name); value != outside.values.end()) {
       auto weight = make_weight(part, name, value->second);
       if (!weight) return weight.error();

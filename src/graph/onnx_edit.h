@@ -77,10 +77,10 @@ struct Boundary {
 Boundary boundary_of(const OnnxModel& model, std::span<const size_t> nodes);
 
 // A model of just these nodes, in their order, with the initializers they need. Constant nodes that
-// they read come along. Inputs: what they read from others; one whose type nobody knows is an
-// error. Outputs: what is read outside, is an output of the model, or is read by nobody. Everything
-// else of the model is kept: operator sets, functions, metadata. External data stay where they are
-// (see inline_external).
+// they read come along, unless `outside` has their value. Inputs: what they read from others; one
+// whose type nobody knows is an error. Outputs: what is read outside, is an output of the model, or
+// is read by nobody. Everything else of the model is kept: operator sets, functions, metadata.
+// External data stay where they are (see inline_external).
 Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
                       const Outside& outside = {});
 

@@ -30,7 +30,7 @@ TEST(NamedNpy, EveryFormOfName) {
   dir.npy("17.npy");                             // hashed, not in the mapping
   dir.write("mapping.csv", "1700000000000009.npy,a_very_long_name.2.1700000000000006.npy\n");
   dir.write("empty.0.1700000000000001.npy", "");
-  dir.write("dump.json", R"({"schema": "plumb.dump/1"})");
+  dir.write("dump.json", R"({"schema": "another"})");
   dir.write("model.onnx", "x");
   dir.npy("other.npy");
   const DumpSet set = open(dir.root());
