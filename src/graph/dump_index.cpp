@@ -3,6 +3,8 @@
 // The graph in the dump.json that `plumb dump` writes beside its tensors (schema "plumb.dump/1",
 // described in docs/dump.md): the operators as they were run, their edges, and what a fused one was
 // made from.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <simdjson.h>
 
@@ -35,7 +37,7 @@ void each(dom::element object, std::string_view key, Use use) {
 }
 
 Edge edge_of(dom::element item) {
-  return {text(item, "producer"), number(item, "output").value_or(0)};
+  return {text(item, "producer"), std::max<int64_t>(0, number(item, "output").value_or(0))};
 }
 
 Output output_of(dom::element item) {
@@ -51,7 +53,8 @@ Output output_of(dom::element item) {
     }
   }
   output.origin = text(item, "origin");
-  output.origin_output = number(item, "origin_output");
+  if (const auto origin = number(item, "origin_output"); origin && *origin >= 0)
+    output.origin_output = origin;
   return output;
 }
 
@@ -92,8 +95,20 @@ Result<Graph> graph_from_dump_index(Bytes file) {
   Graph graph;
   dom::element model;
   if (root["model"].get(model) == simdjson::SUCCESS) graph.name = text(model, "path");
-  each(root, "operators", [&](dom::element item) { graph.operators.push_back(operator_of(item)); });
+  MemoryLimit limit(file.size());
+  bool fits = true;
+  each(root, "operators", [&](dom::element item) {
+    if (!fits) return;
+    const Operator& op = graph.operators.emplace_back(operator_of(item));
+    fits = limit.take(sizeof(Operator) + op.inputs.size() * sizeof(Edge) +
+                      op.outputs.size() * sizeof(Output));
+  });
   each(root, "outputs", [&](dom::element item) { graph.outputs.push_back(edge_of(item)); });
+  if (!fits)
+    return Error{"the index of the dump is damaged",
+                 fmt::format("operator {}: they need more than {} times the file's size",
+                             graph.operators.size(), MemoryLimit::kGrowth),
+                 remedy};
   if (graph.operators.empty())
     return Error{"the index of the dump names no operators", "\"operators\" is empty", remedy};
   return graph;

@@ -24,6 +24,8 @@ using graph::Operator;
 constexpr int kNone = -1;
 // Paddings in a row that are followed: more are a circle in a damaged graph.
 constexpr size_t kMostPrefixes = 8;
+// Operators in a row that only hand values on.
+constexpr int kMostHands = 4;
 
 // One word for what frameworks and compilers call differently.
 std::string kind_of_type(std::string_view type) {
@@ -124,11 +126,13 @@ std::string kind_of_type(std::string_view type) {
   return kind;
 }
 
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 // Converters fold these into the operator behind them, everything else into the one before.
 bool is_prefix(const std::string& kind) { return kind == "pad"; }
+// These change no value, or only its precision.
+bool may_hand_on(std::string_view kind) {
+  return kind == "identity" || kind == "reshape" || kind == "quantizelinear" ||
+         kind == "dequantizelinear";
+}
 bool is_constant(const Operator& op) { return op.type == "Const" || op.type == "Constant"; }
 // Converters may swap the inputs of these.
 bool commutes(const std::string& kind) { return kind == "add" || kind == "mul"; }
@@ -144,6 +148,7 @@ struct Net {
   explicit Net(const Graph& graph) : operators(graph.operators) {
     const auto count = operators.size();
     inputs.resize(count);
+    reads_unknown.resize(count);
     readers.resize(count);
     kinds.reserve(count);
     std::unordered_map<std::string_view, int> number;
@@ -168,6 +173,7 @@ struct Net {
       if (keeps_values(operators[i].type)) continue;
       for (const Edge& edge : operators[i].inputs) {
         const Ref ref = source(edge);
+        if (ref.op == kNone) reads_unknown[i] = true;
         if (ref.op == kNone || is_constant(at(ref.op))) continue;
         inputs[i].push_back(ref);
         readers[static_cast<size_t>(ref.op)].emplace_back(static_cast<int>(i), ref.output);
@@ -195,6 +201,7 @@ struct Net {
   const std::vector<Operator>& operators;
   std::vector<std::string> kinds;
   std::vector<std::vector<Ref>> inputs;
+  std::vector<bool> reads_unknown;  // an edge leads to no operator of the graph
   std::vector<std::vector<std::pair<int, int64_t>>> readers;  // of any output: who, which output
   std::vector<Ref> given_out;
   std::vector<int> order;  // every operator after those that feed it; those on a cycle are missing
@@ -316,11 +323,10 @@ class Aligner {
   // goes for what was made from constants alone.
   bool hand_on(int op) {
     const std::string& kind = t_.kind(op);
-    if (!is_one_of(kind, {"identity", "reshape", "quantizelinear", "dequantizelinear"}))
-      return false;
+    if (!may_hand_on(kind) || t_.reads_unknown[static_cast<size_t>(op)]) return false;
     Ref source;
     for (const Ref& input : t_.in(op)) {
-      if (hands_on(input.op) && given(input.op).op == kNone) continue;  // a constant
+      if (is_made_from_constants(input.op)) continue;
       if (source.op != kNone) return false;
       source = original_of(input);
       if (source.op == kNone) return false;
@@ -332,9 +338,12 @@ class Aligner {
     return handed_on_[static_cast<size_t>(op)] = true;
   }
 
+  bool is_made_from_constants(int op) const { return hands_on(op) && given(op).op == kNone; }
+
   // Among the readers of what the operator reads, the only one of its kind; by shape if need be.
   int only_candidate(int op) const {
-    const auto& inputs = t_.in(op);
+    std::vector<Ref> inputs = t_.in(op);
+    std::erase_if(inputs, [&](const Ref& input) { return is_made_from_constants(input.op); });
     if (inputs.empty()) return kNone;
     std::vector<Ref> known;
     for (const Ref& input : inputs)
@@ -401,12 +410,15 @@ class Aligner {
     }
   }
 
-  // True if a reader of the operator in the target may be this operator of the original.
-  bool has_own(int op, int g) const {
+  // True if a reader of the operator in the target, or of what hands its values on, may be this
+  // operator of the original.
+  bool has_own(int op, int g, int depth = 0) const {
     const auto readers = t_.read_by({op, 0});
     return std::any_of(readers.begin(), readers.end(), [&](int reader) {
       const int by_name = anchor_[static_cast<size_t>(reader)];
-      return by_name == g || (by_name == kNone && t_.kind(reader) == g_.kind(g));
+      return by_name == g || (by_name == kNone && t_.kind(reader) == g_.kind(g)) ||
+             (depth < kMostHands && by_name == kNone && may_hand_on(t_.kind(reader)) &&
+              has_own(reader, g, depth + 1));
     });
   }
 

@@ -44,6 +44,10 @@ TEST(Profile, BuiltInLimits) {
       {"torchair", {"cosine >= 0.99", "max_rel < 0.01"}, {}},
       {"axera", {"cosine >= 0.98"}, {"pearson >= 0.98", "sqnr_db >= 20"}},
       {"quantized", {"cosine >= 0.98", "sqnr_db >= 20", "pearson >= 0.98"}, {}},
+      {"conformance",
+       {"cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.002",
+        "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2"},
+       {}},
       {"exact", {"equal_share >= 1"}, {}},
   };
   EXPECT_EQ(std::size(cases), built_in_profiles().size());
@@ -57,7 +61,8 @@ TEST(Profile, BuiltInLimits) {
     EXPECT_EQ(texts(profile->any.warnings), c.warnings) << c.name;
     EXPECT_EQ(profile->any.same_bytes, std::string_view(c.name) == "exact");
     EXPECT_EQ(profile->float32.has_value(), std::string_view(c.name) == "standard");
-    EXPECT_EQ(profile->integer.has_value(), std::string_view(c.name) == "standard");
+    EXPECT_EQ(profile->integer.has_value(),
+              std::string_view(c.name) == "standard" || std::string_view(c.name) == "conformance");
   }
   auto standard = load_profile("standard");
   EXPECT_THAT(texts(standard->float32->limits),

@@ -246,5 +246,61 @@ TEST(Structure, PaddingsInACircle) {
   EXPECT_EQ(output_of(Matcher(with_origins(converted, two)), "x"), "ambiguous_pair");
 }
 
+// What changes no value, or only its precision, has no counterpart where the original has none;
+// what comes after it still finds its own.
+TEST(Structure, WhatHandsValuesOnNeedsNoCounterpart) {
+  const Graph original = graph_of({op("x", "Data", {}), op("c", "Conv", {{"x", 0}}),
+                                   op("r", "Relu", {{"c", 0}}), op("f", "Gemm", {{"r", 0}})});
+  const Graph target = with_origins(
+      graph_of({op("in", "Data", {}), op("q", "QuantizeLinear", {{"in", 0}}),
+                op("dq", "DequantizeLinear", {{"q", 0}}), op("w", "Identity", {}),
+                op("wq", "DequantizeLinear", {{"w", 0}}),
+                op("conv", "Conv", {{"dq", 0}, {"wq", 0}}), op("drop", "Dropout", {{"conv", 0}}),
+                op("act", "Relu", {{"drop", 0}}), op("flat", "Flatten", {{"act", 0}}),
+                op("fc", "InnerProduct", {{"flat", 0}})}),
+      original);
+  const Matcher matcher(target, &original);
+  EXPECT_EQ(output_of(matcher, "act"), "r:0 (structure)");
+  EXPECT_EQ(output_of(matcher, "fc"), "f:0 (structure)");
+  for (const char* name : {"q", "dq", "w", "wq", "drop", "flat"})
+    EXPECT_EQ(output_of(matcher, name), "no_counterpart") << name;
+}
+
+// ... but an operator of its kind in the original is its counterpart, and must be compared.
+TEST(Structure, WhatHandsValuesOnPairsWithItsOwnKind) {
+  const Graph original = graph_of({op("x", "Data", {}), op("c", "Conv", {{"x", 0}}),
+                                   op("d", "Dropout", {{"c", 0}}), op("r", "Relu", {{"d", 0}})});
+  const Graph target = with_origins(
+      graph_of({op("in", "Data", {}), op("conv", "Conv", {{"in", 0}}),
+                op("same", "Identity", {{"conv", 0}}), op("act", "Relu", {{"same", 0}})}),
+      original);
+  const Matcher matcher(target, &original);
+  EXPECT_EQ(output_of(matcher, "same"), "d:0 (structure)");
+  EXPECT_EQ(output_of(matcher, "act"), "r:0 (structure)");
+}
+
+TEST(Structure, CaffeNormalisesInTwoSteps) {
+  const Graph onnx =
+      graph_of({op("x", "Data", {}), op("c", "Conv", {{"x", 0}}),
+                op("n", "BatchNormalization", {{"c", 0}}), op("r", "Relu", {{"n", 0}})});
+  const Graph caffe = graph_of(
+      {op("x", "Input", {}), op("c", "Convolution", {{"x", 0}}), op("bn", "BatchNorm", {{"c", 0}}),
+       op("scale", "Scale", {{"bn", 0}}), op("relu", "ReLU", {{"scale", 0}})});
+  const Graph target = with_origins(caffe, onnx);
+  const Matcher matcher(target, &onnx);
+  EXPECT_EQ(output_of(matcher, "bn"), "no_counterpart");
+  EXPECT_EQ(output_of(matcher, "scale"), "n:0 (structure)");
+  EXPECT_EQ(output_of(matcher, "relu"), "r:0 (structure)");
+}
+
+// A cast of the original rounds; it is no cast of the compiler's, which only stores otherwise.
+TEST(Structure, CastsOfTheOriginalAreCompared) {
+  const Graph original =
+      graph_of({op("x", "Data", {}), op("i", "Cast", {{"x", 0}}), op("r", "Relu", {{"i", 0}})});
+  const Graph target = with_origins(original, original);
+  const Matcher matcher(target, &original);
+  EXPECT_EQ(output_of(matcher, "i"), "i:0 (structure)");
+}
+
 }  // namespace
 }  // namespace plumb::match
