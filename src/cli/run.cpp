@@ -62,8 +62,9 @@ void declare(Options& options, Wishes& wishes, InputOptions& inputs, CommonOptio
   options.text("--profile", "NAME", wishes.profile,
                "limits that decide pass or fail (see `plumb profiles`;\ndefault: by what is "
                "compared)");
-  options.text("--labels", "FILE", wishes.labels,
-               "right classes of the samples: lines of CLASS, or of\nFILE,CLASS");
+  options.text(
+      "--labels", "FILE", wishes.labels,
+      "right classes of the samples: lines of CLASS or of\nFILE,CLASS, or labels of MNIST");
   options.texts("--allow", "WHAT", wishes.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
   wishes.output.declare(options);
@@ -149,8 +150,11 @@ class Runner {
     auto work = TemporaryDirectory::make(wishes_.keep);
     if (!work) return fail_with(work.error());
     work_ = work->path();
-    if (!wishes_.labels.empty())
-      if (auto read = scores_.read_labels(wishes_.labels); !read) return fail_with(read.error());
+    if (!wishes_.labels.empty()) {
+      auto labels = input::read_labels(wishes_.labels);
+      if (!labels) return fail_with(labels.error());
+      scores_ = Scores(std::move(*labels));
+    }
     auto done = golden_.model || target_.model ? run_models() : compare_directories();
     if (!done && run_.rows.empty())
       return context_.cancelled ? kInterrupted : fail_with(done.error());

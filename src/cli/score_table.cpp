@@ -2,9 +2,6 @@
 #include "cli/score_table.h"
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include <fmt/format.h>
@@ -127,41 +124,6 @@ std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& 
 }
 
 }  // namespace
-
-std::optional<int64_t> Labels::of(size_t sample, const std::vector<std::string>& files) const {
-  for (const std::string& file : files)
-    if (const auto found = by_file.find(std::filesystem::path(file).filename().string());
-        found != by_file.end())
-      return found->second;
-  if (by_file.empty() && sample < by_place.size()) return by_place[sample];
-  return std::nullopt;
-}
-
-Result<void> Scores::read_labels(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Error{"the labels cannot be read", path, "check the path"};
-  size_t number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.pop_back();
-    if (line.empty()) continue;
-    const size_t comma = line.find(',');
-    const std::string text = comma == std::string::npos ? line : line.substr(comma + 1);
-    int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool is_number =
-        error == std::errc{} && (end == text.data() + text.size() || *end == ',');
-    if (!is_number && number == 1) continue;  // titles
-    if (!is_number)
-      return Error{"a label is no number", fmt::format("{}, line {}: '{}'", path, number, line),
-                   "write lines of CLASS or of FILE,CLASS"};
-    if (comma == std::string::npos)
-      labels_.by_place.push_back(value);
-    else
-      labels_.by_file[line.substr(0, comma)] = value;
-  }
-  return {};
-}
 
 void Scores::add_sample(const std::string& name, std::vector<std::string> files) {
   samples_.push_back(name);

@@ -4,20 +4,11 @@
 // over all samples if there are several, and whether classes agree.
 #pragma once
 
-#include <map>
-
 #include "cli/command.h"
 #include "compare/stream.h"
+#include "input/labels.h"
 
 namespace plumb::cli {
-
-// Lines of CLASS, by sample, or of FILE,CLASS with any further fields.
-struct Labels {
-  std::vector<int64_t> by_place;
-  std::map<std::string, int64_t> by_file;  // base name
-
-  std::optional<int64_t> of(size_t sample, const std::vector<std::string>& files) const;
-};
 
 // Of the samples, and of outputs that look like scores of classes.
 class Scores {
@@ -29,7 +20,8 @@ class Scores {
     std::string first_disagreement;  // "chelsea: 285 against 281"
   };
 
-  Result<void> read_labels(const std::string& path);  // the right classes
+  explicit Scores(input::Labels labels = {}) : labels_(std::move(labels)) {}
+
   void add_sample(const std::string& name, std::vector<std::string> files);
   // Rows of the latest sample, with their plan.
   void judge_classes(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
@@ -42,7 +34,7 @@ class Scores {
   std::vector<std::string> samples_;
   std::vector<std::string> files_;  // that the latest was read from
   std::vector<Classes> classes_;
-  Labels labels_;
+  input::Labels labels_;
 };
 
 std::string score_table(const result::Run& run, const Scores& scores, bool has_colour, bool all);
