@@ -132,7 +132,9 @@ Result<fs::path> results_in(const fs::path& path, bool is_target, const fs::path
   const fs::path results = results_below(path, is_target);
   const std::vector<fs::path> files = files_in(results);
   const auto has_no_header = [](const fs::path& file) {
-    return file.extension() == ".bin" && !fs::exists(fs::path(file).replace_extension(".npy"));
+    std::error_code ignored;
+    return file.extension() == ".bin" &&
+           !fs::exists(fs::path(file).replace_extension(".npy"), ignored);
   };
   if (std::none_of(files.begin(), files.end(), has_no_header)) return results;
   const auto types = types_of(other.empty() ? other : results_below(other, !is_target), tensors);

@@ -281,8 +281,9 @@ class Runner {
     auto set = dump::open_dump(side.results);
     if (!set || !side.model) return set;
     // Results of other tools are called by tensor, not by operator.
-    if (other.model || fs::exists(other.results / "dump.json") ||
-        fs::exists(other.results / "sample_0"))
+    std::error_code ignored;
+    if (other.model || fs::exists(other.results / "dump.json", ignored) ||
+        fs::exists(other.results / "sample_0", ignored))
       return set;
     std::map<std::string, std::string> tensors;  // by file
     for (const engine::DumpedTensor& tensor : side.tensors) tensors[tensor.file] = tensor.tensor;

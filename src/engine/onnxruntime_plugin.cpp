@@ -91,11 +91,12 @@ Port port_of(std::string name, const Ort::TypeInfo& type) {
 }
 
 // The library's messages end in where in its own sources it noticed.
-Error told_by(const Ort::Exception& exception, std::string what) {
+Error told_by(const std::exception& exception, std::string what) {
   std::string text = exception.what();
   for (char& c : text)
     if (c == '\n') c = ' ';
-  const bool cannot = exception.GetOrtErrorCode() == ORT_NOT_IMPLEMENTED;
+  const auto* own = dynamic_cast<const Ort::Exception*>(&exception);
+  const bool cannot = own != nullptr && own->GetOrtErrorCode() == ORT_NOT_IMPLEMENTED;
   return {fmt::format("{} {}", kName, cannot ? "has no kernel for an operator of the model" : what),
           std::move(text),
           cannot ? "run this model by another engine, or use a newer ONNX Runtime "
@@ -194,7 +195,7 @@ class OrtSession : public Session {
     for (size_t i = 0; i < values.size(); ++i)
       if (auto taken = take(output_of(outputs_[i], values[i])); !taken) return taken;
     return {};
-  } catch (const Ort::Exception& exception) {
+  } catch (const std::exception& exception) {
     return told_by(exception, "could not run the model");
   }
 
@@ -253,7 +254,7 @@ class OrtEngine : public Engine {
     const Bytes file = wanted.captured.empty() ? model.graph : as_bytes(exposed);
     Ort::Session session(environment_, file.data(), file.size(), options);
     return std::unique_ptr<Session>(new OrtSession(std::move(session), wanted.captured));
-  } catch (const Ort::Exception& exception) {
+  } catch (const std::exception& exception) {
     return told_by(exception, "cannot load the model");
   }
 
@@ -302,7 +303,7 @@ Result<Engine*> load() try {
       fmt::format("{} is not installed", kName), failure,
       "run scripts/setup --with-onnxruntime, install libonnxruntime, or name the library by "
       "PLUMB_ONNXRUNTIME"};
-} catch (const Ort::Exception& exception) {
+} catch (const std::exception& exception) {
   return told_by(exception, "does not start");
 }
 

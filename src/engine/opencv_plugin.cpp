@@ -27,8 +27,9 @@ constexpr TypePair kTypes[] = {
 };
 
 // The library's messages name its own source file first.
-Error told_by(const cv::Exception& exception, std::string_view what) {
-  std::string text = exception.err.empty() ? exception.msg : exception.err;
+Error told_by(const std::exception& exception, std::string_view what) {
+  const auto* own = dynamic_cast<const cv::Exception*>(&exception);
+  std::string text = own == nullptr || own->err.empty() ? exception.what() : own->err;
   std::replace(text.begin(), text.end(), '\n', ' ');
   return {
       fmt::format("{} {}", kName, what),
@@ -122,7 +123,7 @@ class OpencvSession : public Session {
       if (auto taken = take({outputs_[i], std::nullopt, problem}); !taken) return taken;
     }
     return {};
-  } catch (const cv::Exception& exception) {
+  } catch (const std::exception& exception) {
     return told_by(exception, "could not run the model");
   }
 
@@ -154,7 +155,7 @@ class OpencvEngine : public Engine {
     net.enableFusion(options.optimization != Optimization::kDisabled);
     cv::setNumThreads(options.threads);
     return std::unique_ptr<Session>(new OpencvSession(std::move(net), model, options));
-  } catch (const cv::Exception& exception) {
+  } catch (const std::exception& exception) {
     return told_by(exception, "cannot load the model");
   }
 };
