@@ -31,9 +31,9 @@ Error told_by(const std::exception& exception, std::string_view what) {
   const auto* own = dynamic_cast<const cv::Exception*>(&exception);
   std::string text = own == nullptr || own->err.empty() ? exception.what() : own->err;
   std::replace(text.begin(), text.end(), '\n', ' ');
+  if (own != nullptr && !own->func.empty()) text += ", in " + own->func;
   return {
-      fmt::format("{} {}", kName, what),
-      fmt::format("{}{}{}", text, exception.func.empty() ? "" : ", in ", exception.func),
+      fmt::format("{} {}", kName, what), std::move(text),
       "run an ONNX model by --engine onnxruntime; for a Caffe model check prototxt, weights and "
       "the input's shape"};
 }
