@@ -115,9 +115,7 @@ Result<void> check(const Wishes& wishes, const ElementView& view) {
   if (!wishes.rules.empty() && !wishes.profile.empty())
     return Error{"a rule file names its own profiles", "--profile with --rules",
                  "write profile = \"" + wishes.profile + "\" into its last rule"};
-  for (const std::string& word : wishes.allowed)
-    if (word != "inconclusive" && word != "missing")
-      return Error{"unknown word '" + word + "'", "--allow " + word, "use inconclusive or missing"};
+  if (auto checked = check_allowed(wishes.allowed); !checked) return checked;
   if (auto checked = wishes.output.check(); !checked) return checked;
   if (wishes.checksum && (!wishes.profile.empty() || !wishes.rules.empty() ||
                           !wishes.floor.empty() || !wishes.metrics.empty() || view.is_wanted()))
@@ -266,6 +264,9 @@ Result<std::vector<compare::PlannedRow>> make_plan(const Wishes& wishes, const S
   compare::PlanOptions options;
   options.wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
   options.matcher = inputs.matcher ? &*inputs.matcher : nullptr;
+  if (inputs.matcher && inputs.graphs.target && inputs.graphs.golden && wishes.map.empty())
+    options.map =
+        compare::output_pairs(*inputs.matcher, *inputs.graphs.target, *inputs.graphs.golden);
   options.decisions = inputs.torchair ? &inputs.torchair->decisions : nullptr;
   if (!wishes.map.empty()) {
     auto map = compare::load_name_map(wishes.map);
@@ -369,9 +370,12 @@ int run_compare(int argc, char** argv, RunContext& context) {
     run.bytes = streamed.bytes;
   }
   if (inputs.matcher) {
-    run.outputs_not_compared = compare::outputs_not_compared(
-        *inputs.matcher, run.rows,
-        [&](const dump::Entry& entry) { return selection.wants(entry); });
+    const auto wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
+    run.outputs_not_compared = compare::outputs_not_compared(*inputs.matcher, run.rows, wants);
+    if (inputs.graphs.golden)
+      for (std::string& name :
+           compare::golden_outputs_not_compared(*inputs.graphs.golden, run.rows, wants))
+        run.outputs_not_compared.push_back(std::move(name));
     compare::mark_model_outputs(*inputs.matcher, run.rows);
   }
   if (baseline) run.baseline = compare::hold_against(run, **baseline, wishes.baseline);

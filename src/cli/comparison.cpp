@@ -49,6 +49,13 @@ std::vector<std::string> split_lists(const std::vector<std::string>& lists) {
   return words;
 }
 
+Result<void> check_allowed(const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    if (word != "inconclusive" && word != "missing")
+      return Error{"unknown word '" + word + "'", "--allow " + word, "use inconclusive or missing"};
+  return {};
+}
+
 Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>& words) {
   std::vector<const Metric*> found;
   std::vector<std::string> names;

@@ -24,6 +24,9 @@ struct OutputWishes {
 // "a,b" "c" as "a" "b" "c".
 std::vector<std::string> split_lists(const std::vector<std::string>& lists);
 
+// That --allow knows the words.
+Result<void> check_allowed(const std::vector<std::string>& words);
+
 // The metrics of --metrics, in the order given; "all" for every one.
 Result<std::vector<const metrics::Metric*>> named_metrics(const std::vector<std::string>& words);
 

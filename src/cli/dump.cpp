@@ -147,7 +147,7 @@ int run_dump(int argc, char** argv, RunContext& context) {
     }
     if (context.cancelled) return kInterrupted;
     if (!*dump) return fail_with(dump->error());
-    for (const std::string& warning : (*dump)->warnings) print_warning(warning);
+    for (const std::string& warning : (*dump)->doubts) print_warning(warning);
     if (!common.quiet) tell(**dump, *model, wishes, directory.string());
     for (const engine::DumpedTensor& tensor : (*dump)->tensors) all_saved &= tensor.problem.empty();
   }

@@ -126,6 +126,17 @@ Result<void> GtFolder::add_inputs(const std::string& sample, const engine::Input
   return write_bytes(folder / "filename.txt", as_bytes(list));
 }
 
+std::set<std::string> gt_samples(const fs::path& path) {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (std::error_code ignored; fs::is_directory(at->path() / "input", ignored) &&
+                                 (fs::is_directory(at->path() / "onnx", ignored) ||
+                                  fs::is_directory(at->path() / "joint", ignored)))
+      names.insert(at->path().filename().string());
+  return names;
+}
+
 Result<fs::path> results_in(const fs::path& path, bool is_target, const fs::path& other,
                             const std::vector<engine::DumpedTensor>& tensors,
                             const fs::path& work) {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "engine/dump_model.h"
 
@@ -31,6 +32,9 @@ class GtFolder {
   std::filesystem::path path_;
   std::map<std::filesystem::path, std::string> written_;  // tensors, by file
 };
+
+// The folders below `path` that are gt folders themselves: one for each sample.
+std::set<std::string> gt_samples(const std::filesystem::path& path);
 
 // The directory below `path` that holds the results of a side: joint/ of a gt folder for the
 // target, onnx/ for golden, else `path` itself. Files without a header get one, in `work`: type and

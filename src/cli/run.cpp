@@ -4,6 +4,7 @@
 // layer. A directory of results can stand for either model.
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -196,53 +197,83 @@ class Runner {
       models.push_back({target_, {*target_.model, dump_wishes(wishes_, wishes_.target)}});
     if (golden_.model)
       models.push_back({golden_, {*golden_.model, dump_wishes(wishes_, wishes_.golden)}});
-    const RunContext quiet;  // samples are counted, not tensors
     ProgressBar bar(context_, common_, static_cast<int64_t>(samples->size()), "samples");
-    for (size_t i = 0; i < samples->size(); ++i) {
-      if (context_.cancelled) return Error{"interrupted", "", ""};
-      auto sample = samples->load(i);
-      if (!sample) return sample.error();
-      scores_.add_sample(samples->name(i), samples->files(i));
-      const std::string folder = has_many ? fmt::format("sample_{}", i) : "";
-      for (Side* side : {&target_, &golden_})
-        side->results = side->model ? work_ / (side == &target_ ? "target" : "golden") / folder
-                                    : fs::path(side->path) / folder;
-      for (Model& model : models) {
-        auto inputs = inputs_for(*model.side.model, samples->ports(), sample->inputs);
-        if (!inputs) return inputs.error();
-        auto dump = model.dumper.dump(*inputs, model.side.results, quiet);
-        if (!dump) return dump.error();
-        if (i == 0)
-          for (const std::string& warning : dump->warnings) run_.warnings.push_back(warning);
-        model.side.tensors = std::move(dump->tensors);
-        if (gt)
-          if (auto written = gt->add(has_many ? samples->name(i) : "", &model.side == &target_,
-                                     dump->graph, model.side.tensors, model.side.results);
-              !written)
-            return written;
-      }
-      if (gt)
-        if (auto written =
-                gt->add_inputs(has_many ? samples->name(i) : "", sample->inputs, samples->files(i));
-            !written)
-          return written;
-      if (auto compared =
-              compare_sides(has_many ? std::optional(static_cast<int64_t>(i)) : std::nullopt);
-          !compared)
-        return compared;
-      std::error_code ignored;
-      if (wishes_.keep.empty())
-        for (const char* name : {"target", "golden", "target_bins", "golden_bins"})
-          fs::remove_all(work_ / name, ignored);
-      context_.advance(1);
+    const auto progress = std::exchange(context_.progress, nullptr);  // samples count, not tensors
+    for (size_t i = 0; i < samples->size() && !context_.cancelled; ++i) {
+      auto done = run_sample(*samples, i, models, gt ? &*gt : nullptr);
+      // One that cannot be run costs itself; of one sample there is nothing else to tell.
+      if (!done && (!has_many || context_.cancelled)) return done;
+      if (!done)
+        run_.doubts.push_back(fmt::format("sample {} was not compared: {}: {}", samples->name(i),
+                                          done.error().what, done.error().where));
+      if (progress) progress(1);
     }
     return {};
+  }
+
+  Result<void> run_sample(input::Samples& samples, size_t i, std::vector<Model>& models,
+                          GtFolder* gt) {
+    const bool has_many = samples.size() > 1;
+    const std::string numbered = has_many ? fmt::format("sample_{}", i) : "";
+    const std::string named = has_many ? samples.name(i) : "";
+    auto sample = samples.load(i);
+    scores_.add_sample(samples.name(i), samples.files(i));
+    if (!sample) return sample.error();
+    std::error_code ignored;
+    for (Side* side : {&target_, &golden_}) {
+      const fs::path given = side->path;
+      side->results = side->model ? work_ / (side == &target_ ? "target" : "golden") / numbered
+                      : fs::is_directory(given / numbered, ignored) ? given / numbered
+                                                                    : given / named;
+    }
+    for (Model& model : models) {
+      auto inputs = inputs_for(*model.side.model, samples.ports(), sample->inputs);
+      if (!inputs) return inputs.error();
+      auto dump = model.dumper.dump(*inputs, model.side.results, context_);
+      if (!dump) return dump.error();
+      for (const std::string& doubt : dump->doubts)
+        run_.doubts.push_back(has_many ? fmt::format("sample {}: {}", samples.name(i), doubt)
+                                       : doubt);
+      model.side.tensors = std::move(dump->tensors);
+      if (gt != nullptr)
+        if (auto written = gt->add(named, &model.side == &target_, dump->graph, model.side.tensors,
+                                   model.side.results);
+            !written)
+          return written;
+    }
+    if (gt != nullptr)
+      if (auto written = gt->add_inputs(named, sample->inputs, samples.files(i)); !written)
+        return written;
+    auto compared = compare_sides(has_many ? std::optional(static_cast<int64_t>(i)) : std::nullopt);
+    if (wishes_.keep.empty())
+      for (const char* name : {"target", "golden", "target_bins", "golden_bins"})
+        fs::remove_all(work_ / name, ignored);
+    return compared;
   }
 
   Result<void> compare_directories() {
     if (!input_options_.inputs.empty())
       return Error{"there is no model to be fed", "--input", "leave it out"};
-    return compare_sides(std::nullopt);
+    const std::set<std::string> samples = gt_samples(target_.path),
+                                others = gt_samples(golden_.path);
+    if (samples.empty() && others.empty()) return compare_sides(std::nullopt);
+    // A gt folder for each sample, as --output-gt writes them.
+    std::set<std::string> all = samples;
+    all.insert(others.begin(), others.end());
+    int64_t step = 0;
+    for (const std::string& name : all) {
+      if (context_.cancelled) break;
+      scores_.add_sample(name, {});
+      target_.results = fs::path(target_.path) / name;
+      golden_.results = fs::path(golden_.path) / name;
+      if (auto compared = compare_sides(step++); !compared)
+        run_.doubts.push_back(fmt::format("sample {} was not compared: {}: {}", name,
+                                          compared.error().what, compared.error().where));
+    }
+    if (run_.rows.empty())
+      return Error{"no sample is on both sides", target_.path + " and " + golden_.path,
+                   "name gt folders of the same samples"};
+    return {};
   }
 
   // A gt folder knows what the model was fed.
@@ -322,24 +353,23 @@ class Runner {
     std::optional<match::Matcher> matcher = compare::make_matcher(graphs);
     compare::PlanOptions options;
     options.matcher = matcher ? &*matcher : nullptr;
-    if (matcher) options.map = outputs_by_place(*matcher, *graphs.target, *graphs.golden);
+    if (matcher) options.map = compare::output_pairs(*matcher, *graphs.target, *graphs.golden);
     const auto plan = compare::make_plan(*target, *golden, options);
     const compare::Sides sides{*target, *golden, nullptr, {}, {}};
     const compare::StreamOptions stream_options{
         *rules_, run_.metrics, compare::Passes::for_metrics(run_.metrics), false, nullptr};
-    RunContext quiet;
-    quiet.cancelled = context_.cancelled.load();
-    compare::Streamed streamed = compare::stream(sides, plan, stream_options, quiet);
+    compare::Streamed streamed = compare::stream(sides, plan, stream_options, context_);
     if (matcher) {
-      const auto missing = compare::outputs_not_compared(
-          *matcher, streamed.rows, [&](const dump::Entry& entry) { return is_asked_for(entry); });
-      for (const std::string& name : missing)
-        if (std::find(run_.outputs_not_compared.begin(), run_.outputs_not_compared.end(), name) ==
-            run_.outputs_not_compared.end())
-          run_.outputs_not_compared.push_back(name);
+      const auto wants = [&](const dump::Entry& entry) { return is_asked_for(entry); };
+      note_missing(compare::outputs_not_compared(*matcher, streamed.rows, wants));
+      note_missing(compare::golden_outputs_not_compared(*graphs.golden, streamed.rows, wants));
       compare::mark_model_outputs(*matcher, streamed.rows);
     } else if (wishes_.layers == "outputs") {
-      for (result::Row& row : streamed.rows) row.is_model_output = row.target && row.golden;
+      for (result::Row& row : streamed.rows) {
+        row.is_model_output = row.target && row.golden;
+        if (row.verdict == result::Verdict::kNotCompared && !row.is_excused())
+          note_missing({row.any_side().operator_name});
+      }
     }
     for (result::Row& row : streamed.rows)
       if (step) row.step = step;
@@ -348,6 +378,13 @@ class Runner {
     run_.bytes += streamed.bytes;
     std::move(streamed.rows.begin(), streamed.rows.end(), std::back_inserter(run_.rows));
     return {};
+  }
+
+  void note_missing(const std::vector<std::string>& outputs) {
+    for (const std::string& name : outputs)
+      if (std::find(run_.outputs_not_compared.begin(), run_.outputs_not_compared.end(), name) ==
+          run_.outputs_not_compared.end())
+        run_.outputs_not_compared.push_back(name);
   }
 
   // What the first sample tells about all of them.
@@ -371,30 +408,18 @@ class Runner {
       if (metric.needs == metrics::Needs::kSums || metric.name == "pearson")
         wanted.push_back(&metric);
     run_.metrics = columns_for(wanted, *rules_);
+    if (graphs.target)
+      for (const graph::Edge& output : graphs.target->outputs)
+        if (dump::Entry entry; (entry.operator_name = output.producer, !is_asked_for(entry)))
+          run_.warnings.push_back(fmt::format(
+              "{}, an output of the model, does not match --layers '{}' and was not compared",
+              output.producer, wishes_.layers));
     return {};
   }
 
   bool is_asked_for(const dump::Entry& entry) const {
     return wishes_.layers == "outputs" || wishes_.layers == "all" ||
            operator_matches(wishes_.layers, entry.operator_name);
-  }
-
-  // Outputs that neither name nor structure pairs: models with as many of them give them in the
-  // same order.
-  static compare::NameMap outputs_by_place(const match::Matcher& matcher,
-                                           const graph::Graph& target, const graph::Graph& golden) {
-    compare::NameMap map;
-    if (target.outputs.size() != golden.outputs.size()) return map;
-    for (size_t i = 0; i < target.outputs.size(); ++i) {
-      const graph::Edge &own = target.outputs[i], &theirs = golden.outputs[i];
-      const graph::Operator* op = matcher.find(own.producer);
-      if (op == nullptr || matcher.output(*op, own.output).golden) continue;
-      const dump::Slot slot{dump::SlotKind::kOutput, own.output, {}};
-      map.tensors[compare::tensor_text(own.producer, slot)] = {
-          theirs.producer, {dump::SlotKind::kOutput, theirs.output, {}}};
-      map.tensor_operators.insert(own.producer);
-    }
-    return map;
   }
 
   const Wishes& wishes_;
@@ -417,6 +442,7 @@ Result<void> check(const Wishes& wishes) {
                  needed == 1 ? "name the directory of the test cases"
                              : "name the target and the golden side"};
   if (auto checked = wishes.output.check(); !checked) return checked;
+  if (auto checked = check_allowed(wishes.allowed); !checked) return checked;
   std::vector<NamedPath> inputs;
   for (const std::string& path : wishes.paths) inputs.push_back({"TARGET or GOLDEN", path});
   return check_outputs(wishes.output.paths(), inputs);

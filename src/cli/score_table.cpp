@@ -215,8 +215,9 @@ std::string score_table(const result::Run& run, const Scores& scores, bool has_c
       cells.push_back(text_of(run, row, "cosine"));
       cells.insert(cells.end(), 3, "");
     }
+    const Row& shown = has_samples ? *layer.worst : row;
     for (const char* name : {"pearson", "sqnr_db", "max_abs"})
-      cells.push_back(text_of(run, row, name));
+      cells.push_back(text_of(run, shown, name));
     cells.push_back(report::shape_text(side));
     cells.push_back(types_text(row));
     cells.push_back(report::printable(row.message));

@@ -379,6 +379,8 @@ Refusal Partners::why_left(const Entry& golden) const {
   }
   if (own != nullptr && match::keeps_values(own->type))
     return {"no_counterpart", fmt::format("{} only changes how values are stored", own->type)};
+  if (own != nullptr && (own->type == "Constant" || own->type == "Const"))
+    return {"no_counterpart", "a constant, which the target may hold as a weight"};
   if (golden.slot.kind == SlotKind::kOutput && golden.slot.path.empty())
     if (const graph::Operator* giver = matcher_->giver_of(golden.operator_name, golden.slot.index))
       return match::is_never_dumped(*giver)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,8 @@ constexpr Scenario kScenarios[] = {
     {"dump-vs-dump", "operators of the same name", "standard"},
     {"file-vs-file", "two files", "standard"},
 };
+
+constexpr std::string_view kPlumbDump = "plumb-dump";
 
 constexpr const char* kFusionOff =
     "convert with --fusion_switch_file=fusion_switch.cfg, which holds "
@@ -156,6 +159,7 @@ Tensors compared_tensors(const match::Matcher& matcher, const std::vector<result
 // dumped itself. The output first, then what it was made from.
 std::vector<graph::Edge> places_of(const match::Matcher& matcher, const graph::Edge& output) {
   std::vector<graph::Edge> places{output};
+  if (matcher.target().format == kPlumbDump) return places;  // its casts are the model's own
   // Counted, because a damaged graph may lead in a circle.
   for (size_t left = matcher.target().operators.size(); left > 0; --left) {
     const graph::Operator* op = matcher.find(places.back().producer);
@@ -235,11 +239,68 @@ std::vector<std::string> outputs_not_compared(
     const bool is_shown = std::any_of(places.begin(), places.end(), [&](const graph::Edge& place) {
       return is_in(compared, place);
     });
+    // What ran the model to dump it gives out whatever the model does.
+    const bool is_complete = matcher.target().format == kPlumbDump;
     if (!is_shown && std::any_of(places.begin(), places.end(), is_wanted) &&
-        (source == nullptr || !match::is_never_dumped(*source)))
+        (is_complete || source == nullptr || !match::is_never_dumped(*source)))
       missing.push_back(edge.producer);
   }
   return missing;
+}
+
+std::vector<std::string> golden_outputs_not_compared(
+    const graph::Graph& golden, const std::vector<result::Row>& rows,
+    const std::function<bool(const dump::Entry&)>& wants) {
+  std::vector<std::string> missing;
+  if (golden.format != kPlumbDump) return missing;
+  std::set<std::pair<std::string_view, std::string_view>> compared;  // operator and slot
+  for (const result::Row& row : rows)
+    if (row.verdict != result::Verdict::kNotCompared && row.golden)
+      compared.emplace(row.golden->operator_name, row.golden->slot);
+  for (const graph::Edge& edge : golden.outputs) {
+    dump::Entry entry;
+    entry.operator_name = edge.producer;
+    entry.slot = {dump::SlotKind::kOutput, edge.output, {}};
+    if (!compared.contains({edge.producer, to_string(entry.slot)}) && (!wants || wants(entry)))
+      missing.push_back(edge.producer);
+  }
+  return missing;
+}
+
+NameMap output_pairs(const match::Matcher& matcher, const graph::Graph& target,
+                     const graph::Graph& golden) {
+  NameMap map;
+  if (target.format != kPlumbDump || golden.format != kPlumbDump) return map;
+  const auto tensor_of = [](const graph::Graph& graph, const graph::Edge& edge) -> std::string {
+    for (const graph::Operator& op : graph.operators)
+      if (op.name == edge.producer && edge.output < std::ssize(op.outputs))
+        return op.outputs[static_cast<size_t>(edge.output)].name;
+    return {};
+  };
+  std::unordered_map<std::string, const graph::Edge*> by_name;
+  for (const graph::Edge& output : golden.outputs)
+    by_name.try_emplace(tensor_of(golden, output), &output);
+  for (size_t i = 0; i < target.outputs.size(); ++i) {
+    const graph::Edge& own = target.outputs[i];
+    const graph::Operator* op = matcher.find(own.producer);
+    if (op == nullptr) continue;
+    const auto told = matcher.output(*op, own.output).golden;
+    const auto is_told = [&](const graph::Edge& output) {
+      return told && output.producer == told->op && output.output == told->output;
+    };
+    const graph::Edge* theirs = nullptr;
+    if (const auto same = by_name.find(tensor_of(target, own)); same != by_name.end())
+      theirs = same->second;
+    else if (target.outputs.size() == golden.outputs.size() &&
+             std::none_of(golden.outputs.begin(), golden.outputs.end(), is_told))
+      theirs = &golden.outputs[i];
+    if (theirs == nullptr || is_told(*theirs)) continue;
+    const dump::Slot slot{dump::SlotKind::kOutput, own.output, {}};
+    map.tensors[tensor_text(own.producer, slot)] = {theirs->producer,
+                                                    {dump::SlotKind::kOutput, theirs->output, {}}};
+    map.tensor_operators.insert(own.producer);
+  }
+  return map;
 }
 
 void mark_model_outputs(const match::Matcher& matcher, std::vector<result::Row>& rows) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compare/name_map.h"
 #include "dump/dump.h"
 #include "match/matcher.h"
 #include "result/row.h"
@@ -45,6 +46,17 @@ std::optional<match::Matcher> make_matcher(Graphs& graphs);
 std::vector<std::string> outputs_not_compared(
     const match::Matcher& matcher, const std::vector<result::Row>& rows,
     const std::function<bool(const dump::Entry&)>& wants = {});
+
+// The same for a golden model that was run to be dumped, of which everything is known.
+std::vector<std::string> golden_outputs_not_compared(
+    const graph::Graph& golden, const std::vector<result::Row>& rows,
+    const std::function<bool(const dump::Entry&)>& wants = {});
+
+// Outputs of two models that were run to be dumped belong together by their names; those whose name
+// the other model does not give, and that structure leads to no output of it, by their place. Only
+// what differs from what the matcher says.
+NameMap output_pairs(const match::Matcher& matcher, const graph::Graph& target,
+                     const graph::Graph& golden);
 
 // Sets Row::is_model_output.
 void mark_model_outputs(const match::Matcher& matcher, std::vector<result::Row>& rows);

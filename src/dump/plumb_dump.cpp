@@ -98,6 +98,17 @@ class IndexReader {
     each(op, key, [&](dom::element item) {
       ++index;
       const std::string name = text(item, "file");
+      const std::string problem = text(item, "problem");
+      if (name.empty() && !problem.empty()) {
+        std::string promised =
+            fmt::format("{}.{}.{}.npy", entry_.operator_name, index, entry_.timestamp);
+        std::replace(promised.begin(), promised.end(), '/', '_');
+        set_.skipped.push_back({beside(promised), problem,
+                                Error{"the engine could not give this tensor",
+                                      fmt::format("{} {}: {}", entry_.operator_name,
+                                                  to_string(Slot{kind, index, {}}), problem),
+                                      "dump the model by another engine"}});
+      }
       if (name.empty()) return;  // was not to be dumped, or could not be
       const std::string path = beside(name);
       const TreeFile* data = name.find('/') == std::string::npos ? tree_.find(path) : nullptr;

@@ -12,7 +12,15 @@ namespace {
 
 constexpr int kMostRounds = 64;  // of branches within branches
 
-bool is_loop(std::string_view type) { return type == "Loop" || type == "Scan"; }
+bool is_standard(const graph::OnnxNode& node) {
+  return node.domain.empty() || node.domain == "ai.onnx";
+}
+bool is_if(const graph::OnnxNode& node) {
+  return node.type == "If" && is_standard(node) && !node.inputs.empty();
+}
+bool is_loop(const graph::OnnxNode& node) {
+  return (node.type == "Loop" || node.type == "Scan") && is_standard(node);
+}
 
 int64_t count_operators(const graph::Graph& graph) { return std::ssize(graph.operators); }
 
@@ -48,15 +56,14 @@ Result<bool> open_branches(OpenBodies& open, const Inputs& inputs, int threads) 
   if (!edited) return edited.error();
   std::vector<Capture> conditions;
   for (const graph::OnnxNode& node : edited->graph.nodes)
-    if (node.type == "If" && !node.inputs.empty())
-      conditions.push_back({{}, 0, std::string(node.inputs.front())});
+    if (is_if(node)) conditions.push_back({{}, 0, std::string(node.inputs.front())});
   if (conditions.empty()) return false;
   auto values = run_conditions(open.model, inputs, conditions, threads);
   if (!values) return values.error();
   int64_t inlined = 0;
   for (size_t i = edited->graph.nodes.size(); i-- > 0;) {  // from the end: places stay valid
     const graph::OnnxNode& node = edited->graph.nodes[i];
-    if (node.type != "If" || node.inputs.empty()) continue;
+    if (!is_if(node)) continue;
     const auto value = values->find(std::string(node.inputs.front()));
     if (value == values->end()) continue;
     if (auto done = graph::inline_if(*edited, i, value->second); !done) return done.error();
@@ -74,7 +81,7 @@ Result<void> open_loops(OpenBodies& open) {
   if (!edited) return edited.error();
   bool is_edited = false;
   for (size_t i = 0; i < edited->graph.nodes.size(); ++i) {
-    if (!is_loop(edited->graph.nodes[i].type)) continue;
+    if (!is_loop(edited->graph.nodes[i])) continue;
     const std::string name = edited->graph.nodes[i].name;
     const std::string body = name + ".body";
     std::vector<std::string> tensors;

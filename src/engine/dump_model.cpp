@@ -109,7 +109,6 @@ class Dumper {
     if (!prepared_.is_ready)
       if (auto ready = prepare(); !ready) return ready.error();
     dump_.graph = prepared_.graph;
-    dump_.has_saved_graph = prepared_.optimised.has_value();
     if (prepared_.plain)
       if (auto ran = run_plainly(); !ran) return ran.error();
     list_tensors();
@@ -143,9 +142,9 @@ class Dumper {
       auto saved = LoadedModel::open({options.saved_graph, {}, "onnxruntime"});
       if (!saved) return saved.error();
       prepared_.optimised = std::move(*saved);
+      dump_.has_saved_graph = true;
       prepared_.graph = with_tensor_origins(prepared_.optimised->graph(), model_.graph());
     }
-    name_apart();
     prepared_.is_ready = true;
     return {};
   }
@@ -160,16 +159,6 @@ class Dumper {
     });
     if (!ran) return std::move(ran.error()).in(model_.path());
     return {};
-  }
-
-  // Operators of one name get that of their first tensor: files and pairs go by names.
-  void name_apart() {
-    std::set<std::string> names;
-    for (graph::Operator& op : prepared_.graph.operators) {
-      if (names.insert(op.name).second || op.outputs.empty()) continue;
-      op.name = op.outputs.front().name;
-      names.insert(op.name);
-    }
   }
 
   void list_tensors() {
@@ -189,6 +178,7 @@ class Dumper {
         listed.output = static_cast<int64_t>(k);
         listed.tensor = tensor;
         if (!op.subgraph.empty() && is_input(op)) continue;  // what the loop hands to its body
+        if (wishes_.wants && !wishes_.wants(op.name)) continue;
         if (!op.subgraph.empty()) {
           const auto out = prepared_.bodies == nullptr
                                ? std::map<std::string, std::string>::const_iterator()
@@ -199,9 +189,7 @@ class Dumper {
           }
           listed.tensor = out->second;
         }
-        if (listed.tensor.empty() || (wishes_.wants && !wishes_.wants(op.name)) ||
-            (wishes_.outputs_only && !given.contains(tensor)))
-          continue;
+        if (listed.tensor.empty() || (wishes_.outputs_only && !given.contains(tensor))) continue;
         listed.file = names_.name(op.name, fmt::to_string(k), timestamps_.back());
         by_tensor_[capture_key(listed)] = dump_.tensors.size() - 1;
       }
@@ -344,18 +332,23 @@ class Dumper {
     for (const auto& [name, plain] : plain_outputs_) {
       const auto place = by_tensor_.find(name);
       if (place == by_tensor_.end() || dump_.tensors[place->second].file.empty()) continue;
-      auto file = MappedFile::open((directory_ / dump_.tensors[place->second].file).string());
-      if (!file || file->bytes().size() < plain.bytes.size()) continue;
-      const Bytes data = file->bytes().last(plain.bytes.size());
-      if (info_of(plain.dtype).portable != plain.dtype) continue;  // was widened
-      if (std::equal(data.begin(), data.end(), plain.bytes.begin())) continue;
+      if (is_same(plain, dump_.tensors[place->second])) continue;
       if (++differing == 1) first = name;
     }
     if (differing > 0)
-      dump_.warnings.push_back(fmt::format(
+      dump_.doubts.push_back(fmt::format(
           "{} outputs of the saved graph differ from those of the engine's own run, the "
           "first is {}: its inner tensors are near what the engine computed, no more",
           differing, first));
+  }
+
+  bool is_same(const Tensor& plain, const DumpedTensor& dumped) const {
+    if (plain.shape != dumped.shape) return false;
+    if (plain.dtype != dumped.dtype) return info_of(plain.dtype).portable == dumped.dtype;
+    const auto file = MappedFile::open((directory_ / dumped.file).string());
+    if (!file || file->bytes().size() < plain.bytes.size()) return false;
+    const Bytes data = file->bytes().last(plain.bytes.size());
+    return std::equal(data.begin(), data.end(), plain.bytes.begin());
   }
 
   // A file for each input, which is that of its producer by another name.
@@ -486,7 +479,11 @@ Result<Dump> ModelDumper::dump(const Inputs& inputs, const fs::path& directory,
     if (!open) return open.error();
     Prepared prepared{open->model, state_->wishes, false, {}, {}, {}, {}, &*open};
     auto dump = Dumper(prepared, inputs, directory, context).dump();
-    if (!dump && with_loops && !open->in_loops.empty() && !context.cancelled) continue;
+    if (!dump && with_loops && !open->in_loops.empty() && !context.cancelled) {
+      std::error_code ignored;
+      fs::remove_all(directory, ignored);  // what the first try wrote
+      continue;
+    }
     if (dump && open->branches > 0)
       dump->notes.push_back(fmt::format(
           "{} branches of If taken and laid open; {} operators of the others do not run",

@@ -40,7 +40,8 @@ struct Dump {
   std::vector<DumpedTensor> tensors;  // of every operator, in order; inputs of the model first
   int64_t written = 0, bytes = 0, runs = 0;
   bool has_saved_graph = false;  // kSavedGraph: what the engine made of the model
-  std::vector<std::string> warnings, notes;
+  std::vector<std::string> notes;
+  std::vector<std::string> doubts;  // why this may not be what the engine computes
 };
 
 // Dumps a model run by run; sessions stay open from one to the next where memory allows.

@@ -44,7 +44,9 @@ Result<Engine*> load_engine(std::string_view name) {
         open_plugin({std::string(line.plugin), "plumb_engine_1", "run models by " + names.back(),
                      std::string(line.needs), std::string(line.option)});
     if (!function) return function.error();
-    return reinterpret_cast<Result<Engine*> (*)()>(*function)();
+    Result<Engine*> engine(nullptr);
+    reinterpret_cast<void (*)(Result<Engine*>*)> (*function)(&engine);
+    return engine;
   }
   return Error{"unknown engine '" + std::string(name) + "'", "--engine " + std::string(name),
                did_you_mean(name, names) + "`plumb formats` lists all of them"};

@@ -309,8 +309,8 @@ Result<Engine*> load() try {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) Result<Engine*> plumb_engine_1() {
-  return load();
+extern "C" __attribute__((visibility("default"))) void plumb_engine_1(Result<Engine*>* result) {
+  *result = load();
 }
 
 }  // namespace plumb::engine

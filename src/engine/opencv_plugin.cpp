@@ -4,6 +4,7 @@
 // keep their names; those of ONNX models are called after the node, or after its output. A layer
 // whose output is handed out is not fused: to see fusion, ask for the model's outputs only.
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <opencv2/core/utils/logger.hpp>
@@ -83,6 +84,10 @@ class OpencvSession : public Session {
            {capture.op, "onnx_node!" + capture.op,
             fmt::format("onnx_node_output_{}!{}", capture.output, capture.tensor)})
         if (layer.empty() && has(name)) layer = name;
+      // Its mask is never computed: what is handed out for it is no tensor.
+      if (capture.output > 0 && !layer.empty() &&
+          net_.getLayer(net_.getLayerId(layer))->type == "Dropout")
+        layer.clear();
       places_.push_back({layer, static_cast<size_t>(std::max<int64_t>(capture.output, 0))});
       if (!layer.empty()) wanted_.push_back(layer);
     }
@@ -102,8 +107,7 @@ class OpencvSession : public Session {
       if (!mat) return mat.error();
       net_.setInput(*mat, port.name);
     }
-    std::vector<std::vector<cv::Mat>> values;
-    if (!wanted_.empty()) net_.forward(values, wanted_);
+    const auto values = forward();
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const auto found = std::lower_bound(wanted_.begin(), wanted_.end(), places_[i].layer);
       std::string problem;
@@ -128,6 +132,26 @@ class OpencvSession : public Session {
   }
 
  private:
+  // The outputs of `wanted_`. The module keeps only the first output of a layer from layers that
+  // overwrite what they read, so one with several is run once more, up to itself; that uses memory
+  // again, so all is copied before.
+  std::vector<std::vector<cv::Mat>> forward() {
+    std::vector<cv::Mat> first;
+    if (!wanted_.empty()) net_.forward(first, wanted_);
+    std::vector<std::vector<cv::Mat>> values(wanted_.size());
+    std::set<std::string> several;
+    for (const Place& place : places_)
+      if (place.output > 0 && !place.layer.empty()) several.insert(place.layer);
+    for (size_t i = 0; i < first.size(); ++i)
+      values[i] = {several.empty() ? first[i] : first[i].clone()};
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!several.contains(wanted_[i])) continue;
+      net_.forward(values[i], wanted_[i]);
+      for (cv::Mat& mat : values[i]) mat = mat.clone();
+    }
+    return values;
+  }
+
   struct Place {
     std::string layer;  // empty: there is none
     size_t output = 0;
@@ -162,10 +186,10 @@ class OpencvEngine : public Engine {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) Result<Engine*> plumb_engine_1() {
+extern "C" __attribute__((visibility("default"))) void plumb_engine_1(Result<Engine*>* result) {
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   static OpencvEngine engine;
-  return &engine;
+  *result = &engine;
 }
 
 }  // namespace plumb::engine

@@ -122,10 +122,11 @@ class ModelReader {
     for (std::string_view input : draft.inputs) {
       if (draft.scope.producers.count(input) != 0) continue;  // a weight that may be replaced
       const size_t op = add_operator(subgraph, graph.position);
-      out_.operators[op].name = input;
+      out_.operators[op].name = subgraph.empty() ? names_.claim(std::string(input)) : input;
       out_.operators[op].type = "Data";
       add_output(draft, op, input, graph.position);
     }
+    if (depth == 0) add_constant_outputs(draft, graph.position);
     each_field([&](const ProtoField& field) {
       if (field.number == graph_field::kNode) read_node(draft, field, subgraph);
     });
@@ -167,10 +168,26 @@ class ModelReader {
     if (!ok()) return;
     Operator& op = out_.operators[index];
     op.type = std::move(type);
-    for (const Output& output :
-         op.outputs)  // names of nodes are optional, those of tensors are not
-      if (name.empty()) name = output.name;
-    op.name = name.empty() ? fmt::format("{}_{}", op.type, index) : std::move(name);
+    std::string_view first;  // names of nodes are optional, those of tensors are not
+    for (const Output& output : op.outputs)
+      if (first.empty()) first = output.name;
+    if (name.empty()) name = first;
+    if (name.empty()) name = fmt::format("{}_{}", op.type, index);
+    take(kMapEntryBytes + name.size(), node.position);
+    op.name = subgraph.empty() ? names_.claim(std::move(name), first) : std::move(name);
+  }
+
+  // A model may give out a weight as it is: then that is an operator, too.
+  void add_constant_outputs(Draft& draft, uint64_t position) {
+    for (const std::string_view output : draft.outputs) {
+      const auto found = draft.scope.producers.find(output);
+      if (found == draft.scope.producers.end() || !found->second.is_constant) continue;
+      draft.scope.producers.erase(found);
+      const size_t op = add_operator("", position);
+      out_.operators[op].name = names_.claim(std::string(output));
+      out_.operators[op].type = "Constant";
+      add_output(draft, op, output, position);
+    }
   }
 
   void find_bodies(Draft& draft, size_t op, const ProtoField& attribute) {
@@ -299,6 +316,7 @@ class ModelReader {
   MemoryLimit limit_;
   uint64_t failed_at_ = 0;
   std::string problem_;
+  UniqueNames names_;  // of the main graph
   Oddity functions_, written_twice_, unknown_;
 };
 

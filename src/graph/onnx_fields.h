@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "tensor/dtype.h"
 
@@ -69,5 +72,23 @@ enum : uint32_t { kElementType = 1, kShape = 2 };
 std::optional<DType> dtype_from_onnx(uint64_t code);
 // nullopt for types that ONNX does not have.
 std::optional<uint64_t> onnx_from_dtype(DType dtype);
+
+// Edges and dumps go by operator names, which ONNX lets repeat. The first keeps its name; others
+// are called after their first tensor, or numbered.
+class UniqueNames {
+ public:
+  std::string claim(std::string name, std::string_view tensor = {}) {
+    if (used_.try_emplace(name, 1).second) return name;
+    if (!tensor.empty() && used_.try_emplace(std::string(tensor), 1).second)
+      return std::string(tensor);
+    for (int& copy = used_[name];;)
+      if (std::string numbered = name + "_" + std::to_string(++copy);
+          used_.try_emplace(numbered, 1).second)
+        return numbered;
+  }
+
+ private:
+  std::unordered_map<std::string, int> used_;  // with how many there are of it
+};
 
 }  // namespace plumb::graph

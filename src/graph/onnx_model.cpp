@@ -77,11 +77,18 @@ class Reader {
     for (const OnnxWeight& weight : graph.initializers) weights.insert(weight.name);
     for (const OnnxValue& input : graph.inputs)
       if (weights.count(input.name) == 0) inputs.insert(input.name);
+    UniqueNames unique;
+    for (std::string_view input : inputs) unique.claim(std::string(input));
+    for (const OnnxValue& output : graph.outputs)
+      if (weights.count(output.name) != 0) unique.claim(std::string(output.name));
     size_t index = inputs.size();
     for (OnnxNode& node : graph.nodes) {
+      std::string_view first;
       for (std::string_view output : node.outputs)
-        if (node.name.empty()) node.name = output;
+        if (first.empty()) first = output;
+      if (node.name.empty()) node.name = first;
       if (node.name.empty()) node.name = fmt::format("{}_{}", node.type, index);
+      node.name = unique.claim(std::move(node.name), first);
       ++index;
     }
   }

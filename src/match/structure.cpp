@@ -503,9 +503,10 @@ Graph with_origins(Graph target, const Graph& original) {
   for (size_t i = 0; i < target.operators.size(); ++i) {
     Operator& op = target.operators[i];
     const int number = static_cast<int>(i);
-    // A cast may be the original's own; others are the compiler's.
-    if (const auto same = originals.find(op.name);
-        keeps_values(op.type) && same != originals.end() && same->second->type == op.type) {
+    // A cast or a constant may be the original's own; others are the compiler's.
+    if (const auto same = originals.find(op.name); (keeps_values(op.type) || is_constant(op)) &&
+                                                   same != originals.end() &&
+                                                   same->second->type == op.type) {
       op.origins.emplace({op.name});
       if (op.outputs.empty()) op.outputs.emplace_back();
       op.outputs.front().origin = op.name;

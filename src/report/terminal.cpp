@@ -361,7 +361,7 @@ void add_next_steps(const Run& run, const Summary& s, Block& block) {
         "into "
         "which layer");
   const bool lacks_scales = run.graphs.empty() && has("quantized_interior");
-  if (!lacks_quant && run.doubts.empty() &&
+  if (!lacks_quant && run.doubts.empty() && run.command == "compare" &&
       (has("no_golden") || has("no_target") || lacks_scales)) {
     // An operator that the other side has as well, with fewer slots, says so.
     const bool only_slots = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {

@@ -158,7 +158,7 @@ TEST(FusedGraph, KnowsWhatItWasMadeFrom) {
   wishes.optimization = Optimization::kExtended;
   auto dump = ModelDumper(*model, wishes).dump(digit(3), directory, RunContext{});
   ASSERT_TRUE(dump) << dump.error().what << dump.error().where;
-  EXPECT_TRUE(dump->warnings.empty()) << dump->warnings[0];
+  EXPECT_TRUE(dump->doubts.empty()) << dump->doubts[0];
   std::map<std::string, int> went_into;
   for (const graph::Operator& op : dump->graph.operators)
     for (const std::string& origin : *op.origins) ++went_into[origin];
