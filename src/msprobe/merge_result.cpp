@@ -134,21 +134,20 @@ class Merge {
   // The latest of each rank.
   Result<std::map<int64_t, ResultFiles>> find_results() {
     std::error_code code;
-    fs::directory_iterator directory(run_.input, code);
-    if (code)
-      return Error{"cannot read the directory", run_.input.string() + ": " + code.message(),
-                   "check the path"};
     std::map<int64_t, ResultFiles> results;
     std::set<std::pair<int64_t, std::string>> all;  // ranks and times
-    for (const fs::directory_entry& entry : directory) {
-      const auto name = parse_result_name(entry.path().filename().string());
+    for (fs::directory_iterator at(run_.input, code), end; !code && at != end; at.increment(code)) {
+      const auto name = parse_result_name(at->path().filename().string());
       if (!name) continue;
       all.emplace(name->rank, name->time);
       ResultFiles& latest = results[name->rank];
       if (name->time < latest.time) continue;
       if (name->time > latest.time) latest = {name->time, {}};
-      latest.parts.insert_or_assign(name->part, entry.path());
+      latest.parts.insert_or_assign(name->part, at->path());
     }
+    if (code)
+      return Error{"cannot read the directory", run_.input.string() + ": " + code.message(),
+                   "check the path"};
     if (all.size() > results.size())
       warn("{} results are left out: there are later ones of their ranks",
            all.size() - results.size());
@@ -161,12 +160,13 @@ class Merge {
   }
 
   Result<void> read_rank(int64_t rank, const ResultFiles& files) {
-    Reader reader{*this, {}, {}, {}};
+    Reader reader{*this, {}, {}, {}, {}};
     for (const auto& [part, path] : files.parts) {
       auto file = MappedFile::open(path.string());
       if (!file) return file.error();
       if (auto read = read_table(file->bytes(), [&](auto cells) { reader.add(cells); }); !read)
         return std::move(read.error()).in(path.string());
+      if (reader.trouble) return std::move(*reader.trouble).in(path.string());
     }
     for (const std::string& api : config_.apis)
       if (!reader.found.contains(api)) warn("rank {} has no {}", rank, api);
@@ -210,12 +210,13 @@ class Merge {
       std::vector<size_t> columns;
     };
     std::optional<Places> places;
+    std::optional<Error> trouble;
 
     static std::string_view cell(std::span<const std::string> cells, size_t i) {
       return i < cells.size() ? std::string_view(cells[i]) : std::string_view();
     }
 
-    // Titles come first, and again on each sheet.
+    // Titles come first, and again on each sheet and in each part.
     void add(std::span<const std::string> cells) {
       if (!places || (cells.size() > *places->name && is_title(cells[*places->name])))
         return read_titles(cells);
@@ -247,16 +248,26 @@ class Merge {
     void read_titles(std::span<const std::string> cells) {
       static const Texts kKnown = known_columns();
       Places found_places;
-      table.columns.clear();
+      Texts columns;
       for (size_t i = 0; i < cells.size(); ++i) {
         if (is_title(cells[i])) found_places.name = i;
         if (cells[i] == "NPU max") found_places.target_max = i;
         if (cells[i] == "Bench max") found_places.golden_max = i;
         if (std::find(kKnown.begin(), kKnown.end(), cells[i]) == kKnown.end()) continue;
-        table.columns.push_back(cells[i]);
+        columns.push_back(cells[i]);
         found_places.columns.push_back(i);
       }
-      if (found_places.name) places = std::move(found_places);
+      if (!found_places.name) return;
+      if (places && columns != table.columns) {  // cells of earlier rows are parallel to those
+        if (!trouble)
+          trouble = Error{"the columns are not the same throughout the result",
+                          fmt::format("first {}; then {}", fmt::join(table.columns, ", "),
+                                      fmt::join(columns, ", ")),
+                          "keep results of one kind in a file and its parts"};
+        return;
+      }
+      places = std::move(found_places);
+      table.columns = std::move(columns);
     }
   };
 
