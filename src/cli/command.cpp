@@ -173,6 +173,13 @@ std::optional<int> Options::parse(int argc, char** argv) {
   return kTrouble;
 }
 
+std::vector<std::string> Options::given() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : parser_->app.get_options({}))
+    if (option->nonpositional() && option->count() > 0) names.push_back(option->get_name());
+  return names;
+}
+
 void CommonOptions::declare(Options& options) {
   options.group("other");
   options.count("--jobs", "N", jobs, "worker threads (default: one per core)");

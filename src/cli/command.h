@@ -56,6 +56,7 @@ class Options {
 
   // nullopt: go on. Otherwise the exit status; help or the complaint has been printed.
   std::optional<int> parse(int argc, char** argv);
+  std::vector<std::string> given() const;  // names of the options that were, "--seed" or "-o"
 
  private:
   struct Parser;

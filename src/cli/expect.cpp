@@ -13,6 +13,7 @@
 #include "compare/stream.h"
 #include "engine/dump_model.h"
 #include "input/source.h"
+#include "io/file.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 enum class Outcome { kPass, kFail, kUnsupported };
 
 struct Case {
+  std::string name;
   fs::path model;
   std::vector<fs::path> data;  // test_data_set_N
 };
@@ -33,20 +35,32 @@ struct Judged {
   std::string what;
 };
 
-std::vector<Case> cases_below(const fs::path& path) {
-  std::map<fs::path, Case> found;  // by directory, so that the order is the same everywhere
+Result<std::vector<Case>> cases_below(const fs::path& path) {
+  struct Files {
+    std::vector<fs::path> models, data;
+  };
+  std::map<fs::path, Files> found;  // by directory, so that the order is the same everywhere
   std::error_code error;
-  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, error);
+  fs::recursive_directory_iterator at(path, error);
   for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
     const fs::path& file = at->path();
-    if (file.extension() == ".onnx") found[file.parent_path()].model = file;
+    if (file.extension() == ".onnx") found[file.parent_path()].models.push_back(file);
     if (file.filename().string().starts_with("test_data_set_"))
       found[file.parent_path()].data.push_back(file);
   }
+  if (error)
+    return Error{"the directory of test cases cannot be read",
+                 path.string() + ": " + error.message(), "check its name and permissions"};
   std::vector<Case> cases;
-  for (auto& [directory, one] : found) {
-    std::sort(one.data.begin(), one.data.end());
-    if (!one.model.empty() && !one.data.empty()) cases.push_back(std::move(one));
+  for (auto& [directory, files] : found) {
+    if (files.data.empty()) continue;
+    std::sort(files.models.begin(), files.models.end());
+    std::sort(files.data.begin(), files.data.end());
+    for (const fs::path& model : files.models) {
+      const fs::path file = model.lexically_relative(path), folder = file.parent_path();
+      const bool is_alone = files.models.size() == 1 && !folder.empty();
+      cases.push_back({(is_alone ? folder : file).string(), model, files.data});
+    }
   }
   return cases;
 }
@@ -64,11 +78,12 @@ class CaseRunner {
 
   Judged run(const Case& one) {
     auto model = engine::LoadedModel::open({one.model, {}, wishes_.engine});
-    if (!model) return unsupported(model.error());
+    if (!model) return failed(model.error());
     engine::SessionOptions options;
     options.optimization = *engine::optimization_from_text(wishes_.optimization);
     auto session = model->engine().open(model->view(), options);
-    if (!session) return unsupported(session.error());
+    if (!session)  // no kernel, or an operator that is not registered
+      return {Outcome::kUnsupported, text_of(session.error())};
     for (const fs::path& data : one.data)
       if (const Judged judged = run_set(**session, data); judged.outcome != Outcome::kPass)
         return judged;
@@ -76,9 +91,10 @@ class CaseRunner {
   }
 
  private:
-  static Judged unsupported(const Error& error) {
-    return {Outcome::kUnsupported, fmt::format("{}: {}", error.what, error.where)};
+  static std::string text_of(const Error& error) {
+    return fmt::format("{}: {}", error.what, error.where);
   }
+  static Judged failed(const Error& error) { return {Outcome::kFail, text_of(error)}; }
 
   Judged run_set(engine::Session& session, const fs::path& data) {
     engine::Inputs inputs;
@@ -88,7 +104,7 @@ class CaseRunner {
         return {Outcome::kUnsupported, fmt::format("input {} is {}", port.name, port.kind)};
       auto tensor = input::load_input({numbered(data, "input", number++).string(), {}, {}}, port,
                                       input::Preprocess{});
-      if (!tensor) return unsupported(tensor.error());
+      if (!tensor) return failed(tensor.error());
       inputs.emplace(port.name, std::move(*tensor));
     }
     std::error_code ignored;
@@ -107,15 +123,18 @@ class CaseRunner {
       if (!written) return written.error();
       return {};
     });
-    if (!ran) return {Outcome::kFail, fmt::format("{}: {}", ran.error().what, ran.error().where)};
+    if (!ran) return failed(ran.error());
     if (judged.outcome != Outcome::kPass) return judged;
     return compare(data, number);
   }
 
   Judged compare(const fs::path& data, size_t outputs) {
+    for (size_t i = 0; i < outputs; ++i)
+      if (auto file = io::open_tensor_file(numbered(data, "output", i).string()); !file)
+        return failed(file.error());
     auto target = dump::open_dump(work_);
     auto golden = dump::open_dump(data);
-    if (!target || !golden) return unsupported(!target ? target.error() : golden.error());
+    if (!target || !golden) return failed(!target ? target.error() : golden.error());
     for (dump::Entry& entry : golden->entries)  // "output_0/y", where the tensor is called y
       entry.operator_name = entry.operator_name.substr(0, entry.operator_name.find('/'));
     compare::PlanOptions options;
@@ -153,11 +172,16 @@ class CaseRunner {
 }  // namespace
 
 int run_expect(const ExpectWishes& wishes, const CommonOptions& common, RunContext& context) {
-  const std::vector<Case> cases = cases_below(wishes.path);
-  if (cases.empty())
+  const auto cases = cases_below(wishes.path);
+  if (!cases) return fail_with(cases.error());
+  if (cases->empty())
     return fail_with(
         {"there are no test cases", wishes.path,
          "name a directory with model.onnx and test_data_set_0/, or one of many such"});
+  // Without its engine no case is better or worse than any other.
+  if (auto engine = engine::load_engine(wishes.engine.empty() ? "onnxruntime" : wishes.engine);
+      !engine)
+    return fail_with(engine.error());
   auto rules = compare::load_rules(wishes.profile.empty() ? "conformance" : wishes.profile, "");
   if (!rules) return fail_with(rules.error());
   auto work = TemporaryDirectory::make();
@@ -167,9 +191,9 @@ int run_expect(const ExpectWishes& wishes, const CommonOptions& common, RunConte
   table.columns = {{"result"}, {"case", false, 9, true, 24}, {"what", false, 8, true, 30}};
   std::map<Outcome, int64_t> counts;
   {
-    ProgressBar bar(context, common, static_cast<int64_t>(cases.size()), "cases");
+    ProgressBar bar(context, common, static_cast<int64_t>(cases->size()), "cases");
     const auto progress = context.progress;
-    for (const Case& one : cases) {
+    for (const Case& one : *cases) {
       if (context.cancelled) break;
       context.progress = nullptr;  // tensors are not what is counted
       const Judged judged = runner.run(one);
@@ -178,16 +202,13 @@ int run_expect(const ExpectWishes& wishes, const CommonOptions& common, RunConte
       ++counts[judged.outcome];
       if (judged.outcome == Outcome::kPass && !wishes.all) continue;
       constexpr std::string_view kWords[] = {"✓ pass", "✗ fail", "- unsupported"};
-      const fs::path name = one.model.parent_path().lexically_relative(wishes.path);
-      table.rows.push_back(
-          {std::string(kWords[static_cast<size_t>(judged.outcome)]),
-           report::printable(name == "." ? one.model.filename().string() : name.string()),
-           report::printable(judged.what)});
+      table.rows.push_back({std::string(kWords[static_cast<size_t>(judged.outcome)]),
+                            report::printable(one.name), report::printable(judged.what)});
     }
   }
   fmt::print("{}{}", table.rows.empty() ? "" : table.render(terminal_width()),
              table.rows.empty() ? "" : "\n");
-  fmt::print("{} = {} pass + {} fail + {} unsupported{}\n", counted(cases.size(), "case"),
+  fmt::print("{} = {} pass + {} fail + {} unsupported{}\n", counted(cases->size(), "case"),
              counts[Outcome::kPass], counts[Outcome::kFail], counts[Outcome::kUnsupported],
              context.cancelled ? " (interrupted)" : "");
   if (context.cancelled) return kInterrupted;

@@ -408,7 +408,19 @@ class Runner {
   Scores scores_;
 };
 
-Result<void> check(const Wishes& wishes) {
+// Test cases bring their own inputs and outputs: most options have nothing to say there.
+Result<void> check_expect(const std::vector<std::string>& given) {
+  constexpr std::string_view kKnown[] = {"--expect",  "--target-engine", "--target-opt",
+                                         "--profile", "--all",           "--color",
+                                         "--jobs",    "--quiet",         "--no-progress"};
+  for (const std::string& option : given)
+    if (std::find(std::begin(kKnown), std::end(kKnown), option) == std::end(kKnown))
+      return Error{fmt::format("{} does not apply to test cases", option), "plumb run --expect",
+                   "leave it out; --target-engine, --target-opt, --profile and --all do"};
+  return {};
+}
+
+Result<void> check(const Wishes& wishes, const std::vector<std::string>& given) {
   const size_t needed = wishes.expect ? 1 : 2;
   if (wishes.paths.size() != needed)
     return Error{fmt::format("{} needed, {} given", needed == 1 ? "one path is" : "two paths are",
@@ -416,6 +428,7 @@ Result<void> check(const Wishes& wishes) {
                  wishes.expect ? "plumb run --expect" : "plumb run",
                  needed == 1 ? "name the directory of the test cases"
                              : "name the target and the golden side"};
+  if (wishes.expect) return check_expect(given);
   if (auto checked = wishes.output.check(); !checked) return checked;
   std::vector<NamedPath> inputs;
   for (const std::string& path : wishes.paths) inputs.push_back({"TARGET or GOLDEN", path});
@@ -440,7 +453,7 @@ int run_run(int argc, char** argv, RunContext& context) {
   declare(options, wishes, inputs, common);
   if (auto status = options.parse(argc, argv)) return *status;
   wishes.allowed = split_lists(wishes.allowed);
-  if (auto checked = check(wishes); !checked) return fail_with(checked.error());
+  if (auto checked = check(wishes, options.given()); !checked) return fail_with(checked.error());
   if (wishes.expect)
     return run_expect({wishes.paths[0], wishes.target.engine, wishes.target.optimization,
                        wishes.profile, wishes.output.all},
