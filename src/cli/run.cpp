@@ -159,6 +159,9 @@ class Runner {
     if (!done && run_.rows.empty())
       return context_.cancelled ? kInterrupted : fail_with(done.error());
     if (!done && !context_.cancelled) print_error(done.error());  // what was compared is told
+    if (!wishes_.labels.empty())
+      if (auto doubt = scores_.labels_doubt())
+        run_.warnings.push_back(wishes_.labels + ": " + *doubt);
     run_.interrupted = context_.cancelled;
     run_.elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -128,6 +128,18 @@ std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& 
 void Scores::add_sample(const std::string& name, std::vector<std::string> files) {
   samples_.push_back(name);
   files_ = std::move(files);
+  without_label_ += !labels_.of(samples_.size() - 1, files_);
+}
+
+std::optional<std::string> Scores::labels_doubt() const {
+  if (std::all_of(classes_.begin(), classes_.end(),
+                  [](const Classes& of) { return of.labelled == 0; }))
+    return classes_.empty() ? "no label was used: no output tells a class on both sides"
+                            : "no label was used: none is of these samples";
+  if (without_label_ > 0)
+    return fmt::format("{} of {} have no label", without_label_,
+                       report::counted(samples_.size(), "sample"));
+  return std::nullopt;
 }
 
 void Scores::judge_classes(const compare::Sides& sides,

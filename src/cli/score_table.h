@@ -29,10 +29,13 @@ class Scores {
 
   const std::vector<std::string>& samples() const { return samples_; }  // names, by step
   const std::vector<Classes>& classes() const { return classes_; }
+  // What is odd about the labels, were there any given: not used, or not for all samples.
+  std::optional<std::string> labels_doubt() const;
 
  private:
   std::vector<std::string> samples_;
   std::vector<std::string> files_;  // that the latest was read from
+  size_t without_label_ = 0;        // samples
   std::vector<Classes> classes_;
   input::Labels labels_;
 };

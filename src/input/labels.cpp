@@ -44,6 +44,10 @@ Result<std::vector<std::byte>> unpacked(Bytes file) {
   return bytes;
 }
 
+std::string base_name(std::string_view path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 Result<Labels> labels_from_text(std::string_view text) {
   Labels labels;
   size_t number = 0;
@@ -64,10 +68,16 @@ Result<Labels> labels_from_text(std::string_view text) {
     if (!is_number)
       return Error{"a label is no number", fmt::format("line {}: '{}'", number, line),
                    "write lines of CLASS or of FILE,CLASS"};
-    if (comma == line.npos)
+    if (comma == line.npos) {
       labels.by_place.push_back(value);
-    else
-      labels.by_file[std::string(line.substr(0, comma))] = value;
+      continue;
+    }
+    const std::string file = base_name(line.substr(0, comma));
+    const auto known = labels.by_file.try_emplace(file, value).first->second;
+    if (known != value)
+      return Error{"a file has two labels",
+                   fmt::format("line {}: '{}' is {}, before it was {}", number, file, value, known),
+                   "files are known by their names without directories: give each its own"};
   }
   return labels;
 }
@@ -82,8 +92,7 @@ Result<Labels> labels_from_bytes(Bytes file) {
 
 std::optional<int64_t> Labels::of(size_t sample, const std::vector<std::string>& files) const {
   for (const std::string& file : files)
-    if (const auto found = by_file.find(std::filesystem::path(file).filename().string());
-        found != by_file.end())
+    if (const auto found = by_file.find(base_name(file)); found != by_file.end())
       return found->second;
   if (by_file.empty() && sample < by_place.size()) return by_place[sample];
   return std::nullopt;

@@ -18,9 +18,7 @@ Result<Labels> read(std::string_view text) {
   return read_labels(path.string());
 }
 
-TEST(Labels, ByPlace) {
-  EXPECT_THAT(read("3\n0\r\n\n7")->by_place, ElementsAre(3, 0, 7));
-}
+TEST(Labels, ByPlace) { EXPECT_THAT(read("3\n0\r\n\n7")->by_place, ElementsAre(3, 0, 7)); }
 
 TEST(Labels, OfFiles) {
   const auto labels = read("file,class_index,name\n0003.jpg,3,shark\nb.png,12\n");
@@ -28,6 +26,15 @@ TEST(Labels, OfFiles) {
   EXPECT_EQ(labels->of(0, {"photos/b.png"}), 12);
   EXPECT_EQ(labels->of(0, {"0003.jpg"}), 3);
   EXPECT_EQ(labels->of(0, {"other.jpg"}), std::nullopt);  // never by place
+}
+
+// Label files name their files as seen from anywhere.
+TEST(Labels, DirectoriesDoNotCount) {
+  const auto labels = read("xs/a.npy,0\n/data/b.npy,1\nys/b.npy,1\n");
+  ASSERT_TRUE(labels);
+  EXPECT_EQ(labels->of(0, {"xs/a.npy"}), 0);
+  EXPECT_EQ(labels->of(0, {"elsewhere/b.npy"}), 1);
+  EXPECT_EQ(read("xs/a.npy,0\nys/a.npy,1\n").error().what, "a file has two labels");
 }
 
 TEST(Labels, OfMnist) {
