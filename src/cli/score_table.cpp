@@ -2,6 +2,7 @@
 #include "cli/score_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -106,7 +107,7 @@ std::string sample_name(const Scores& scores, const Row& row) {
   return step < scores.samples().size() ? scores.samples()[step] : fmt::to_string(*row.step);
 }
 
-// Index of the largest element, if the tensor is a list of scores.
+// Index of the largest element, if the tensor is a list of scores. Among NaN none is the largest.
 std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& entry) {
   auto opened = dump::EntryReader::open(set, entry);
   if (!opened) return std::nullopt;
@@ -120,6 +121,8 @@ std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& 
   if (!bytes) return std::nullopt;
   std::vector<double> numbers(static_cast<size_t>(count));
   decode_double(reader.dtype(), bytes->data(), count, numbers.data());
+  if (std::any_of(numbers.begin(), numbers.end(), [](double n) { return std::isnan(n); }))
+    return std::nullopt;
   return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
 }
 
