@@ -526,7 +526,8 @@ int replay(const Wishes& given, const RunContext& context) {
     print_warning("the small model is not bit for bit the recorded one: values of a run differ");
   auto command = CheckCommand::open(check_options(wishes), context);
   if (!command) return fail_with(command.error());
-  if (!wishes.common.quiet) fmt::print(stderr, "check: {}\n", printable(wishes.check));
+  // Whoever wrote the record chose the command: it is shown, however quiet the rest.
+  fmt::print(stderr, "check: {}\n", printable(wishes.check));
   const engine::Checked checked = command->check(onnx);
   if (command->trouble()) return fail_with(*command->trouble());
   if (context.cancelled) return kInterrupted;
