@@ -436,6 +436,8 @@ Result<engine::Shrunk> shrink_on_disk(const Subject& subject, CheckCommand& comm
 int search(const Wishes& wishes, std::vector<std::string> arguments, const RunContext& context) {
   const auto start = Clock::now();
   if (auto checked = check(wishes); !checked) return fail_with(checked.error());
+  if (auto checked = FileSink::check(record_path(wishes)); !checked)
+    return fail_with(checked.error());
   const auto budget = budget_from(wishes.budget);
   if (!budget) return fail_with(budget.error());
   Subject subject;
