@@ -4,7 +4,6 @@
 #include <fstream>
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include "base/file_sink.h"
 #include "base/run_command.h"
@@ -28,11 +27,10 @@ Result<CheckCommand> CheckCommand::open(CheckOptions options, const RunContext& 
   std::error_code error;
   fs::path& directory = check.options_.directory;
   if (directory.empty()) {
-    std::string pattern = (fs::temp_directory_path(error) / "plumb-shrink-XXXXXX").string();
-    if (error || ::mkdtemp(pattern.data()) == nullptr)
-      return Error{"no temporary directory can be made", pattern, "name one with --work DIR"};
-    directory = pattern;
-    check.is_temporary_ = true;
+    auto made = TemporaryDirectory::make({}, "plumb-shrink");
+    if (!made) return Error{made.error().what, made.error().where, "name one with --work DIR"};
+    check.temporary_.emplace(std::move(*made));
+    directory = check.temporary_->path();
   } else {
     fs::create_directories(directory, error);
     if (error)
@@ -43,16 +41,6 @@ Result<CheckCommand> CheckCommand::open(CheckOptions options, const RunContext& 
     fs::remove(directory / "check.log", error);
   }
   return check;
-}
-
-CheckCommand::CheckCommand(CheckCommand&& other) noexcept
-    : options_(std::move(other.options_)),
-      context_(other.context_),
-      is_temporary_(std::exchange(other.is_temporary_, false)) {}
-
-CheckCommand::~CheckCommand() {
-  std::error_code ignored;
-  if (is_temporary_) fs::remove_all(options_.directory, ignored);
 }
 
 Checked CheckCommand::check(std::string_view onnx) {

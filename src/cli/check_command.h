@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/run_context.h"
+#include "cli/temporary_directory.h"
 #include "engine/engine.h"
 #include "engine/shrink.h"
 
@@ -24,8 +25,6 @@ engine::Verdict verdict_of(int status, std::optional<int> expected);
 class CheckCommand {
  public:
   static Result<CheckCommand> open(CheckOptions options, const RunContext& context);
-  CheckCommand(CheckCommand&& other) noexcept;
-  ~CheckCommand();
 
   // What the engine cannot load is no model: the command is not asked about it.
   void validate_with(engine::Engine* engine) { engine_ = engine; }
@@ -43,7 +42,7 @@ class CheckCommand {
 
   CheckOptions options_;
   const RunContext& context_;
-  bool is_temporary_ = false;
+  std::optional<TemporaryDirectory> temporary_;
   engine::Engine* engine_ = nullptr;
   int64_t runs_ = 0, invalid_ = 0;
   uint64_t log_start_ = 0;  // where the output of the last run begins

@@ -4,48 +4,24 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include "base/mapped_file.h"
+#include "base/safe_file_name.h"
 #include "engine/dump_model.h"
 #include "io/zip.h"
 
 namespace plumb::cli {
-namespace {
 
 namespace fs = std::filesystem;
 
-std::string safe_name(std::string_view name) {
-  constexpr size_t kLongest = 120;
-  std::string safe;
-  for (const char c : name.substr(0, kLongest)) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '_' || c == '-';
-    safe += is_plain ? c : '_';
-  }
-  return safe;
-}
-
-}  // namespace
-
 Result<Reproduction> Reproduction::create() {
-  std::error_code code;
-  std::string pattern = (fs::temp_directory_path(code) / "plumb-isolate-XXXXXX").string();
-  if (code || ::mkdtemp(pattern.data()) == nullptr)
-    return Error{"no temporary directory can be made", pattern,
-                 "set TMPDIR to a directory with free space"};
-  Reproduction reproduction;
-  reproduction.path_ = pattern;
-  return reproduction;
-}
-
-Reproduction::~Reproduction() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  auto directory = TemporaryDirectory::make({}, "plumb-isolate");
+  if (!directory) return directory.error();
+  return Reproduction(std::move(*directory));
 }
 
 Result<void> Reproduction::add(const std::string& file, std::string_view text) const {
-  auto sink = FileSink::create(path_ / file);
+  auto sink = FileSink::create(path() / file);
   if (!sink) return sink.error();
   sink->write(text);
   return sink->commit(false);
@@ -54,12 +30,13 @@ Result<void> Reproduction::add(const std::string& file, std::string_view text) c
 Result<std::string> Reproduction::add(const std::string& folder, std::string_view name,
                                       const engine::Tensor& tensor) {
   std::error_code code;
-  fs::create_directories(path_ / folder, code);
-  const std::string stem = folder + "/" + safe_name(name);
+  fs::create_directories(path() / folder, code);
+  constexpr size_t kLongest = 120;
+  const std::string stem = folder + "/" + safe_file_name(name.substr(0, kLongest));
   std::string file = stem + ".npy";
   for (int copy = 2; !used_.insert(file).second; ++copy)
     file = fmt::format("{}_{}.npy", stem, copy);
-  auto written = engine::write_npy(path_ / file, tensor.view());
+  auto written = engine::write_npy(path() / file, tensor.view());
   if (!written) return written.error();
   return file;
 }
@@ -67,15 +44,15 @@ Result<std::string> Reproduction::add(const std::string& folder, std::string_vie
 Result<uint64_t> Reproduction::pack(const fs::path& zip) const {
   std::vector<std::string> files;
   std::error_code code;
-  for (fs::recursive_directory_iterator at(path_, code), end; !code && at != end;
+  for (fs::recursive_directory_iterator at(path(), code), end; !code && at != end;
        at.increment(code))
-    if (at->is_regular_file(code)) files.push_back(at->path().lexically_relative(path_).string());
+    if (at->is_regular_file(code)) files.push_back(at->path().lexically_relative(path()).string());
   std::sort(files.begin(), files.end());
   auto sink = FileSink::create(zip);
   if (!sink) return sink.error();
   io::ZipWriter archive(*sink, io::ZipWriter::Packing::kDeflated);
   for (const std::string& file : files) {
-    auto mapped = MappedFile::open((path_ / file).string());
+    auto mapped = MappedFile::open((path() / file).string());
     if (!mapped) return mapped.error();
     if (auto begun = archive.begin(file); !begun) return begun.error();
     archive.write(mapped->bytes());

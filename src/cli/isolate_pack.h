@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "cli/temporary_directory.h"
 #include "engine/engine.h"
 
 namespace plumb::cli {
@@ -14,10 +15,8 @@ namespace plumb::cli {
 class Reproduction {
  public:
   static Result<Reproduction> create();
-  Reproduction(Reproduction&& other) noexcept { std::swap(path_, other.path_); }
-  ~Reproduction();
 
-  const std::filesystem::path& path() const { return path_; }
+  const std::filesystem::path& path() const { return directory_.path(); }
   Result<void> add(const std::string& file, std::string_view text) const;
   // FOLDER/NAME.npy; says which file it became. Names that differ in characters which files should
   // not have get numbers.
@@ -27,9 +26,9 @@ class Reproduction {
   Result<uint64_t> pack(const std::filesystem::path& zip) const;
 
  private:
-  Reproduction() = default;
+  explicit Reproduction(TemporaryDirectory directory) : directory_(std::move(directory)) {}
 
-  std::filesystem::path path_;
+  TemporaryDirectory directory_;
   std::set<std::string> used_;
 };
 

@@ -21,6 +21,7 @@ namespace {
 
 using namespace plumb::input;
 using Json = nlohmann::ordered_json;
+using report::counted;
 using report::printable;
 
 Result<std::optional<double>> tolerance_from(std::string_view option, const std::string& text) {
@@ -46,10 +47,6 @@ std::string place_of(const LintFinding& finding) {
   if (finding.file.empty()) return "";
   return finding.line == 0 ? printable(finding.file) + ": "
                            : fmt::format("{}:{}: ", printable(finding.file), finding.line);
-}
-
-std::string counted(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 size_t count_of(const LintReport& report, Severity severity) {

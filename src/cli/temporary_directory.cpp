@@ -9,7 +9,8 @@ namespace plumb::cli {
 
 namespace fs = std::filesystem;
 
-Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& kept) {
+Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& kept,
+                                                    const std::string& prefix) {
   TemporaryDirectory directory;
   std::error_code error;
   if (!kept.empty()) {
@@ -25,7 +26,7 @@ Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& kept) {
     return directory;
   }
   const fs::path base = fs::temp_directory_path(error);
-  std::string name = ((error ? fs::path("/tmp") : base) / "plumb-XXXXXX").string();
+  std::string name = ((error ? fs::path("/tmp") : base) / (prefix + "-XXXXXX")).string();
   if (::mkdtemp(name.data()) == nullptr)
     return Error{"no temporary directory can be made", name + ": " + std::strerror(errno),
                  "set TMPDIR to a place with room"};

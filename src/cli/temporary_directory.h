@@ -14,7 +14,8 @@ namespace plumb::cli {
 class TemporaryDirectory {
  public:
   // In the system's place for such things (TMPDIR), or `kept`, which must be new or empty.
-  static Result<TemporaryDirectory> make(const std::string& kept = {});
+  static Result<TemporaryDirectory> make(const std::string& kept = {},
+                                         const std::string& prefix = "plumb");
   TemporaryDirectory(TemporaryDirectory&& other) noexcept
       : path_(std::move(other.path_)), is_kept_(other.is_kept_) {
     other.path_.clear();

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/safe_file_name.h"
 #include "engine/bodies.h"
 #include "engine/dump_index.h"
 #include "engine/fusion_origins.h"
@@ -25,23 +26,12 @@ constexpr const char* kNotGiven = "the engine does not give it";
 
 bool is_input(const graph::Operator& op) { return op.type == "Data" || op.type == "Input"; }
 
-// Characters that some file system or dump tool treats specially become '_'.
-std::string safe_name(std::string_view name) {
-  constexpr size_t kLongest = 180;
-  std::string safe;
-  for (const char c : name.substr(0, kLongest)) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '_' || c == '-';
-    safe += is_plain ? c : '_';
-  }
-  return safe;
-}
-
 // File names that do not clash, in the order they are asked for.
 class FileNames {
  public:
   std::string name(std::string_view op, std::string_view slot, int64_t timestamp) {
-    const std::string safe = safe_name(op);
+    constexpr size_t kLongest = 180;
+    const std::string safe = safe_file_name(op.substr(0, kLongest));
     for (int copy = 1;; ++copy) {
       std::string file = copy == 1 ? fmt::format("{}.{}.{}.npy", safe, slot, timestamp)
                                    : fmt::format("{}_{}.{}.{}.npy", safe, copy, slot, timestamp);

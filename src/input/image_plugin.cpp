@@ -2,13 +2,18 @@
 //
 // The only code that decodes and resizes pictures, in a library of its own: OpenCV's codecs bring a
 // hundred libraries with them, which no other command should wait for.
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <string>
 
+#include <fcntl.h>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "input/image.h"
 
@@ -30,6 +35,62 @@ Image image_from(const cv::Mat& pixels, ColorSpace space) {
   return image;
 }
 
+// libpng prints on stderr, and OpenCV has no switch for it. While this lives, stderr is a piece of
+// memory; the process has only one, so nobody else decodes meanwhile. Warnings of libpng are about
+// colours that nobody here looks at; everything else is passed on, damage in a JPEG for one.
+class QuietLibpng {
+ public:
+  QuietLibpng() : lock_(mutex()), stderr_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)) {
+    if (stderr_ < 0) return;
+    memory_ = ::memfd_create("stderr", MFD_CLOEXEC);
+    if (memory_ >= 0) ::dup2(memory_, STDERR_FILENO);
+  }
+  QuietLibpng(const QuietLibpng&) = delete;
+  QuietLibpng& operator=(const QuietLibpng&) = delete;
+  ~QuietLibpng() { end(); }
+
+  // Gives stderr back. What libpng called an error, if it did.
+  std::string end() {
+    std::string error;
+    if (memory_ >= 0) {
+      ::dup2(stderr_, STDERR_FILENO);
+      error = sort_out();
+      ::close(memory_);
+    }
+    if (stderr_ >= 0) ::close(stderr_);
+    memory_ = stderr_ = -1;
+    return error;
+  }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+
+  std::string sort_out() const {
+    constexpr size_t kMost = 65536;
+    std::string printed(kMost, '\0');
+    const ssize_t read = ::pread(memory_, printed.data(), printed.size(), 0);
+    printed.resize(read < 0 ? 0 : static_cast<size_t>(read));
+    std::string error, others;
+    for (size_t at = 0; at < printed.size();) {
+      const size_t end = std::min(printed.find('\n', at), printed.size() - 1) + 1;
+      const std::string line = printed.substr(at, end - at);
+      at = end;
+      if (line.starts_with("libpng error: "))
+        error = line.substr(0, line.find('\n'));
+      else if (!line.starts_with("libpng warning: "))
+        others += line;
+    }
+    [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, others.data(), others.size());
+    return error;
+  }
+
+  const std::lock_guard<std::mutex> lock_;
+  int stderr_ = -1, memory_ = -1;
+};
+
 Result<Image> decode(Bytes file, Size size) {
   try {
     if (file.size() > static_cast<size_t>(INT_MAX))
@@ -38,10 +99,14 @@ Result<Image> decode(Bytes file, Size size) {
     const cv::Mat encoded(1, static_cast<int>(file.size()), CV_8UC1,
                           const_cast<std::byte*>(file.data()));
     // Pixels as they lie in the file: turning them by what a camera noted is the user's decision.
+    QuietLibpng quiet;
     const cv::Mat pixels = cv::imdecode(encoded, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+    const std::string reason = quiet.end();
     if (pixels.empty() || pixels.type() != CV_8UC3)
-      return Error{"the picture cannot be decoded", std::string("byte 0: ") + kVersion + " refuses",
-                   "save it again; it is damaged or of an unusual kind"};
+      return Error{
+          "the picture cannot be decoded",
+          std::string("byte 0: ") + kVersion + " refuses" + (reason.empty() ? "" : ": " + reason),
+          "save it again; it is damaged or of an unusual kind"};
     if (pixels.cols != size.width || pixels.rows != size.height)
       return Error{
           "the picture is not of the size its header says",

@@ -9,9 +9,10 @@
 
 #include "base/file_sink.h"
 #include "base/nearest.h"
+#include "base/safe_file_name.h"
+#include "engine/dump_model.h"
 #include "input/lint.h"
 #include "input/random.h"
-#include "io/npy.h"
 
 namespace plumb::input {
 
@@ -64,14 +65,6 @@ bool may_hold_many(const std::string& path) {
   return name.ends_with(".gz") || name.find("idx") != name.npos || name.find("ubyte") != name.npos;
 }
 
-Result<void> write_npy(const fs::path& path, const engine::Tensor& tensor) {
-  auto sink = FileSink::create(path);
-  if (!sink) return sink.error();
-  sink->write(io::npy_header(tensor.dtype, tensor.shape));
-  sink->write(tensor.bytes);
-  return sink->commit(false);
-}
-
 // Two decoders may differ in the last bits of a pixel: which one it was stays beside the stages.
 Result<void> note_decoder(const fs::path& directory) {
   const fs::path path = directory / "decoder.txt";
@@ -90,14 +83,7 @@ bool is_open(const Port& port) {
 
 }  // namespace
 
-std::string file_name_of(std::string_view tensor) {
-  std::string name(tensor);
-  for (char& c : name)
-    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-          c == '-'))
-      c = '_';
-  return name;
-}
+std::string file_name_of(std::string_view tensor) { return safe_file_name(tensor); }
 
 class SampleBuilder {
  public:
@@ -412,8 +398,10 @@ Result<Sample> Samples::load(size_t sample) {
           return Error{"the directory cannot be made", directory.string() + ": " + code.message(),
                        "choose another after --dump-pre"};
         if (auto noted = note_decoder(request_.dump_directory); !noted) return noted;
-        return write_npy(directory / fmt::format("{}.{}.npy", file_name_of(port.name), stage),
-                         tensor);
+        const std::string file = fmt::format("{}.{}.npy", file_name_of(port.name), stage);
+        if (auto written = engine::write_npy(directory / file, tensor.view()); !written)
+          return written.error();
+        return {};
       };
     auto tensor = load_input(feed.sources[feed.sources.size() == 1 ? 0 : sample], port,
                              preprocess_for(port), context);
