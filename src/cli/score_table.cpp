@@ -19,7 +19,7 @@ namespace {
 using metrics::Metric;
 using result::Row;
 
-constexpr size_t kShown = 40;  // layers on the screen, unless all are asked for
+constexpr size_t kShown = 20;  // layers on the screen, unless all are asked for
 
 // The values of one layer over all samples.
 struct Layer {
