@@ -48,7 +48,7 @@ Result<IdxImages> read_idx_images(Bytes file) {
                    fmt::format("byte {}: {} bytes are needed, {} are left", position, size,
                                stream.size() - position),
                    "copy it again"};
-    std::memcpy(to, stream.data() + position, size);
+    if (size > 0) std::memcpy(to, stream.data() + position, size);  // there may be no pictures
     position += size;
     return {};
   };

@@ -39,6 +39,7 @@ Result<std::vector<std::byte>> unpacked(Bytes file) {
     return Error{"the packed file promises more than it can hold",
                  fmt::format("byte {}: {} bytes", file.size() - 4, size), "copy it again"};
   std::vector<std::byte> bytes(size);
+  if (bytes.empty()) return bytes;
   io::Inflater inflater(*stream);
   if (auto read = inflater.read(bytes.data(), bytes.size()); !read) return read.error();
   return bytes;
