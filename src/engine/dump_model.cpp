@@ -131,6 +131,7 @@ class Dumper {
       prepared_.plain = std::move(*session);
       auto saved = LoadedModel::open({options.saved_graph, {}, "onnxruntime"});
       if (!saved) return saved.error();
+      saved->look_in(model_.view().directory);  // weights in other files stay where they are
       prepared_.optimised = std::move(*saved);
       dump_.has_saved_graph = true;
       prepared_.graph = with_tensor_origins(prepared_.optimised->graph(), model_.graph());

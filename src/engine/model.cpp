@@ -66,6 +66,8 @@ std::optional<Optimization> optimization_from_text(std::string_view text) {
 Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
   LoadedModel model;
   model.path_ = wanted.path.string();
+  std::error_code ignored;
+  model.directory_ = fs::absolute(wanted.path, ignored).parent_path();
   auto graph = graph::load_graph(wanted.path);
   if (!graph) return graph.error();
   model.graph_ = std::move(*graph);
@@ -115,8 +117,7 @@ Model LoadedModel::view() const {
   Model model;
   model.graph = edited_.empty() ? file_->bytes() : as_bytes(edited_);
   if (weights_) model.weights = weights_->bytes();
-  std::error_code ignored;
-  model.directory = fs::absolute(path_, ignored).parent_path();
+  model.directory = directory_;
   model.inputs = inputs();
   return model;
 }

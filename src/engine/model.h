@@ -29,11 +29,15 @@ class LoadedModel {
   bool is_caffe() const { return graph_.format == "prototxt"; }
   bool can_save_graph() const { return engine_name_ == "onnxruntime"; }  // as it was optimised
 
+  // Files that the model names are looked for there, and not beside it.
+  void look_in(std::filesystem::path directory) { directory_ = std::move(directory); }
+
   // Another graph in place of the file's, e.g. with a branch inlined. Empty if it was damaged.
   Result<void> replace(std::string onnx);
 
  private:
   std::string path_;
+  std::filesystem::path directory_;
   std::shared_ptr<const MappedFile> file_, weights_;
   std::string edited_;  // empty: as in the file
   graph::Graph graph_;
