@@ -6,16 +6,16 @@
 //   bench_matching [options of Google Benchmark]
 #include <benchmark/benchmark.h>
 
-#include "match/matcher.h"
-#include "match/planted.h"
-#include "match/structure.h"
+#include "pair/matcher.h"
+#include "pair/planted.h"
+#include "pair/structure.h"
 
 namespace {
 
 using namespace plumb;
 
 void pair_all(const graph::Graph& converted, benchmark::State& state) {
-  const match::Matcher matcher(converted);
+  const pair::Matcher matcher(converted);
   int64_t paired = 0;
   for (const graph::Operator& op : converted.operators) {
     for (int64_t k = 0; k < std::ssize(op.outputs); ++k)
@@ -37,7 +37,7 @@ BENCHMARK(recorded_origins)->RangeMultiplier(10)->Range(500, 50000)->Complexity(
 void names_and_structure(benchmark::State& state) {
   const match::Planted planted =
       match::Planter(1, static_cast<size_t>(state.range(0)), false).take();
-  for (auto _ : state) pair_all(match::with_origins(planted.converted, planted.original), state);
+  for (auto _ : state) pair_all(pair::with_origins(planted.converted, planted.original), state);
   state.SetComplexityN(state.range(0));
 }
 BENCHMARK(names_and_structure)->RangeMultiplier(10)->Range(500, 50000)->Complexity();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any bytes as a mapping file of each kind. What is accepted renames and pairs without harm.
-#include "msprobe/mapping.h"
+#include "dialect/msprobe/mapping.h"
 
 using namespace plumb;
 

@@ -4,7 +4,7 @@
 // and is the same map when written and read again.
 #include <set>
 
-#include "compare/name_map.h"
+#include "pair/name_map.h"
 
 using namespace plumb;
 
@@ -17,7 +17,7 @@ std::string quoted(const std::string& name) {
 }
 
 // A CSV line ends a name, so names with line ends cannot be written again.
-void check(const Result<compare::NameMap>& map) {
+void check(const Result<pair::NameMap>& map) {
   if (!map) {
     const Error& error = map.error();
     if (error.what.empty() || error.where.empty() || error.remedy.empty()) __builtin_trap();
@@ -32,7 +32,7 @@ void check(const Result<compare::NameMap>& map) {
     csv += quoted(target) + "," + quoted(golden) + "\n";
   }
   if (!is_one_line) return;
-  const auto again = compare::parse_name_map_csv(csv);
+  const auto again = pair::parse_name_map_csv(csv);
   if (!again || again->operators != map->operators) __builtin_trap();
 }
 
@@ -40,7 +40,7 @@ void check(const Result<compare::NameMap>& map) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  check(compare::parse_name_map_csv(text));
-  check(compare::parse_name_map_toml(text));
+  check(pair::parse_name_map_csv(text));
+  check(pair::parse_name_map_toml(text));
   return 0;
 }

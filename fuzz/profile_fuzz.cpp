@@ -6,19 +6,19 @@
 
 #include <fmt/format.h>
 
-#include "compare/profile.h"
+#include "judge/profile.h"
 
 using namespace plumb;
 
 namespace {
 
-void check(const compare::Profile& profile) {
+void check(const judge::Profile& profile) {
   if (profile.any.limits.empty()) __builtin_trap();
-  for (const compare::Limit& limit : profile.any.limits) {
+  for (const judge::Limit& limit : profile.any.limits) {
     if (limit.metric == nullptr || !std::isfinite(limit.bound)) __builtin_trap();
     const std::string text = to_string(limit);
     const size_t space = text.find(' ');
-    const auto again = compare::parse_profile(
+    const auto again = judge::parse_profile(
         fmt::format("[limits]\n{} = \"{}\"", text.substr(0, space), text.substr(space + 1)), "");
     if (!again || again->any.limits[0].bound != limit.bound ||
         again->any.limits[0].comparison != limit.comparison)
@@ -34,13 +34,13 @@ void check(const Error& error) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto profile = compare::parse_profile(text, "fuzz"))
+  if (const auto profile = judge::parse_profile(text, "fuzz"))
     check(*profile);
   else
     check(profile.error());
-  if (const auto rules = compare::parse_rules(text, "/nonexistent")) {
+  if (const auto rules = judge::parse_rules(text, "/nonexistent")) {
     if (rules->empty()) __builtin_trap();
-    for (const compare::Rule& rule : *rules) check(rule.profile);
+    for (const judge::Rule& rule : *rules) check(rule.profile);
   } else {
     check(rules.error());
   }

@@ -2,7 +2,7 @@
 //
 // Any bytes as a result document. What is accepted has rows that later stages can use: it writes to
 // a document that is accepted again, as the same; and it can be held against itself.
-#include "compare/baseline.h"
+#include "judge/baseline.h"
 #include "report/terminal.h"
 #include "report/writer.h"
 #include "result/read.h"
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!again || written(again->run, "r.json") != text) __builtin_trap();
 
   result::Run& run = saved->run;
-  run.baseline = compare::hold_against(run, *again, "fuzz.json");
+  run.baseline = judge::hold_against(run, *again, "fuzz.json");
   // Nothing is worse, or better, than itself.
   if (!run.baseline->tensors.empty() || !run.baseline->operators.empty()) __builtin_trap();
   report::render(run, {});

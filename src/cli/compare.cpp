@@ -15,12 +15,12 @@
 #include "cli/plan_view.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
-#include "compare/baseline.h"
-#include "compare/graph_fit.h"
-#include "compare/name_map.h"
-#include "compare/scenario.h"
-#include "compare/torchair.h"
 #include "graph/importers.h"
+#include "judge/baseline.h"
+#include "pair/graph_fit.h"
+#include "pair/name_map.h"
+#include "pair/scenario.h"
+#include "pair/torchair.h"
 
 namespace plumb::cli {
 namespace {
@@ -39,7 +39,7 @@ struct Wishes {
 // To the metrics the user named, those that a baseline is held by.
 void add_tracked(std::vector<const Metric*>& wanted) {
   if (wanted.empty()) return;  // all that one pass gives
-  for (const std::string_view name : compare::kTrackedMetrics)
+  for (const std::string_view name : judge::kTrackedMetrics)
     if (std::none_of(wanted.begin(), wanted.end(),
                      [&](const Metric* metric) { return metric->name == name; }))
       wanted.push_back(metrics::metric_by_name(name));
@@ -85,7 +85,7 @@ void declare(Options& options, Wishes& wishes, Selection& selection, ElementView
 }
 
 // A typing error in a pattern would leave its operators to a laxer rule.
-void warn_of_unused_rules(const compare::Rules& rules, const std::vector<result::Row>& rows) {
+void warn_of_unused_rules(const judge::Rules& rules, const std::vector<result::Row>& rows) {
   std::vector<bool> used(rules.rules.size());
   for (const result::Row& row : rows)
     used[rules.index_for(row.any_side().operator_name, row.any_side().slot)] = true;
@@ -134,11 +134,11 @@ Result<void> check(const Wishes& wishes, const ElementView& view) {
 struct Inputs {
   dump::DumpSet target, golden;
   std::optional<dump::DumpSet> floor;
-  compare::Graphs graphs;
+  pair::Graphs graphs;
   std::vector<std::string> graph_files, doubts, warnings;
-  std::optional<match::Matcher> matcher;  // borrows from the graphs
-  const compare::Scenario* scenario = nullptr;
-  std::optional<compare::Torchair> torchair;  // borrows from target and golden
+  std::optional<pair::Matcher> matcher;  // borrows from the graphs
+  const pair::Scenario* scenario = nullptr;
+  std::optional<pair::Torchair> torchair;  // borrows from target and golden
 };
 
 Result<void> open_graphs(const Wishes& wishes, Inputs& inputs) {
@@ -208,17 +208,17 @@ void note_oddities(const Wishes& wishes, const Selection& selection, Inputs& inp
                                           inputs.target.is_single_file ? "file" : "directory"));
   if (!inputs.doubts.empty() || inputs.scenario->name == "torchair") return;
   for (std::string& note :
-       compare::graph_notes(inputs.target, inputs.graphs, wishes.mode,
-                            [&](const dump::Entry& entry) { return selection.wants(entry); }))
+       pair::graph_notes(inputs.target, inputs.graphs, wishes.mode,
+                         [&](const dump::Entry& entry) { return selection.wants(entry); }))
     inputs.warnings.push_back(std::move(note));
 }
 
 // The graphs beside the dump tell all that a matcher could.
 Result<void> pair_torchair(const Selection& selection, Inputs& inputs) {
-  compare::TorchairOptions options;
+  pair::TorchairOptions options;
   options.ranks = selection.ranks();
   if (inputs.graphs.target) options.graph = &*inputs.graphs.target;
-  auto pairs = compare::pair_torchair(inputs.target, inputs.golden, options);
+  auto pairs = pair::pair_torchair(inputs.target, inputs.golden, options);
   if (!pairs) return pairs.error();
   for (const std::string& warning : pairs->warnings) print_warning(warning);
   for (const std::string& file : pairs->graph_files)
@@ -246,36 +246,35 @@ Result<void> open_inputs(const Wishes& wishes, const Selection& selection,
   }
   if (auto opened = open_graphs(wishes, inputs); !opened) return opened;
   open_own_graphs(inputs);
-  auto scenario = compare::find_scenario(inputs.target, inputs.golden, inputs.graphs, wishes.mode);
+  auto scenario = pair::find_scenario(inputs.target, inputs.golden, inputs.graphs, wishes.mode);
   if (!scenario) return scenario.error();
   inputs.scenario = *scenario;
   inputs.doubts =
-      compare::graph_doubts(inputs.target, inputs.golden, inputs.graphs,
-                            {wishes.graph, wishes.golden_graph, wishes.quant}, wishes.mode);
+      pair::graph_doubts(inputs.target, inputs.golden, inputs.graphs,
+                         {wishes.graph, wishes.golden_graph, wishes.quant}, wishes.mode);
   if (auto checked = check_steps(selection, inputs); !checked) return checked;
   note_oddities(wishes, selection, inputs);
   if (inputs.scenario->name == "torchair") return pair_torchair(selection, inputs);
-  inputs.matcher = compare::make_matcher(inputs.graphs);
+  inputs.matcher = pair::make_matcher(inputs.graphs);
   return {};
 }
 
-Result<std::vector<compare::PlannedRow>> make_plan(const Wishes& wishes, const Selection& selection,
-                                                   const Inputs& inputs) {
-  compare::PlanOptions options;
+Result<std::vector<pair::PlannedRow>> make_plan(const Wishes& wishes, const Selection& selection,
+                                                const Inputs& inputs) {
+  pair::PlanOptions options;
   options.wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
   options.matcher = inputs.matcher ? &*inputs.matcher : nullptr;
   if (inputs.matcher && inputs.graphs.target && inputs.graphs.golden && wishes.map.empty())
-    options.map =
-        compare::output_pairs(*inputs.matcher, *inputs.graphs.target, *inputs.graphs.golden);
+    options.map = pair::output_pairs(*inputs.matcher, *inputs.graphs.target, *inputs.graphs.golden);
   options.decisions = inputs.torchair ? &inputs.torchair->decisions : nullptr;
   if (!wishes.map.empty()) {
-    auto map = compare::load_name_map(wishes.map);
+    auto map = pair::load_name_map(wishes.map);
     if (!map) return map.error();
-    if (auto checked = compare::check_name_map(*map, inputs.target, inputs.golden); !checked)
+    if (auto checked = pair::check_name_map(*map, inputs.target, inputs.golden); !checked)
       return std::move(checked.error()).in(wishes.map);
     options.map = std::move(*map);
   }
-  return compare::make_plan(inputs.target, inputs.golden, options);
+  return pair::make_plan(inputs.target, inputs.golden, options);
 }
 
 }  // namespace
@@ -306,15 +305,15 @@ int run_compare(int argc, char** argv, RunContext& context) {
   if (common.jobs > 0)
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
   // A mistake in a profile is told before much is read.
-  std::optional<Result<compare::Rules>> rules;
+  std::optional<Result<judge::Rules>> rules;
   if (!wishes.profile.empty() || !wishes.rules.empty()) {
-    rules = compare::load_rules(wishes.profile, wishes.rules);
+    rules = judge::load_rules(wishes.profile, wishes.rules);
     if (!*rules) return fail_with(rules->error());
   }
 
   std::optional<Result<result::Saved>> baseline;
   if (!wishes.baseline.empty()) {
-    baseline = compare::load_baseline(wishes.baseline);
+    baseline = judge::load_baseline(wishes.baseline);
     if (!*baseline) return fail_with(baseline->error());
     add_tracked(*wanted);
   }
@@ -322,7 +321,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   Inputs inputs;
   if (auto opened = open_inputs(wishes, selection, *hints, inputs); !opened)
     return fail_with(opened.error());
-  if (!rules) rules = compare::load_rules(std::string(inputs.scenario->profile), "");
+  if (!rules) rules = judge::load_rules(std::string(inputs.scenario->profile), "");
   if (!*rules) return fail_with(rules->error());
   if (inputs.floor && (*rules)->ask_for_same_bytes())
     return fail_with({"a noise floor allows what this profile forbids",
@@ -371,14 +370,14 @@ int run_compare(int argc, char** argv, RunContext& context) {
   }
   if (inputs.matcher) {
     const auto wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
-    run.outputs_not_compared = compare::outputs_not_compared(*inputs.matcher, run.rows, wants);
+    run.outputs_not_compared = pair::outputs_not_compared(*inputs.matcher, run.rows, wants);
     if (inputs.graphs.golden)
       for (std::string& name :
-           compare::golden_outputs_not_compared(*inputs.graphs.golden, run.rows, wants))
+           pair::golden_outputs_not_compared(*inputs.graphs.golden, run.rows, wants))
         run.outputs_not_compared.push_back(std::move(name));
-    compare::mark_model_outputs(*inputs.matcher, run.rows);
+    pair::mark_model_outputs(*inputs.matcher, run.rows);
   }
-  if (baseline) run.baseline = compare::hold_against(run, **baseline, wishes.baseline);
+  if (baseline) run.baseline = judge::hold_against(run, **baseline, wishes.baseline);
   run.interrupted = context.cancelled;
   run.elapsed_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 

@@ -75,7 +75,7 @@ Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>&
 }
 
 std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
-                                       const compare::Rules& rules) {
+                                       const judge::Rules& rules) {
   std::vector<const Metric*> columns;
   const std::vector<const Metric*> judged = rules.metrics();
   const auto contains = [](const std::vector<const Metric*>& list, const Metric* metric) {
@@ -106,7 +106,7 @@ bool is_ordered(const dump::DumpSet& set) {
          std::none_of(set.entries.begin(), set.entries.end(), has_other_name);
 }
 
-int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan) {
+int64_t bytes_of(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan) {
   int64_t total = 0;
   const auto add = [&](const dump::DumpSet& set, const dump::Entry& entry) {
     std::error_code unknown;
@@ -116,7 +116,7 @@ int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::Planned
         total += static_cast<int64_t>(entry.info ? std::min(size, entry.info->size_bytes) : size);
     }
   };
-  for (const compare::PlannedRow& row : plan) {
+  for (const pair::PlannedRow& row : plan) {
     if (!row.reason.empty()) continue;
     add(sides.target, *row.target);
     add(sides.golden_of(row), *row.golden);

@@ -33,7 +33,7 @@ Result<std::vector<const metrics::Metric*>> named_metrics(const std::vector<std:
 // What is computed: what the user and the limits want, and everything that costs no extra pass. In
 // the order of the table, each once.
 std::vector<const metrics::Metric*> columns_for(const std::vector<const metrics::Metric*>& wanted,
-                                                const compare::Rules& rules);
+                                                const judge::Rules& rules);
 
 result::InputSide input_side(const std::string& path, const dump::DumpSet& set);
 
@@ -41,7 +41,7 @@ result::InputSide input_side(const std::string& path, const dump::DumpSet& set);
 bool is_ordered(const dump::DumpSet& set);
 
 // What the progress bar counts. Asking for the size of every file is not free: only if it is shown.
-int64_t bytes_of(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan);
+int64_t bytes_of(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan);
 
 bool wants_colour(const OutputWishes& wishes);
 bool print_json(const result::Run& run, const OutputWishes& wishes);   // if that is wished for

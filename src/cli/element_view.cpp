@@ -95,7 +95,7 @@ Result<void> ElementView::check() const {
   return {};
 }
 
-bool ElementView::show(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
+bool ElementView::show(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
                        const std::vector<result::Row>& rows, const RunContext& context) const {
   std::vector<size_t> chosen;
   for (size_t i = 0; i < rows.size(); ++i)
@@ -119,7 +119,7 @@ bool ElementView::show(const compare::Sides& sides, const std::vector<compare::P
   return all_written;
 }
 
-Result<void> ElementView::show_row(const compare::Sides& sides, const compare::PlannedRow& planned,
+Result<void> ElementView::show_row(const compare::Sides& sides, const pair::PlannedRow& planned,
                                    const result::Row& row, const std::string& file_name,
                                    const RunContext& context) const {
   io::ReadOrder order;

@@ -17,11 +17,11 @@ class ElementView {
 
   // Of every row that was compared element by element; `plan` and `rows` are parallel. A row that
   // cannot be shown costs itself; false if a difference could not be written.
-  bool show(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
+  bool show(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
             const std::vector<result::Row>& rows, const RunContext& context) const;
 
  private:
-  Result<void> show_row(const compare::Sides& sides, const compare::PlannedRow& planned,
+  Result<void> show_row(const compare::Sides& sides, const pair::PlannedRow& planned,
                         const result::Row& row, const std::string& file_name,
                         const RunContext& context) const;
 

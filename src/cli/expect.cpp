@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/temporary_directory.h"
 #include "cli/progress.h"
-#include "cli/temporary_directory.h"
 #include "cli/terminal.h"
 #include "compare/stream.h"
 #include "engine/dump_model.h"
@@ -83,7 +83,7 @@ bool is_widened(std::string_view from, std::string_view to) {
 // One model and its data sets.
 class CaseRunner {
  public:
-  CaseRunner(const ExpectWishes& wishes, const compare::Rules& rules, const fs::path& work,
+  CaseRunner(const ExpectWishes& wishes, const judge::Rules& rules, const fs::path& work,
              RunContext& context)
       : wishes_(wishes), rules_(rules), work_(work), context_(context) {}
 
@@ -148,11 +148,11 @@ class CaseRunner {
     if (!target || !golden) return failed(!target ? target.error() : golden.error());
     for (dump::Entry& entry : golden->entries)  // "output_0/y", where the tensor is called y
       entry.operator_name = entry.operator_name.substr(0, entry.operator_name.find('/'));
-    compare::PlanOptions options;
+    pair::PlanOptions options;
     options.wants = [](const dump::Entry& entry) {
       return !entry.operator_name.starts_with("input_");
     };
-    const auto plan = compare::make_plan(*target, *golden, options);
+    const auto plan = pair::make_plan(*target, *golden, options);
     std::vector<const metrics::Metric*> columns = rules_.metrics();
     const compare::StreamOptions stream_options{
         rules_, columns, compare::Passes::for_metrics(columns), false, nullptr};
@@ -179,7 +179,7 @@ class CaseRunner {
   }
 
   const ExpectWishes& wishes_;
-  const compare::Rules& rules_;
+  const judge::Rules& rules_;
   const fs::path work_;
   RunContext& context_;
 };
@@ -230,7 +230,7 @@ int run_expect(const ExpectWishes& wishes, const CommonOptions& common, RunConte
   if (auto engine = engine::load_engine(wishes.engine.empty() ? "onnxruntime" : wishes.engine);
       !engine)
     return fail_with(engine.error());
-  auto rules = compare::load_rules(wishes.profile.empty() ? "conformance" : wishes.profile, "");
+  auto rules = judge::load_rules(wishes.profile.empty() ? "conformance" : wishes.profile, "");
   if (!rules) return fail_with(rules.error());
   auto work = TemporaryDirectory::make();
   if (!work) return fail_with(work.error());

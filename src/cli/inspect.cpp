@@ -16,8 +16,8 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
-#include "compare/measure.h"
 #include "report/table.h"
+#include "scan/measure.h"
 
 namespace plumb::cli {
 namespace {
@@ -29,7 +29,7 @@ using report::Table;
 struct Row {
   const dump::Entry* entry;
   std::optional<TensorInfo> info;
-  std::optional<compare::Measured> measured;
+  std::optional<scan::Measured> measured;
   std::optional<Error> error;
 };
 
@@ -111,7 +111,7 @@ int64_t stored_bytes(const Row& row) {
 std::string number(long double value) { return fmt::format("{:.6g}", static_cast<double>(value)); }
 
 // Extremes of integers to the last digit, others to six.
-std::string extreme(const compare::Measured& m, long double value) {
+std::string extreme(const scan::Measured& m, long double value) {
   return kind_of(m.dtype) == DKind::kFloat || kind_of(m.dtype) == DKind::kComplex
              ? number(value)
              : fmt::format("{:.0f}", value);
@@ -147,7 +147,7 @@ std::vector<std::string> statistics_of(const Row& row) {
             count_text(recorded.inf_count.value_or(0)),
             printable(recorded.text)};
   }
-  const compare::Measured& m = *row.measured;
+  const scan::Measured& m = *row.measured;
   const bool any = m.stats.finite > 0;
   return {any ? extreme(m, m.stats.min) : "",
           any ? extreme(m, m.stats.max) : "",
@@ -233,7 +233,7 @@ std::string tree_of(const std::vector<Row>& rows, bool stats) {
 }
 
 // The one tensor asked for, in full.
-std::string histogram_text(const compare::Measured& m) {
+std::string histogram_text(const scan::Measured& m) {
   constexpr double kWidth = 48;
   const metrics::Histogram& h = m.histogram;
   const int64_t most = *std::max_element(h.bins.begin(), h.bins.end());
@@ -266,7 +266,7 @@ Json extreme_json(DType dtype, long double value) {
   return value < 0 ? Json(static_cast<int64_t>(value)) : Json(static_cast<uint64_t>(value));
 }
 
-Json stats_json(const compare::Measured& m) {
+Json stats_json(const scan::Measured& m) {
   const metrics::TensorStats& s = m.stats;
   Json json;
   const bool any = s.finite > 0 && m.dtype != DType::kOpaque;
@@ -468,7 +468,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
     tbb::parallel_for(size_t{0}, rows.size(), [&](size_t i) {
       Row& row = rows[i];
       if (row.error || row.entry->parts.empty() || context.cancelled) return;
-      auto measured = compare::measure(*set, *row.entry, *hints, context);
+      auto measured = scan::measure(*set, *row.entry, *hints, context);
       if (measured)
         row.measured = std::move(*measured);
       else

@@ -11,16 +11,16 @@
 #include "base/file_sink.h"
 #include "base/mapped_file.h"
 #include "cli/command.h"
-#include "cli/isolate_pack.h"
-#include "cli/isolate_report.h"
-#include "cli/isolate_sources.h"
 #include "cli/output_check.h"
 #include "cli/terminal.h"
 #include "compare/gather.h"
-#include "compare/profile.h"
-#include "compare/verdict.h"
-#include "engine/replay.h"
 #include "graph/readers.h"
+#include "judge/profile.h"
+#include "judge/verdict.h"
+#include "replay/isolate_pack.h"
+#include "replay/isolate_report.h"
+#include "replay/isolate_sources.h"
+#include "replay/replay.h"
 #include "report/text.h"
 
 namespace plumb::cli {
@@ -64,10 +64,10 @@ class Isolation {
     auto model = graph::read_onnx(file_.bytes());
     if (!model) return std::move(model.error()).in(wishes_.model);
     model_ = std::move(*model);
-    auto sources =
-        Sources::open(saved_.run, dump_path(wishes_.target, saved_.run.target),
-                      dump_path(wishes_.golden, saved_.run.golden),
-                      wishes_.step < 0 ? std::nullopt : std::optional<int64_t>(wishes_.step));
+    auto sources = replay::Sources::open(
+        saved_.run, dump_path(wishes_.target, saved_.run.target),
+        dump_path(wishes_.golden, saved_.run.golden),
+        wishes_.step < 0 ? std::nullopt : std::optional<int64_t>(wishes_.step));
     if (!sources) return sources.error();
     sources_ = std::move(*sources);
     sources_->bind(model_);
@@ -96,7 +96,7 @@ class Isolation {
     if (!engine) return engine.error();
     engine_ = *engine;
     replayed_.engine = engine_->version();
-    auto made = Reproduction::create();
+    auto made = replay::Reproduction::create();
     if (!made) return made.error();
     reproduction_.emplace(std::move(*made));
     const fs::path directory = fs::path(wishes_.model).parent_path();
@@ -104,7 +104,7 @@ class Isolation {
                              {},
                              directory.empty() ? "." : directory,
                              {}};
-    auto types = engine::input_types(*engine_, view, model_, part_);
+    auto types = replay::input_types(*engine_, view, model_, part_);
     if (!types) return std::move(types.error()).in(wishes_.model);
     graph::Outside outside;
     if (auto loaded = load_inputs(*types, outside); !loaded) return loaded;
@@ -117,7 +117,7 @@ class Isolation {
     if (auto added = reproduction_->add("model.onnx", bytes); !added) return added;
     const engine::Model alone{as_bytes(bytes), {}, {}, {}};
     for (const bool is_target : {false, true}) {
-      auto given = engine::run_once(*engine_, alone, is_target ? target_inputs_ : golden_inputs_);
+      auto given = replay::run_once(*engine_, alone, is_target ? target_inputs_ : golden_inputs_);
       if (!given) return std::move(given.error()).in("the operators alone");
       (is_target ? target_again_ : golden_again_) = std::move(*given);
     }
@@ -125,12 +125,12 @@ class Isolation {
   }
 
   Result<void> compare() {
-    for (const ReplayPort& input : replayed_.inputs)
+    for (const replay::ReplayPort& input : replayed_.inputs)
       if (auto done = add("input", input.place, input.target_file, input.golden_file); !done)
         return done;
-    for (ReplayPort& output : replayed_.outputs) {
-      const TensorSources sources = sources_->of_output(output.name);
-      auto target = load(sources.target), golden = load(sources.golden);
+    for (replay::ReplayPort& output : replayed_.outputs) {
+      const replay::TensorSources sources = sources_->of_output(output.name);
+      auto target = replay::load(sources.target), golden = replay::load(sources.golden);
       if (!target) return target.error();
       if (!golden) return golden.error();
       output.dtype = name_of(golden->dtype);
@@ -161,12 +161,12 @@ class Isolation {
     return {};
   }
 
-  const Replayed& replayed() const { return replayed_; }
+  const replay::Replayed& replayed() const { return replayed_; }
 
   Result<uint64_t> pack() const {
-    if (auto added = reproduction_->add("README.md", readme_of(replayed_)); !added)
+    if (auto added = reproduction_->add("README.md", replay::readme_of(replayed_)); !added)
       return added.error();
-    if (auto added = reproduction_->add("versions.json", json_of(replayed_)); !added)
+    if (auto added = reproduction_->add("versions.json", replay::json_of(replayed_)); !added)
       return added.error();
     return reproduction_->pack(wishes_.output);
   }
@@ -187,13 +187,13 @@ class Isolation {
   }
 
   // The profile of the comparison, unless the user names another.
-  Result<compare::Rules> load_rules() const {
-    if (!wishes_.profile.empty()) return compare::load_rules(wishes_.profile, "");
-    if (auto rules = compare::load_rules(saved_.run.profile, ""); rules) return rules;
+  Result<judge::Rules> load_rules() const {
+    if (!wishes_.profile.empty()) return judge::load_rules(wishes_.profile, "");
+    if (auto rules = judge::load_rules(saved_.run.profile, ""); rules) return rules;
     if (!wishes_.quiet)
       print_warning(fmt::format("profile '{}' of the result is not at hand: judged by standard",
                                 saved_.run.profile));
-    return compare::load_rules("standard", "");
+    return judge::load_rules("standard", "");
   }
 
   // Where a dump is: paths in a result are as they were typed, maybe beside the result.
@@ -212,11 +212,11 @@ class Isolation {
           graph::boundary_of(model_, graph::with_constant_sources(model_, nodes_));
       const size_t before = nodes_.size();
       for (const std::string& input : boundary.inputs)
-        if (const TensorSources sources = sources_->of_input(input, nodes_);
+        if (const replay::TensorSources sources = sources_->of_input(input, nodes_);
             sources.is_fused && sources.target.entry == nullptr)
           if (const auto producer = sources_->producer(input)) nodes_.push_back(*producer);
       for (const std::string& output : boundary.outputs)
-        if (const TensorSources sources = sources_->of_output(output);
+        if (const replay::TensorSources sources = sources_->of_output(output);
             sources.is_fused && sources.target.entry == nullptr)
           for (size_t reader : sources_->readers(output)) nodes_.push_back(reader);
       std::sort(nodes_.begin(), nodes_.end());
@@ -264,9 +264,9 @@ class Isolation {
       for (const graph::OnnxNode& node : model_.graph.nodes) {
         taken.emplace_back();
         if (node.type != "If" || node.inputs.empty()) continue;
-        const Source condition = sources_->of_output(node.inputs[0]).golden;
+        const replay::Source condition = sources_->of_output(node.inputs[0]).golden;
         if (condition.entry == nullptr) continue;
-        auto value = load(condition);
+        auto value = replay::load(condition);
         if (!value) return value.error();
         if (value->bytes.size() == 1) taken.back() = value->bytes[0] != std::byte{0};
       }
@@ -281,7 +281,7 @@ class Isolation {
   }
 
   // What hinders the use of a tensor, for a list; empty if both sides have it.
-  static std::string missing(const TensorSources& sources) {
+  static std::string missing(const replay::TensorSources& sources) {
     if (sources.golden.entry != nullptr && sources.target.entry != nullptr) return {};
     return fmt::format("{} ({})", sources.place,
                        sources.golden.entry != nullptr   ? "not in the target's dump"
@@ -291,7 +291,7 @@ class Isolation {
 
   Result<void> find_outputs(const std::vector<std::string>& outputs) {
     for (const std::string& output : outputs) {
-      const TensorSources sources = sources_->of_output(output);
+      const replay::TensorSources sources = sources_->of_output(output);
       if (std::string why = missing(sources); !why.empty())
         replayed_.left_out.push_back(std::move(why));
       else
@@ -306,9 +306,9 @@ class Isolation {
   Result<void> find_inputs(const std::vector<std::string>& inputs) {
     std::string problems, earlier;
     for (const std::string& name : inputs) {
-      TensorSources sources = sources_->of_input(name, part_);
+      replay::TensorSources sources = sources_->of_input(name, part_);
       if (const auto file = files_.find(name); file != files_.end()) {
-        const Source given{&files_root_, &file->second};
+        const replay::Source given{&files_root_, &file->second};
         if (sources.golden.entry == nullptr) sources.golden = given;
         if (sources.target.entry == nullptr) sources.target = given;
       }
@@ -329,19 +329,20 @@ class Isolation {
                      earlier};
   }
 
-  Result<void> load_inputs(const engine::Types& types, graph::Outside& outside) {
+  Result<void> load_inputs(const replay::Types& types, graph::Outside& outside) {
     for (const auto& [name, sources] : inputs_) {
-      auto golden = load(sources.golden), target = load(sources.target);
+      auto golden = replay::load(sources.golden), target = replay::load(sources.target);
       if (!golden) return golden.error();
       if (!target) return target.error();
       const auto type = types.find(name);
       const DType dtype =
           type != types.end() && type->second.dtype ? *type->second.dtype : golden->dtype;
-      ReplayPort port{name, sources.place, std::string(name_of(dtype)), golden->shape, {}, {}};
-      auto fits = engine::fitted(std::move(*golden), dtype, port.shape);
+      replay::ReplayPort port{name, sources.place, std::string(name_of(dtype)), golden->shape, {},
+                              {}};
+      auto fits = replay::fitted(std::move(*golden), dtype, port.shape);
       if (!fits) return std::move(fits.error()).in("golden " + sources.place);
       golden_inputs_[name] = std::move(*fits);
-      fits = engine::fitted(std::move(*target), dtype, port.shape);
+      fits = replay::fitted(std::move(*target), dtype, port.shape);
       if (!fits) return std::move(fits.error()).in("target " + sources.place);
       target_inputs_[name] = std::move(*fits);
       for (const bool is_target : {false, true}) {
@@ -378,8 +379,8 @@ class Isolation {
     if (!*facts) return Error{"interrupted", wishes_.op, "run the command again"};
     Row row;
     for (const Metric* metric : replayed_.columns) row.values.push_back(metric->finish(**facts));
-    compare::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts), **facts,
-                   replayed_.columns, row);
+    judge::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts), **facts,
+                 replayed_.columns, row);
     return row;
   }
 
@@ -392,11 +393,11 @@ class Isolation {
   }
 
   // The cut-out model must be the model that golden was made with: else its answers mean nothing.
-  Result<void> check_replay(const ReplayPort& output, const std::string& replayed,
+  Result<void> check_replay(const replay::ReplayPort& output, const std::string& replayed,
                             const std::string& expected) {
     auto row = judge(replayed, expected);
     if (!row) return std::move(row.error()).in(output.place);
-    const ReplayError error{"again", output.place, std::move(*row)};
+    const replay::ReplayError error{"again", output.place, std::move(*row)};
     if (error.row.verdict != Verdict::kPass)
       return Error{"the model does not reproduce the golden tensor from the golden inputs",
                    fmt::format("{}: {}", output.place, error.row.message),
@@ -408,21 +409,21 @@ class Isolation {
   const Wishes& wishes_;
   const result::Saved& saved_;
   RunContext& context_;
-  compare::Rules rules_;
+  judge::Rules rules_;
   MappedFile file_;
   graph::OnnxModel model_;  // borrows from file_
   std::string edited_;      // the model with its branches laid open, if that was done
-  std::optional<Sources> sources_;
+  std::optional<replay::Sources> sources_;
   std::vector<size_t> nodes_;  // what the user means, with what the target fused with it
   std::vector<size_t> part_;   // ... and with what makes their weights
-  std::vector<std::pair<std::string, TensorSources>> inputs_;
+  std::vector<std::pair<std::string, replay::TensorSources>> inputs_;
   dump::DumpSet files_root_;                               // of --input
   std::map<std::string, dump::Entry, std::less<>> files_;  // by tensor
   engine::Engine* engine_ = nullptr;
   engine::Inputs golden_inputs_, target_inputs_, golden_again_, target_again_;
-  std::optional<Reproduction> reproduction_;
+  std::optional<replay::Reproduction> reproduction_;
   std::string rule_operator_, rule_slot_;  // whose limits judge
-  Replayed replayed_;
+  replay::Replayed replayed_;
 };
 
 Result<void> write_text(const std::string& path, const std::string& text) {
@@ -499,10 +500,10 @@ int run_isolate(int argc, char** argv, RunContext& context) {
     if (!done) return fail_with(done.error());
   }
   const bool prints_json = wishes.json == "-";
-  fmt::print("{}", prints_json ? json_of(isolation.replayed())
-                               : render(isolation.replayed(), terminal_width()));
+  fmt::print("{}", prints_json ? replay::json_of(isolation.replayed())
+                               : replay::render(isolation.replayed(), terminal_width()));
   if (!wishes.json.empty() && !prints_json)
-    if (auto written = write_text(wishes.json, json_of(isolation.replayed())); !written)
+    if (auto written = write_text(wishes.json, replay::json_of(isolation.replayed())); !written)
       return fail_with(written.error());
   if (!wishes.output.empty()) {
     auto size = isolation.pack();

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/run_context.h"
-#include "msaccucmp/compare_network.h"
+#include "dialect/msaccucmp/compare_network.h"
 
 namespace plumb::cli {
 

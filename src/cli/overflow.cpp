@@ -17,22 +17,22 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "cli/terminal.h"
-#include "compare/overflow_scan.h"
 #include "dump/overflow_reports.h"
 #include "report/table.h"
 #include "report/writer.h"
+#include "scan/overflow_scan.h"
 
 namespace plumb::cli {
 namespace {
 
-using compare::kSymptoms;
-using compare::Origin;
-using compare::OverflowedOperator;
-using compare::OverflowScan;
-using compare::ScannedTensor;
-using compare::Symptom;
 using dump::Entry;
 using dump::OverflowReport;
+using scan::kSymptoms;
+using scan::Origin;
+using scan::OverflowedOperator;
+using scan::OverflowScan;
+using scan::ScannedTensor;
+using scan::Symptom;
 using Json = nlohmann::ordered_json;
 using report::printable;
 using report::Table;
@@ -553,7 +553,7 @@ int run_overflow(int argc, char** argv, RunContext& context) {
   const int64_t bytes = bytes_of(*set, wanted);
   {
     ProgressBar bar(context, common, bytes);
-    f.scan = compare::scan_overflow(*set, std::move(wanted), *hints, context);
+    f.scan = scan::scan_overflow(*set, std::move(wanted), *hints, context);
   }
   if (context.cancelled) print_warning("interrupted: not all tensors were looked at");
   for (const ScannedTensor& tensor : f.scan.tensors) {

@@ -15,7 +15,7 @@
 namespace plumb::cli {
 namespace {
 
-using compare::PlannedRow;
+using pair::PlannedRow;
 
 std::string tensor_of(const dump::Entry& entry) {
   return report::printable(entry.operator_name + " " + to_string(entry.slot));
@@ -105,7 +105,7 @@ void print_plan(const std::vector<PlannedRow>& plan, bool has_graph) {
                table.rows.size() - pairs);
 }
 
-int explain(const std::vector<PlannedRow>& plan, const match::Matcher* matcher,
+int explain(const std::vector<PlannedRow>& plan, const pair::Matcher* matcher,
             const std::string& name) {
   std::vector<const PlannedRow*> as_target, as_golden;
   std::vector<std::string> names;
@@ -127,8 +127,7 @@ int explain(const std::vector<PlannedRow>& plan, const match::Matcher* matcher,
     return kTrouble;
   }
   if (op != nullptr)
-    for (const std::string& line : match::describe(*op))
-      fmt::print("{}\n", report::printable(line));
+    for (const std::string& line : pair::describe(*op)) fmt::print("{}\n", report::printable(line));
   else if (!as_target.empty())
     fmt::print("{}\n", report::printable(name));
   if (as_target.empty() && op != nullptr) fmt::print("  target dumped no tensor of it\n");

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "compare/plan.h"
+#include "pair/plan.h"
 
 namespace plumb::cli {
 
 // With a graph only the rules of pairs, which explain() spells out.
-void print_plan(const std::vector<compare::PlannedRow>& plan, bool has_graph);
+void print_plan(const std::vector<pair::PlannedRow>& plan, bool has_graph);
 
 // How the tensors of one operator, of either side, were paired. Returns the exit status.
-int explain(const std::vector<compare::PlannedRow>& plan, const match::Matcher* matcher,
+int explain(const std::vector<pair::PlannedRow>& plan, const pair::Matcher* matcher,
             const std::string& name);
 
 // The pairs as a map of tensors that --map reads.
-Result<void> save_map(const std::vector<compare::PlannedRow>& plan, const std::string& path);
+Result<void> save_map(const std::vector<pair::PlannedRow>& plan, const std::string& path);
 
 }  // namespace plumb::cli

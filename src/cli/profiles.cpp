@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "compare/profile.h"
+#include "judge/profile.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -17,18 +17,18 @@ using report::printable;
 using report::Table;
 namespace {
 
-std::string joined(const std::vector<compare::Limit>& limits) {
+std::string joined(const std::vector<judge::Limit>& limits) {
   std::string text;
-  for (const compare::Limit& limit : limits)
-    text += (text.empty() ? "" : ", ") + compare::to_string(limit);
+  for (const judge::Limit& limit : limits)
+    text += (text.empty() ? "" : ", ") + judge::to_string(limit);
   return text;
 }
 
 int print_all() {
   Table table;
   table.columns = {{"profile"}, {"for"}, {"origin", false, 2}, {"limits", false, 1}};
-  for (const compare::BuiltInProfile& built_in : compare::built_in_profiles()) {
-    auto profile = compare::load_profile(std::string(built_in.name));
+  for (const judge::BuiltInProfile& built_in : judge::built_in_profiles()) {
+    auto profile = judge::load_profile(std::string(built_in.name));
     if (!profile) {
       print_error(profile.error());
       return kTrouble;
@@ -42,20 +42,20 @@ int print_all() {
   return kAgreement;
 }
 
-void print_limits(std::string_view title, const std::vector<compare::Limit>& limits) {
+void print_limits(std::string_view title, const std::vector<judge::Limit>& limits) {
   if (limits.empty()) return;
   fmt::print("\n{}\n", title);
-  for (const compare::Limit& limit : limits) fmt::print("  {}\n", compare::to_string(limit));
+  for (const judge::Limit& limit : limits) fmt::print("  {}\n", judge::to_string(limit));
 }
 
 int print_one(const std::string& name, bool toml) {
-  auto profile = compare::load_profile(name);
+  auto profile = judge::load_profile(name);
   if (!profile) {
     if (profile.error().where.empty()) profile.error().where = "plumb profiles " + name;
     print_error(profile.error());
     return kTrouble;
   }
-  const auto all = compare::built_in_profiles();
+  const auto all = judge::built_in_profiles();
   const auto built_in =
       std::find_if(all.begin(), all.end(), [&](const auto& known) { return known.name == name; });
   if (toml) {

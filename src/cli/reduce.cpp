@@ -9,16 +9,16 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
-#include "compare/reduce_tree.h"
 #include "metrics/sketch.h"
+#include "scan/reduce_tree.h"
 
 namespace plumb::cli {
 namespace {
 
-using compare::ReduceOutcome;
-using compare::ReduceProgress;
-using compare::ReduceReport;
 using report::printable;
+using scan::ReduceOutcome;
+using scan::ReduceProgress;
+using scan::ReduceReport;
 
 std::string size_text(uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
@@ -76,7 +76,7 @@ int run_reduce(int argc, char** argv, RunContext& context) {
                   "dump file or nothing could be done, 130 ended by Ctrl-C",
                   static_cast<double>(metrics::kSketchBytes) / 1000));
   std::vector<std::string> paths;
-  compare::ReduceTreeOptions tree;
+  scan::ReduceTreeOptions tree;
   std::string quiet_ms = "2000", interval_ms = "500", until_idle;
   bool verbose = false;
   CommonOptions common;
@@ -137,17 +137,17 @@ int run_reduce(int argc, char** argv, RunContext& context) {
   const auto tell = [&](const std::filesystem::path& path, const ReduceOutcome& outcome,
                         const ReduceProgress& progress) {
     line.clear();
-    if (verbose && outcome.state == compare::ReduceState::kReduced)
+    if (verbose && outcome.state == scan::ReduceState::kReduced)
       fmt::print("{}: {} became {}{}\n", printable(path.string()), size_text(outcome.bytes_before),
                  size_text(outcome.bytes_after), outcome.was_done ? ", was done before" : "");
     else if (verbose && outcome.error)
       fmt::print("{}: left, {}\n", printable(path.string()), printable(outcome.error->what));
     // A full disk should be known when it happens, not at the end of the day.
-    else if (tree.watch && outcome.state == compare::ReduceState::kNotWritten)
+    else if (tree.watch && outcome.state == scan::ReduceState::kNotWritten)
       print_error(*outcome.error);
     line.show(progress);
   };
-  auto report = compare::reduce_tree(paths[0], tree, context, tell);
+  auto report = scan::reduce_tree(paths[0], tree, context, tell);
   line.clear();
   if (!report) return fail_with(report.error());
   const bool is_nothing = report->totals.files == 0 && report->left.empty();

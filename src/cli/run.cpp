@@ -9,17 +9,17 @@
 #include <fmt/format.h>
 
 #include "base/name_pattern.h"
+#include "base/temporary_directory.h"
 #include "cli/comparison.h"
 #include "cli/expect.h"
-#include "cli/gt_folder.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "cli/score_table.h"
-#include "cli/temporary_directory.h"
-#include "compare/graph_fit.h"
-#include "compare/scenario.h"
 #include "engine/dump_model.h"
 #include "graph/importers.h"
+#include "pair/graph_fit.h"
+#include "pair/scenario.h"
+#include "replay/gt_folder.h"
 
 namespace plumb::cli {
 namespace {
@@ -189,9 +189,9 @@ class Runner {
         open_samples(options, (golden_.model ? golden_ : target_).model->inputs(), common_);
     if (!samples) return samples.error();
     const bool has_many = samples->size() > 1;
-    std::optional<GtFolder> gt;
+    std::optional<replay::GtFolder> gt;
     if (!wishes_.output_gt.empty()) {
-      auto made = GtFolder::make(wishes_.output_gt);
+      auto made = replay::GtFolder::make(wishes_.output_gt);
       if (!made) return made.error();
       gt = std::move(*made);
     }
@@ -215,7 +215,7 @@ class Runner {
   }
 
   Result<void> run_sample(input::Samples& samples, size_t i, std::vector<Model>& models,
-                          GtFolder* gt) {
+                          replay::GtFolder* gt) {
     const bool has_many = samples.size() > 1;
     const std::string numbered = has_many ? fmt::format("sample_{}", i) : "";
     const std::string named = has_many ? samples.name(i) : "";
@@ -257,8 +257,8 @@ class Runner {
   Result<void> compare_directories() {
     if (!input_options_.inputs.empty())
       return Error{"there is no model to be fed", "--input", "leave it out"};
-    const std::set<std::string> samples = gt_samples(target_.path),
-                                others = gt_samples(golden_.path);
+    const std::set<std::string> samples = replay::gt_samples(target_.path),
+                                others = replay::gt_samples(golden_.path);
     if (samples.empty() && others.empty()) return compare_sides(std::nullopt);
     // A gt folder for each sample, as --output-gt writes them.
     std::set<std::string> all = samples;
@@ -302,9 +302,9 @@ class Runner {
     for (Side* side : {&target_, &golden_}) {
       if (side->model) continue;
       const Side& other = side == &target_ ? golden_ : target_;
-      auto found =
-          results_in(side->results, side == &target_, other.model ? fs::path() : other.results,
-                     other.tensors, work_ / (side == &target_ ? "target_bins" : "golden_bins"));
+      auto found = replay::results_in(side->results, side == &target_,
+                                      other.model ? fs::path() : other.results, other.tensors,
+                                      work_ / (side == &target_ ? "target_bins" : "golden_bins"));
       if (!found) return found.error();
       side->results = *found;
     }
@@ -347,26 +347,26 @@ class Runner {
     if (!target) return target.error();
     auto golden = open_results(golden_, target_);
     if (!golden) return golden.error();
-    compare::Graphs graphs;
+    pair::Graphs graphs;
     graphs.target = graph_of(*target);
     graphs.golden = graph_of(*golden);
     if (!graphs.target || !graphs.golden) graphs = {};
     if (!rules_)
       if (auto judged = begin(*target, *golden, graphs); !judged) return judged;
-    std::optional<match::Matcher> matcher = compare::make_matcher(graphs);
-    compare::PlanOptions options;
+    std::optional<pair::Matcher> matcher = pair::make_matcher(graphs);
+    pair::PlanOptions options;
     options.matcher = matcher ? &*matcher : nullptr;
-    if (matcher) options.map = compare::output_pairs(*matcher, *graphs.target, *graphs.golden);
-    const auto plan = compare::make_plan(*target, *golden, options);
+    if (matcher) options.map = pair::output_pairs(*matcher, *graphs.target, *graphs.golden);
+    const auto plan = pair::make_plan(*target, *golden, options);
     const compare::Sides sides{*target, *golden, nullptr, {}, {}};
     const compare::StreamOptions stream_options{
         *rules_, run_.metrics, compare::Passes::for_metrics(run_.metrics), false, nullptr};
     compare::Streamed streamed = compare::stream(sides, plan, stream_options, context_);
     if (matcher) {
       const auto wants = [&](const dump::Entry& entry) { return is_asked_for(entry); };
-      note_missing(compare::outputs_not_compared(*matcher, streamed.rows, wants));
-      note_missing(compare::golden_outputs_not_compared(*graphs.golden, streamed.rows, wants));
-      compare::mark_model_outputs(*matcher, streamed.rows);
+      note_missing(pair::outputs_not_compared(*matcher, streamed.rows, wants));
+      note_missing(pair::golden_outputs_not_compared(*graphs.golden, streamed.rows, wants));
+      pair::mark_model_outputs(*matcher, streamed.rows);
     } else if (wishes_.layers == "outputs") {
       for (result::Row& row : streamed.rows) {
         row.is_model_output = row.target && row.golden;
@@ -392,11 +392,11 @@ class Runner {
 
   // What the first sample tells about all of them.
   Result<void> begin(const dump::DumpSet& target, const dump::DumpSet& golden,
-                     const compare::Graphs& graphs) {
-    const auto scenario = compare::find_scenario(target, golden, graphs, "");
+                     const pair::Graphs& graphs) {
+    const auto scenario = pair::find_scenario(target, golden, graphs, "");
     const std::string_view natural = scenario ? (*scenario)->profile : "standard";
     auto rules =
-        compare::load_rules(wishes_.profile.empty() ? std::string(natural) : wishes_.profile, "");
+        judge::load_rules(wishes_.profile.empty() ? std::string(natural) : wishes_.profile, "");
     if (!rules) return rules.error();
     rules_ = std::move(*rules);
     run_.command = "run";
@@ -431,7 +431,7 @@ class Runner {
   RunContext& context_;
   Side target_, golden_;
   fs::path work_;
-  std::optional<compare::Rules> rules_;
+  std::optional<judge::Rules> rules_;
   result::Run run_;
   Scores scores_;
 };

@@ -145,8 +145,7 @@ std::optional<std::string> Scores::labels_doubt() const {
   return std::nullopt;
 }
 
-void Scores::judge_classes(const compare::Sides& sides,
-                           const std::vector<compare::PlannedRow>& plan,
+void Scores::judge_classes(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
                            const std::vector<Row>& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row& row = rows[i];

@@ -24,7 +24,7 @@ class Scores {
 
   void add_sample(const std::string& name, std::vector<std::string> files);
   // Rows of the latest sample, with their plan.
-  void judge_classes(const compare::Sides& sides, const std::vector<compare::PlannedRow>& plan,
+  void judge_classes(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
                      const std::vector<result::Row>& rows);
 
   const std::vector<std::string>& samples() const { return samples_; }  // names, by step

@@ -10,20 +10,20 @@
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
-#include "cli/check_command.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
-#include "cli/shrink_replay.h"
 #include "engine/model.h"
 #include "engine/record_tensors.h"
+#include "replay/check_command.h"
+#include "replay/shrink_replay.h"
 
 namespace plumb::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using engine::Verdict;
 using graph::OnnxModel;
 using graph::OnnxNode;
+using replay::Verdict;
 using report::printable;
 using Clock = std::chrono::steady_clock;
 
@@ -127,7 +127,7 @@ Result<void> check(const Wishes& wishes) {
   if (wishes.out.empty())
     return missing("nobody said where the small model goes", "name a file with -o FILE");
   std::vector<fs::path> outputs{wishes.out, record_path(wishes)};
-  if (!wishes.work.empty()) outputs.push_back(fs::path(wishes.work) / kCandidate);
+  if (!wishes.work.empty()) outputs.push_back(fs::path(wishes.work) / replay::kCandidate);
   for (const fs::path& written : outputs) {
     std::error_code ignored;
     if (fs::equivalent(wishes.paths[0], written, ignored))
@@ -145,9 +145,9 @@ struct Subject {
   MappedFile file;
   std::string inlined;  // with external data inside; empty: there were none
   OnnxModel model;
-  FileMark mark;
+  replay::FileMark mark;
   std::map<std::string, engine::RecordedTensor, std::less<>> recorded;  // `known` borrows from it
-  engine::Known known;
+  replay::Known known;
   engine::Engine* engine = nullptr;  // loads the model; nullptr: none does
   bool is_fed = false;               // there is an input that it can be run with
 
@@ -164,7 +164,7 @@ Result<void> open(Subject& subject, const std::string& path) {
   if (model->graph.nodes.empty())
     return Error{"the model has no nodes", path, "name an .onnx file with a graph in it"};
   subject.model = std::move(*model);
-  subject.mark = mark_of(path, subject.file.bytes(), subject.model.graph.nodes.size());
+  subject.mark = replay::mark_of(path, subject.file.bytes(), subject.model.graph.nodes.size());
   if (subject.model.is_external()) {
     if (auto done = graph::inline_external(subject.model, fs::path(path).parent_path()); !done)
       return std::move(done.error()).in(path);
@@ -213,7 +213,7 @@ Result<void> learn(Subject& subject, const Wishes& wishes) {
   if (!sample) return sample.error();
   subject.is_fed = true;
 
-  const std::vector<bool> constant = engine::constant_nodes(model);
+  const std::vector<bool> constant = replay::constant_nodes(model);
   std::set<std::string_view> of_constants, of_constant_nodes;
   for (size_t i = 0; i < constant.size(); ++i) {
     const OnnxNode& node = model.graph.nodes[i];
@@ -238,8 +238,8 @@ Result<void> learn(Subject& subject, const Wishes& wishes) {
   return {};
 }
 
-CheckOptions check_options(const Wishes& wishes) {
-  CheckOptions options;
+replay::CheckOptions check_options(const Wishes& wishes) {
+  replay::CheckOptions options;
   options.command = wishes.check;
   options.timeout_s = wishes.timeout_s;
   if (wishes.expect_status != 0) options.expect_status = wishes.expect_status;
@@ -247,7 +247,7 @@ CheckOptions check_options(const Wishes& wishes) {
   return options;
 }
 
-std::string told(const engine::Checked& checked, const CheckCommand& command,
+std::string told(const replay::Checked& checked, const replay::CheckCommand& command,
                  const Wishes& wishes) {
   if (command.timed_out()) return fmt::format("it did not end within {} s", wishes.timeout_s);
   const std::string words = command.last_words();
@@ -256,9 +256,9 @@ std::string told(const engine::Checked& checked, const CheckCommand& command,
 }
 
 // A search for a fault needs a fault. nullopt: the model fails, twice in a row.
-std::optional<int> check_original(const Subject& subject, CheckCommand& command,
+std::optional<int> check_original(const Subject& subject, replay::CheckCommand& command,
                                   const Wishes& wishes, const RunContext& context) {
-  std::vector<engine::Checked> answers;
+  std::vector<replay::Checked> answers;
   const auto ask = [&] {
     answers.push_back(command.check(as_text(subject.bytes())));
     return answers.back().verdict;
@@ -289,7 +289,7 @@ std::optional<int> check_original(const Subject& subject, CheckCommand& command,
   }
   print_error({"the check does not give the same answer each time",
                fmt::format("{}: on the model itself {}, {}, {}", wishes.check,
-                           engine::text_of(first), engine::text_of(second), engine::text_of(third)),
+                           replay::text_of(first), replay::text_of(second), replay::text_of(third)),
                "make it depend on nothing but the model: fixed inputs, one thread, no timing"});
   return kDifference;
 }
@@ -323,16 +323,16 @@ void tell_model(const OnnxModel& model) {
     fmt::print("  output    {}\n", value_text(model.graph.outputs[i]));
 }
 
-std::string sizes_text(const FileMark& before, const FileMark& after) {
+std::string sizes_text(const replay::FileMark& before, const replay::FileMark& after) {
   return fmt::format("{} -> {}, {} -> {}", before.nodes, counted(after.nodes, "node"),
                      bytes_text(static_cast<double>(before.bytes)),
                      bytes_text(static_cast<double>(after.bytes)));
 }
 
 // How the result was made, with what a replay cannot know without a run.
-Replay replay_of(const Subject& subject, const Wishes& wishes, engine::Shrunk& shrunk,
-                 FileMark result) {
-  Replay replay;
+replay::Replay replay_of(const Subject& subject, const Wishes& wishes, replay::Shrunk& shrunk,
+                         replay::FileMark result) {
+  replay::Replay replay;
   replay.command = wishes.check;
   replay.original = subject.mark;
   replay.result = std::move(result);
@@ -349,13 +349,13 @@ Replay replay_of(const Subject& subject, const Wishes& wishes, engine::Shrunk& s
   return replay;
 }
 
-size_t count_unbuilt(const engine::Shrunk& shrunk) {
+size_t count_unbuilt(const replay::Shrunk& shrunk) {
   return static_cast<size_t>(
       std::count_if(shrunk.steps.begin(), shrunk.steps.end(),
-                    [](const engine::ShrinkStep& step) { return step.nodes == 0; }));
+                    [](const replay::ShrinkStep& step) { return step.nodes == 0; }));
 }
 
-std::string_view minimal_text(const engine::Shrunk& shrunk, bool is_reliable,
+std::string_view minimal_text(const replay::Shrunk& shrunk, bool is_reliable,
                               const RunContext& context) {
   if (context.cancelled) return "not known: interrupted";
   if (!is_reliable) return "not known: the check does not give the same answer each time";
@@ -370,18 +370,19 @@ std::string_view minimal_text(const engine::Shrunk& shrunk, bool is_reliable,
 
 // A check that fails for another reason than the fault, a slip in the command for one, ends in a
 // model that has nothing to do with it. If it never passed, it may pass without that model's nodes.
-bool fails_always(const engine::Shrunk& shrunk, const Subject& subject, CheckCommand& command) {
+bool fails_always(const replay::Shrunk& shrunk, const Subject& subject,
+                  replay::CheckCommand& command) {
   size_t failed = 0;
-  for (const engine::ShrinkStep& step : shrunk.steps) {
+  for (const replay::ShrinkStep& step : shrunk.steps) {
     if (step.checked.verdict == Verdict::kPasses) return false;
     failed += step.checked.verdict == Verdict::kFails;
   }
   if (failed == 0) return false;
-  engine::Part others = engine::whole(subject.model);
+  replay::Part others = replay::whole(subject.model);
   std::erase_if(others.nodes, [&](size_t node) {
     return std::binary_search(shrunk.part.nodes.begin(), shrunk.part.nodes.end(), node);
   });
-  const auto model = engine::build(subject.model, others, subject.known);
+  const auto model = replay::build(subject.model, others, subject.known);
   return !model || command.check(graph::write_onnx(*model)).verdict != Verdict::kPasses;
 }
 
@@ -405,12 +406,12 @@ double seconds_since(Clock::time_point start) {
 }
 
 // Searches; the best so far is on the disk all the time.
-Result<engine::Shrunk> shrink_on_disk(const Subject& subject, CheckCommand& command,
+Result<replay::Shrunk> shrink_on_disk(const Subject& subject, replay::CheckCommand& command,
                                       const Wishes& wishes, const Budget& budget,
                                       Clock::time_point start, const RunContext& context) {
   std::optional<Error> trouble;
   size_t shown = subject.mark.nodes;
-  engine::ShrinkWishes how;
+  replay::ShrinkWishes how;
   how.check = [&](const OnnxModel& candidate) {
     return command.check(graph::write_onnx(candidate));
   };
@@ -427,7 +428,7 @@ Result<engine::Shrunk> shrink_on_disk(const Subject& subject, CheckCommand& comm
       fmt::print(stderr, "{} -> {}, {}, {:.1f} s\n", subject.mark.nodes, counted(nodes, "node"),
                  counted(static_cast<size_t>(command.runs()), "check"), seconds_since(start));
   };
-  engine::Shrunk shrunk = engine::shrink(subject.model, subject.known, how);
+  replay::Shrunk shrunk = replay::shrink(subject.model, subject.known, how);
   if (command.trouble()) return *command.trouble();
   if (trouble) return *trouble;
   return shrunk;
@@ -442,7 +443,7 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, const RunCo
   if (!budget) return fail_with(budget.error());
   Subject subject;
   if (auto opened = open(subject, wishes.paths[0]); !opened) return fail_with(opened.error());
-  auto command = CheckCommand::open(check_options(wishes), context);
+  auto command = replay::CheckCommand::open(check_options(wishes), context);
   if (!command) return fail_with(command.error());
   if (auto status = check_original(subject, *command, wishes, context)) return *status;
   if (auto status = learn_or_warn(subject, wishes)) return *status;
@@ -450,22 +451,23 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, const RunCo
   auto shrunk = shrink_on_disk(subject, *command, wishes, *budget, start, context);
   if (!shrunk) return fail_with(shrunk.error());
 
-  const bool is_same = shrunk->part == engine::whole(subject.model);
+  const bool is_same = shrunk->part == replay::whole(subject.model);
   const std::string onnx =
       is_same ? std::string(as_text(subject.bytes())) : graph::write_onnx(shrunk->model);
   if (auto written = write_model(wishes.out, onnx, true); !written)
     return fail_with(written.error());
   const bool has_failed_always = !context.cancelled && fails_always(*shrunk, subject, *command);
-  const engine::Checked last =
-      context.cancelled ? engine::Checked{Verdict::kFails, {}} : command->check(onnx);
+  const replay::Checked last =
+      context.cancelled ? replay::Checked{Verdict::kFails, {}} : command->check(onnx);
   if (command->trouble()) return fail_with(*command->trouble());
   const bool is_reliable = last.verdict == Verdict::kFails;
   const std::string_view minimal = minimal_text(*shrunk, is_reliable, context);
   shrunk->is_minimal &= is_reliable && count_unbuilt(*shrunk) == 0;
-  const FileMark result = mark_of(wishes.out, as_bytes(onnx), shrunk->model.graph.nodes.size());
-  Replay record = replay_of(subject, wishes, *shrunk, result);
+  const replay::FileMark result =
+      replay::mark_of(wishes.out, as_bytes(onnx), shrunk->model.graph.nodes.size());
+  replay::Replay record = replay_of(subject, wishes, *shrunk, result);
   record.arguments = std::move(arguments);
-  if (auto written = write_replay(record_path(wishes), record); !written)
+  if (auto written = replay::write_replay(record_path(wishes), record); !written)
     return fail_with(written.error());
 
   fmt::print("{}: {}\n", printable(wishes.out), sizes_text(subject.mark, result));
@@ -488,7 +490,7 @@ int search(const Wishes& wishes, std::vector<std::string> arguments, const RunCo
 }
 
 int replay(const Wishes& given, const RunContext& context) {
-  auto record = read_replay(given.replay);
+  auto record = replay::read_replay(given.replay);
   if (!record) return fail_with(record.error());
   Wishes wishes;
   if (auto status = parse(wishes, record->arguments)) return kTrouble;
@@ -515,22 +517,23 @@ int replay(const Wishes& given, const RunContext& context) {
     if (auto learnt = learn(subject, wishes); !learnt) return fail_with(learnt.error());
   for (auto& [name, type] : record->types) subject.known.outside.types[name] = std::move(type);
 
-  const bool is_same = record->part == engine::whole(subject.model);
+  const bool is_same = record->part == replay::whole(subject.model);
   auto model = is_same ? Result<OnnxModel>(subject.model)
-                       : engine::build(subject.model, record->part, subject.known);
+                       : replay::build(subject.model, record->part, subject.known);
   if (!model) return fail_with(std::move(model.error()).in(given.replay));
   const std::string onnx =
       is_same ? std::string(as_text(subject.bytes())) : graph::write_onnx(*model);
   if (auto written = write_model(wishes.out, onnx, true); !written)
     return fail_with(written.error());
-  const FileMark result = mark_of(wishes.out, as_bytes(onnx), model->graph.nodes.size());
+  const replay::FileMark result =
+      replay::mark_of(wishes.out, as_bytes(onnx), model->graph.nodes.size());
   if (!result.is_same_content(record->result))
     print_warning("the small model is not bit for bit the recorded one: values of a run differ");
-  auto command = CheckCommand::open(check_options(wishes), context);
+  auto command = replay::CheckCommand::open(check_options(wishes), context);
   if (!command) return fail_with(command.error());
   // Whoever wrote the record chose the command: it is shown, however quiet the rest.
   fmt::print(stderr, "check: {}\n", printable(wishes.check));
-  const engine::Checked checked = command->check(onnx);
+  const replay::Checked checked = command->check(onnx);
   if (command->trouble()) return fail_with(*command->trouble());
   if (context.cancelled) return kInterrupted;
   fmt::print("{}: {}\n", printable(wishes.out), sizes_text(subject.mark, result));

@@ -9,10 +9,10 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
-#include "compare/damaged.h"
-#include "compare/measure.h"
-#include "compare/summary.h"
-#include "compare/verdict.h"
+#include "judge/verdict.h"
+#include "pair/damaged.h"
+#include "scan/measure.h"
+#include "scan/summary.h"
 
 namespace plumb::compare {
 namespace {
@@ -27,12 +27,12 @@ using result::Verdict;
 // over their float32 copy.
 bool may_be_crc32(const Entry& entry) {
   return entry.statistics && entry.statistics->checksum.size() == 8 &&
-         recorded_dtype(entry.dtype_text) != DType::kBFloat16;
+         judge::recorded_dtype(entry.dtype_text) != DType::kBFloat16;
 }
 
 // What --checksum asks for.
-Limits same_bytes() {
-  return {{{metrics::metric_by_name("equal_share"), Comparison::kAtLeast, 1}}, {}, true};
+judge::Limits same_bytes() {
+  return {{{metrics::metric_by_name("equal_share"), judge::Comparison::kAtLeast, 1}}, {}, true};
 }
 
 constexpr size_t kSmallestBatch = 8;  // rows: handing out single tiny files would cost more
@@ -107,13 +107,13 @@ std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden, bo
 class Streamer {
  public:
   Streamer(const Sides& sides, const StreamOptions& options, const RunContext& context,
-           const std::vector<PlannedRow>& floor_plan)
+           const std::vector<pair::PlannedRow>& floor_plan)
       : sides_(sides), options_(options), context_(context) {
-    for (const PlannedRow& row : floor_plan)
+    for (const pair::PlannedRow& row : floor_plan)
       if (row.reason.empty()) floor_of_[row.golden] = row.target;
   }
 
-  Row run(const PlannedRow& planned) {
+  Row run(const pair::PlannedRow& planned) {
     Row row;
     row.index = planned.index;
     row.pairing_rule = planned.rule;
@@ -127,7 +127,7 @@ class Streamer {
     if (planned.golden != nullptr) row.golden = side_of(*planned.golden);
     if (planned.damaged != nullptr) {
       auto& side = planned.damaged_is_target ? row.target : row.golden;
-      const Promise promise = promise_of(planned.damaged->file);
+      const pair::Promise promise = pair::promise_of(planned.damaged->file);
       if (!side) side.emplace();
       side->file = planned.damaged->file;
       if (side->operator_name.empty()) side->operator_name = operator_in(row, promise, side->file);
@@ -152,7 +152,7 @@ class Streamer {
 
   // Rows behind the first operator that stores 16-bit floats where golden has wider ones are judged
   // as 16-bit floats, though they may be float32 themselves.
-  void relax(const std::vector<PlannedRow>& plan, std::vector<Row>& rows) const {
+  void relax(const std::vector<pair::PlannedRow>& plan, std::vector<Row>& rows) const {
     if (relaxed_.empty()) return;
     const auto is_narrower = [](const Row& row) {
       return row.target && row.golden && row.verdict != Verdict::kNotCompared &&
@@ -172,14 +172,15 @@ class Streamer {
 
  private:
   // The operator of a damaged file: by its name, else the one it stands beside, else by its path.
-  static std::string operator_in(const Row& row, const Promise& promise, const std::string& file) {
+  static std::string operator_in(const Row& row, const pair::Promise& promise,
+                                 const std::string& file) {
     if (promise.is_told) return promise.op;
     if (row.target && !row.target->operator_name.empty()) return row.target->operator_name;
     if (row.golden && !row.golden->operator_name.empty()) return row.golden->operator_name;
     return file;
   }
 
-  void compare(const PlannedRow& planned, Row& row) {
+  void compare(const pair::PlannedRow& planned, Row& row) {
     auto golden = EntryReader::open(sides_.golden_of(planned), *planned.golden, sides_.golden_hints,
                                     {}, &files_);
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
@@ -215,30 +216,31 @@ class Streamer {
     row.values.reserve(options_.columns.size());
     for (const metrics::Metric* metric : options_.columns)
       row.values.push_back(metric->finish(**facts));
-    const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
+    const judge::Profile& profile =
+        options_.rules.for_tensor(row.target->operator_name, row.target->slot);
     if (sides_.floor == nullptr) return judge_by_profile(profile, planned, **facts, row);
     judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
   }
 
   // What fails the limits for float32 may still be all that can be had where the operators before
   // it work in 16 bits. That is known when all rows are.
-  void judge_by_profile(const Profile& profile, const PlannedRow& planned,
+  void judge_by_profile(const judge::Profile& profile, const pair::PlannedRow& planned,
                         const metrics::PairFacts& facts, Row& row) {
-    const Limits& limits = profile.for_pair(facts);
-    judge(limits, facts, options_.columns, row);
+    const judge::Limits& limits = profile.for_pair(facts);
+    judge::judge(limits, facts, options_.columns, row);
     if (!profile.float32 || &limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
     Row relaxed = row;
-    judge(profile.any, facts, options_.columns, relaxed);
+    judge::judge(profile.any, facts, options_.columns, relaxed);
     if (relaxed.verdict != Verdict::kPass) return;
     std::lock_guard lock(guard_);
     relaxed_.emplace(&planned, std::move(relaxed));
   }
 
-  void judge_by_floor(const Limits& limits, const PlannedRow& planned, EntryReader& golden,
-                      const metrics::PairFacts& facts, Row& row) {
+  void judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,
+                      EntryReader& golden, const metrics::PairFacts& facts, Row& row) {
     const auto found = floor_of_.find(planned.golden);
     if (found == floor_of_.end()) {  // no noise to allow for
-      judge(limits, facts, options_.columns, row);
+      judge::judge(limits, facts, options_.columns, row);
       row.message += row.message.empty() ? "" : "; ";
       row.message += "the second golden run has no such tensor: judged by the profile";
       return;
@@ -253,7 +255,7 @@ class Streamer {
     auto noise = gather(*other, *again, options_.passes, context_);
     if (!noise) return leave_out(row, "damaged_file", in_words(noise.error()));
     if (!*noise) return leave_out(row, "interrupted", "");
-    judge(floor_limits(limits, facts, **noise), facts, options_.columns, row);
+    judge::judge(judge::floor_limits(limits, facts, **noise), facts, options_.columns, row);
   }
 
   void compare_checksums(EntryReader& target, EntryReader& golden, Row& row) {
@@ -280,7 +282,7 @@ class Streamer {
     std::optional<Shape> shape;
     bool is_opaque = false;
     std::optional<metrics::Sketch> sketch;
-    operator Recorded() const { return {statistics, dtype, shape}; }
+    operator judge::Recorded() const { return {statistics, dtype, shape}; }
   };
 
   // What a dump recorded of a tensor, or what it would have recorded of one that is there.
@@ -295,7 +297,7 @@ class Streamer {
       const bool has_partner =
           !other.parts.empty() || (other.statistics && other.statistics->has_sketch);
       if (!has_partner) return record;
-      auto sketch = recorded_sketch(set, entry);
+      auto sketch = scan::recorded_sketch(set, entry);
       if (!sketch) return sketch.error();
       record.sketch = std::move(*sketch);
       return record;
@@ -303,11 +305,11 @@ class Streamer {
     const bool wants_checksum =  // what other tools call a checksum need not be ours
         dump::is_reduced(other) || (options_.checksum && may_be_crc32(other));
     if (!wants_checksum) {
-      auto measured = measure(set, entry, hints, context_);
+      auto measured = scan::measure(set, entry, hints, context_);
       if (!measured) return measured.error();
       if (!*measured) return Error{"the run was interrupted", "", ""};
       auto& [dtype, shape, stats, histogram] = **measured;
-      Record record{dump::recorded_from(full_statistics(dtype, shape, stats)),
+      Record record{dump::recorded_from(scan::full_statistics(dtype, shape, stats)),
                     std::string(name_of(dtype)),
                     shape,
                     dtype == DType::kOpaque,
@@ -315,7 +317,7 @@ class Streamer {
       record.statistics.checksum.clear();
       return record;
     }
-    auto summary = summarise(set, entry, hints, other.statistics->has_sketch, context_);
+    auto summary = scan::summarise(set, entry, hints, other.statistics->has_sketch, context_);
     if (!summary) return summary.error();
     if (!*summary) return Error{"the run was interrupted", "", ""};
     const dump::FullStatistics& s = (*summary)->statistics;
@@ -323,7 +325,7 @@ class Streamer {
                   std::move((*summary)->sketch)};
   }
 
-  void compare_recorded(const PlannedRow& planned, Row& row) {
+  void compare_recorded(const pair::PlannedRow& planned, Row& row) {
     auto target = record_of(sides_.target, *planned.target, sides_.target_hints, *planned.golden);
     auto golden =
         record_of(sides_.golden_of(planned), *planned.golden, sides_.golden_hints, *planned.target);
@@ -336,8 +338,8 @@ class Streamer {
       return leave_out(row, "dtype_unsupported", "the type of the data cannot be decoded");
     row.target->dtype = target->dtype;
     row.golden->dtype = golden->dtype;
-    const auto target_dtype = recorded_dtype(target->dtype);
-    const auto golden_dtype = recorded_dtype(golden->dtype);
+    const auto target_dtype = judge::recorded_dtype(target->dtype);
+    const auto golden_dtype = judge::recorded_dtype(golden->dtype);
     const auto is_of = [](const std::optional<DType>& dtype, DKind kind) {
       return dtype && kind_of(*dtype) == kind;
     };
@@ -347,12 +349,13 @@ class Streamer {
                        "integers of the quantized part, whose scale the records do not know");
     if (options_.observer != nullptr)
       options_.observer->recorded(planned, target->statistics, golden->statistics);
-    if (options_.checksum) return judge_recorded(same_bytes(), *target, *golden, row);
-    const Profile& profile = options_.rules.for_tensor(row.target->operator_name, row.target->slot);
-    judge_recorded(profile.for_types(target_dtype, golden_dtype), *target, *golden, row);
+    if (options_.checksum) return judge::judge_recorded(same_bytes(), *target, *golden, row);
+    const judge::Profile& profile =
+        options_.rules.for_tensor(row.target->operator_name, row.target->slot);
+    judge::judge_recorded(profile.for_types(target_dtype, golden_dtype), *target, *golden, row);
     if (target->sketch && golden->sketch && row.verdict != Verdict::kPass)
-      judge_estimate(profile, metrics::estimate(*target->sketch, *golden->sketch), options_.columns,
-                     row);
+      judge::judge_estimate(profile, metrics::estimate(*target->sketch, *golden->sketch),
+                            options_.columns, row);
   }
 
   const Sides& sides_;
@@ -362,15 +365,16 @@ class Streamer {
   dump::FileCache files_;
   std::atomic<int64_t> bytes_{0};
   std::mutex guard_;
-  std::unordered_map<const PlannedRow*, Row> relaxed_;  // rows that pass the limits of 16 bits
+  std::unordered_map<const pair::PlannedRow*, Row>
+      relaxed_;  // rows that pass the limits of 16 bits
 };
 
 }  // namespace
 
-Streamed stream(const Sides& sides, const std::vector<PlannedRow>& plan,
+Streamed stream(const Sides& sides, const std::vector<pair::PlannedRow>& plan,
                 const StreamOptions& options, const RunContext& context) {
-  std::vector<PlannedRow> floor_plan;
-  if (sides.floor != nullptr) floor_plan = make_plan(*sides.floor, sides.golden);
+  std::vector<pair::PlannedRow> floor_plan;
+  if (sides.floor != nullptr) floor_plan = pair::make_plan(*sides.floor, sides.golden);
   Streamer streamer(sides, options, context, floor_plan);
   Streamed streamed;
   streamed.rows.resize(plan.size());

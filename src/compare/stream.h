@@ -6,8 +6,8 @@
 
 #include "base/run_context.h"
 #include "compare/gather.h"
-#include "compare/plan.h"
-#include "compare/profile.h"
+#include "judge/profile.h"
+#include "pair/plan.h"
 #include "result/row.h"
 
 namespace plumb::compare {
@@ -19,7 +19,7 @@ struct Sides {
   const dump::DumpSet* floor = nullptr;  // a second golden run, whose noise sets the limits
   io::ReadHints target_hints, golden_hints;
 
-  const dump::DumpSet& golden_of(const PlannedRow& row) const {
+  const dump::DumpSet& golden_of(const pair::PlannedRow& row) const {
     return row.golden_is_own ? target : golden;
   }
 };
@@ -28,13 +28,13 @@ struct Sides {
 // thread, once for each row that was compared.
 struct Observer {
   virtual ~Observer() = default;
-  virtual void pair(const PlannedRow& row, const metrics::PairFacts& facts) = 0;
-  virtual void recorded(const PlannedRow& row, const dump::RecordedStatistics& target,
+  virtual void pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) = 0;
+  virtual void recorded(const pair::PlannedRow& row, const dump::RecordedStatistics& target,
                         const dump::RecordedStatistics& golden) = 0;
 };
 
 struct StreamOptions {
-  const Rules& rules;
+  const judge::Rules& rules;
   std::vector<const metrics::Metric*> columns;  // computed for each row, in this order
   Passes passes;
   bool checksum = false;  // compare CRC-32 only
@@ -48,7 +48,7 @@ struct Streamed {
 
 // The rows of the plan in its order, each with its verdict. When the run is cancelled, rows that
 // were not reached have the reason "interrupted".
-Streamed stream(const Sides& sides, const std::vector<PlannedRow>& plan,
+Streamed stream(const Sides& sides, const std::vector<pair::PlannedRow>& plan,
                 const StreamOptions& options, const RunContext& context);
 
 }  // namespace plumb::compare

@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 
 #include "base/mapped_file.h"
-#include "engine/replay.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/zip.h"
+#include "replay/replay.h"
 #include "scratch.h"
 
 namespace plumb {
@@ -242,7 +242,7 @@ TEST_F(Isolate, ReproductionsReproduce) {
   engine::Inputs inputs;
   for (const char* name : {"r", "s"})
     inputs[name] = tensor_in(as_bytes(contents["target_inputs/" + std::string(name) + ".npy"]));
-  const auto again = engine::run_once(**engine::load_engine("onnxruntime"),
+  const auto again = replay::run_once(**engine::load_engine("onnxruntime"),
                                       {as_bytes(contents["model.onnx"]), {}, {}, {}}, inputs);
   ASSERT_TRUE(again.ok()) << again.error().where;
   for (const auto& [name, tensor] : *again)

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compare/scenario.h"
+#include "pair/scenario.h"
 
 namespace plumb::compare {
 namespace {
@@ -34,8 +34,8 @@ Row row(const std::string& name, const std::string& slot, Verdict verdict = Verd
 
 // "name slot" of the rows that were marked.
 std::vector<std::string> marked(const graph::Graph& graph, std::vector<Row> rows) {
-  const match::Matcher matcher(graph);
-  mark_model_outputs(matcher, rows);
+  const pair::Matcher matcher(graph);
+  pair::mark_model_outputs(matcher, rows);
   std::vector<std::string> found;
   for (const Row& row : rows)
     if (row.is_model_output) found.push_back(row.target->operator_name + " " + row.target->slot);
@@ -68,13 +68,14 @@ TEST(ModelOutputs, OtherTensorsOfTheOperatorDoNotStandForThem) {
   graph.operators = {op("conv", "Conv2D", {}), op("split", "Split", {{"conv", 0}}),
                      op("cast", "Cast", {{"split", 1}})};
   graph.outputs = {{"cast", 0}};
-  const match::Matcher matcher(graph);
-  EXPECT_THAT(outputs_not_compared(matcher, {row("split", "input:0"), row("split", "output:0")}),
-              ElementsAre("cast"));
+  const pair::Matcher matcher(graph);
+  EXPECT_THAT(
+      pair::outputs_not_compared(matcher, {row("split", "input:0"), row("split", "output:0")}),
+      ElementsAre("cast"));
   // The same values: where they are made, or where what only stores them otherwise reads them.
-  EXPECT_THAT(outputs_not_compared(matcher, {row("split", "output:1")}), IsEmpty());
-  EXPECT_THAT(outputs_not_compared(matcher, {row("cast", "input:0")}), IsEmpty());
-  EXPECT_THAT(outputs_not_compared(matcher, {row("cast", "output:0")}), IsEmpty());
+  EXPECT_THAT(pair::outputs_not_compared(matcher, {row("split", "output:1")}), IsEmpty());
+  EXPECT_THAT(pair::outputs_not_compared(matcher, {row("cast", "input:0")}), IsEmpty());
+  EXPECT_THAT(pair::outputs_not_compared(matcher, {row("cast", "output:0")}), IsEmpty());
 }
 
 TEST(ModelOutputs, GraphWithACircle) {
@@ -82,7 +83,7 @@ TEST(ModelOutputs, GraphWithACircle) {
   graph.operators = {op("a", "Cast", {{"b", 0}}), op("b", "Cast", {{"a", 0}})};
   graph.outputs = {{"a", 0}, {"gone", 0}};
   EXPECT_THAT(marked(graph, {row("c", "output:0")}), IsEmpty());
-  EXPECT_THAT(outputs_not_compared(match::Matcher(graph), {}), ElementsAre("a", "gone"));
+  EXPECT_THAT(pair::outputs_not_compared(pair::Matcher(graph), {}), ElementsAre("a", "gone"));
 }
 
 }  // namespace

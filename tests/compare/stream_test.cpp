@@ -58,10 +58,10 @@ struct Dumps {
   }
   std::vector<Row> compare(const DumpSet& t, const DumpSet& g, const DumpSet* f = nullptr,
                            const RunContext& context = {}) const {
-    const Rules rules = or_throw(load_rules(profile, ""));
+    const judge::Rules rules = or_throw(judge::load_rules(profile, ""));
     std::vector<const metrics::Metric*> columns = rules.metrics();
     for (const std::string& name : metrics) columns.push_back(metrics::metric_by_name(name));
-    return stream({t, g, f, {}, {}}, make_plan(t, g),
+    return stream({t, g, f, {}, {}}, pair::make_plan(t, g),
                   {rules, columns, Passes::for_metrics(columns), checksum}, context)
         .rows;
   }
@@ -123,10 +123,10 @@ TEST(Stream, ValuesAreParallelToColumns) {
   dumps.golden.npy("a.npy", {1, 2, 3, 4});
   const DumpSet t = or_throw(dump::open_dump(dumps.target.path()));
   const DumpSet g = or_throw(dump::open_dump(dumps.golden.path()));
-  const Rules rules = or_throw(load_rules("standard", ""));
+  const judge::Rules rules = or_throw(judge::load_rules("standard", ""));
   std::vector<const metrics::Metric*> columns;
   for (const std::string& name : dumps.metrics) columns.push_back(metrics::metric_by_name(name));
-  const auto streamed = stream({t, g, nullptr, {}, {}}, make_plan(t, g),
+  const auto streamed = stream({t, g, nullptr, {}, {}}, pair::make_plan(t, g),
                                {rules, columns, Passes::for_metrics(columns), false}, RunContext{});
   EXPECT_EQ(streamed.bytes, 32);
   const auto& values = streamed.rows[0].values;
@@ -392,9 +392,9 @@ TEST(Stream, RecordsOfQuantizedTensors) {
       side->entries.push_back(recorded(name, statistics(-1, 2, 0, 2)));
   target.entries[0].dtype_text = "int8";
   target.entries[0].statistics->max = 127;
-  std::vector<PlannedRow> plan = make_plan(target, golden);
-  for (PlannedRow& row : plan) row.is_quantized = true;
-  const Rules rules = or_throw(load_rules("standard", ""));
+  std::vector<pair::PlannedRow> plan = pair::make_plan(target, golden);
+  for (pair::PlannedRow& row : plan) row.is_quantized = true;
+  const judge::Rules rules = or_throw(judge::load_rules("standard", ""));
   const auto rows =
       stream({target, golden, nullptr, {}, {}}, plan, {rules, {}, {}, false}, {}).rows;
   EXPECT_THAT(lines_of(rows),

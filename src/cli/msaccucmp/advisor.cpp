@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb msaccucmp advisor`: the finding of that tool's advisor script, about a saved result.
-#include "msaccucmp/advisor.h"
+#include "dialect/msaccucmp/advisor.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "base/mapped_file.h"
 #include "cli/msaccucmp/subcommand.h"
-#include "msaccucmp/output.h"
+#include "dialect/msaccucmp/output.h"
 
 namespace plumb::cli {
 

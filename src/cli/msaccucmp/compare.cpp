@@ -10,12 +10,12 @@
 #include "cli/command.h"
 #include "cli/msaccucmp.h"
 #include "cli/msaccucmp/subcommand.h"
+#include "dialect/msaccucmp/batch.h"
+#include "dialect/msaccucmp/mapping_table.h"
+#include "dialect/msaccucmp/output.h"
+#include "dialect/msaccucmp/pytorch_h5.h"
+#include "dialect/msaccucmp/single_op.h"
 #include "dump/names.h"
-#include "msaccucmp/batch.h"
-#include "msaccucmp/mapping_table.h"
-#include "msaccucmp/output.h"
-#include "msaccucmp/pytorch_h5.h"
-#include "msaccucmp/single_op.h"
 
 namespace plumb::cli {
 

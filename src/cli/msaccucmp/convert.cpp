@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb msaccucmp convert`: dump files as npy or bin.
-#include "msaccucmp/convert.h"
+#include "dialect/msaccucmp/convert.h"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/msaccucmp/subcommand.h"
+#include "dialect/msaccucmp/output.h"
 #include "dump/names.h"
-#include "msaccucmp/output.h"
 
 namespace plumb::cli {
 

@@ -7,9 +7,9 @@
 
 #include "base/free_path.h"
 #include "cli/msaccucmp/subcommand.h"
-#include "msaccucmp/algorithms.h"
-#include "msaccucmp/align.h"
-#include "msaccucmp/output.h"
+#include "dialect/msaccucmp/algorithms.h"
+#include "dialect/msaccucmp/align.h"
+#include "dialect/msaccucmp/output.h"
 
 namespace plumb::cli {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb msaccucmp overflow`: the operators that overflowed first, as a summary file.
-#include "msaccucmp/overflow.h"
+#include "dialect/msaccucmp/overflow.h"
 
 #include <array>
 
@@ -9,7 +9,7 @@
 
 #include "base/free_path.h"
 #include "cli/msaccucmp/subcommand.h"
-#include "msaccucmp/output.h"
+#include "dialect/msaccucmp/output.h"
 
 namespace plumb::cli {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/run_context.h"
-#include "msaccucmp/arguments.h"
-#include "msaccucmp/code.h"
+#include "dialect/msaccucmp/arguments.h"
+#include "dialect/msaccucmp/code.h"
 
 namespace plumb::cli {
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole network, operator by operator: a dump of the model on the device against golden data by
+// way of rule files, or two device dumps by the names of their operators.
+#pragma once
+
+#include "base/run_context.h"
+#include "dialect/msaccucmp/directory.h"
+#include "dialect/msaccucmp/result_table.h"
+#include "dialect/msaccucmp/rule_file.h"
+
+namespace plumb::msaccucmp {
+
+struct NetworkOptions {
+  Selection algorithms;
+  int64_t max_elements = 0;  // 0: all
+  bool overflow = false;     // fill the column OverFlow
+  Choice choice;
+};
+
+// Two directories and the rules that connect them.
+struct Network {
+  DumpDirectory target, golden;
+  std::optional<RuleFile> rules;  // nullopt: two device dumps, paired by name
+
+  bool golden_is_device() const { return golden.kind == DumpKind::kOffline; }
+};
+Outcome<Network> open_network(const std::filesystem::path& target,
+                              const std::filesystem::path& golden, const RulePaths& paths,
+                              bool join_slices = true);
+
+// The right tensor of one tensor of an operator.
+struct Counterpart {
+  const DumpFile* file = nullptr;
+  Tensor tensor;
+  Description description;
+  std::string producer;  // tensor of the target that is the same: "conv1:output:0"
+};
+Outcome<Counterpart> find_counterpart(const Network& network, const RuleOperator& op, bool is_input,
+                                      size_t index);
+// Only its file, for the mapping table; null if there is none.
+const DumpFile* counterpart_file(const Network& network, const RuleOperator& op, bool is_input,
+                                 size_t index);
+
+Outcome<ResultTable> compare_network(const Network& network, const NetworkOptions& options,
+                                     RunContext& context);
+ResultTable compare_by_name(const Network& network, const NetworkOptions& options,
+                            RunContext& context);
+
+// Scores of two aligned views, into a row that has everything else.
+void score_row(const View& target, const View& golden, const NetworkOptions& options,
+               PairTraits traits, ResultRow& row);
+
+std::string tensor_id(std::string_view operator_name, bool is_input, size_t index);
+
+}  // namespace plumb::msaccucmp

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msaccucmp/convert.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "dialect/msaccucmp/align.h"
+#include "dialect/msaccucmp/output.h"
+#include "dump/listing.h"
+#include "dump/names.h"
+#include "io/ascend_overflow.h"
+
+namespace plumb::msaccucmp {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string property(const io::TensorFile& file, std::string_view key) {
+  for (const auto& [name, value] : file.listing.properties)
+    if (name == key) return value;
+  return {};
+}
+
+// MindSpore shows the operator's name instead of the graph engine's: the last part of the recorded
+// one.
+std::string mindspore_name(const io::TensorFile& file, const std::string& name) {
+  const std::string op = property(file, "op_name");
+  const size_t first = name.find('.');
+  const size_t second = first == std::string::npos ? first : name.find('.', first + 1);
+  if (op.empty() || second == std::string::npos) return name;
+  return name.substr(0, first + 1) + op.substr(op.rfind('/') + 1) + name.substr(second);
+}
+
+class FileConverter {
+ public:
+  FileConverter(SharedFile file, const ConvertOptions& options, const fs::path& output)
+      : file_(std::move(file)),
+        options_(options),
+        output_(output),
+        name_(std::filesystem::path(file_->path).filename().string()) {}
+
+  Converted result;
+
+  void run() {
+    bool found = false;
+    for (const TensorInfo& info : file_->listing.tensors) {
+      const dump::Slot slot = dump::slot_from_tensor_name(info.name);
+      const bool is_tensor =
+          slot.kind == dump::SlotKind::kInput || slot.kind == dump::SlotKind::kOutput;
+      const bool is_input = slot.kind == dump::SlotKind::kInput;
+      if (options_.is_input &&
+          (!is_tensor || is_input != *options_.is_input || slot.index != options_.index))
+        continue;
+      found = true;
+      auto failure = io::is_overflow_dump(name_, file_->listing) ? write_overflow(info)
+                     : is_tensor ? write_tensor(info, is_input, slot)
+                                 : write_memory(info);
+      if (failure)
+        fail(std::move(*failure));
+      else
+        result.written.push_back(last_);
+    }
+    if (!found && options_.is_input)
+      fail({Code::kOutOfBounds,
+            Error{"the dump has no such tensor",
+                  fmt::format("{}: {} {}", file_->path, *options_.is_input ? "input" : "output",
+                              options_.index),
+                  "`plumb inspect` shows what is there"}});
+  }
+
+ private:
+  void fail(Fault fault) { result.failed.emplace_back(file_->path, std::move(fault)); }
+
+  fs::path place(const std::string& name, std::string_view suffix) {
+    last_ = short_name(output_, "mapping.csv", name, suffix);
+    return output_ / last_;
+  }
+
+  std::optional<Fault> write_overflow(const TensorInfo& info) {
+    auto record = io::decode_overflow(file_->mapping.bytes(), info);
+    if (!record) return Fault{Code::kInvalidDumpData, std::move(record.error()).in(file_->path)};
+    return write_text(place(fmt::format("{}.{}.json", name_, info.name), ".json"),
+                      io::to_json(*record));
+  }
+
+  std::optional<Fault> write_memory(const TensorInfo& info) {
+    const Bytes all = file_->mapping.bytes();
+    if (info.offset_bytes > all.size() || info.size_bytes > all.size() - info.offset_bytes)
+      return Fault{Code::kInvalidDumpData,
+                   Error{"the buffer lies outside its file", file_->path, "copy the file again"}};
+    const std::string name = fmt::format("{}.{}.bin", name_, info.name);
+    return write_text(place(name, ".bin"),
+                      as_text(all.subspan(static_cast<size_t>(info.offset_bytes),
+                                          static_cast<size_t>(info.size_bytes))));
+  }
+
+  std::optional<Fault> write_tensor(const TensorInfo& info, bool is_input, const dump::Slot& slot) {
+    auto tensor = load_tensor(file_, info);
+    if (!tensor) return std::move(tensor.fault());
+    const Shape stored = tensor->shape.empty() ? Shape{1} : tensor->shape;  // a scalar, too
+    std::string layout = name_of(tensor->layout);
+    View view = whole_view(std::move(*tensor), stored);
+    if (!options_.format.empty()) {
+      auto other = converted_view(view.tensor, *layout_from_name(options_.format), options_.shape);
+      if (!other) return std::move(other.fault());
+      view = std::move(*other);
+      layout = options_.format;
+    }
+    const std::string slot_name = fmt::format("{}.{}", is_input ? "input" : "output", slot.index);
+    const DecodedArray array = decoded(view);
+    if (options_.type == "bin") {
+      const std::string size =
+          options_.format.empty() ? std::to_string(view.count) : join(view.shape, "_");
+      const std::string name =
+          fmt::format("{}.{}.{}.{}.{}.bin", name_, slot_name, size, name_of(array.dtype), layout);
+      return write_text(place(name, ".bin"), as_text(array.elements));
+    }
+    std::string name = name_ + "." + slot_name;
+    if (!options_.format.empty())
+      name += "." + join(view.shape, "x");
+    else if (options_.type == "msnpy")
+      name = fmt::format("{}.{}.{}", mindspore_name(*file_, name_), slot_name, layout);
+    return write_npy(place(name + ".npy", ".npy"), array);
+  }
+
+  SharedFile file_;
+  const ConvertOptions& options_;
+  const fs::path& output_;
+  std::string name_;
+  std::string last_;  // file that is being written
+};
+
+}  // namespace
+
+Converted convert_file(const fs::path& file, const ConvertOptions& options,
+                       const fs::path& output) {
+  auto opened = open_file(file);
+  if (!opened) return {{}, {{file.string(), std::move(opened.fault())}}};
+  FileConverter converter(*opened, options, output);
+  converter.run();
+  return std::move(converter.result);
+}
+
+Converted convert_files(const std::vector<fs::path>& files, const ConvertOptions& options,
+                        const fs::path& output, RunContext& context) {
+  std::vector<Converted> results(files.size());
+  dump::for_each_index(files.size(), [&](size_t i) {
+    if (!context.cancelled) results[i] = convert_file(files[i], options, output);
+  });
+  Converted all;
+  for (Converted& each : results) {
+    std::move(each.written.begin(), each.written.end(), std::back_inserter(all.written));
+    std::move(each.failed.begin(), each.failed.end(), std::back_inserter(all.failed));
+  }
+  return all;
+}
+
+}  // namespace plumb::msaccucmp

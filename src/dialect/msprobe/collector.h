@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps what each row of a comparison was made from, as the result files need it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/boxed_optional.h"
+#include "compare/stream.h"
+#include "dialect/msprobe/real_data.h"
+
+namespace plumb::msprobe {
+
+struct RecordedPair {
+  dump::RecordedStatistics target, golden;
+};
+
+// At most one of them: data, or what a dump recorded instead.
+struct Collected {
+  std::optional<RealData> real;
+  BoxedOptional<RecordedPair> recorded;
+};
+
+class Collector : public compare::Observer {
+ public:
+  // With `sides`, pairs that fail are looked at once more, for their first bad element.
+  Collector(const std::vector<pair::PlannedRow>& plan, const compare::Sides* sides,
+            const RunContext& context)
+      : plan_(plan), sides_(sides), context_(context), rows_(plan.size()) {}
+
+  // Each row is told of once, by one thread.
+  void pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) override;
+  void recorded(const pair::PlannedRow& row, const dump::RecordedStatistics& target,
+                const dump::RecordedStatistics& golden) override {
+    at(row).recorded = RecordedPair{target, golden};
+  }
+  const Collected& operator[](size_t row) const { return rows_[row]; }
+
+ private:
+  Collected& at(const pair::PlannedRow& row) {
+    return rows_[static_cast<size_t>(&row - plan_.data())];
+  }
+  const std::vector<pair::PlannedRow>& plan_;
+  const compare::Sides* sides_;
+  const RunContext& context_;
+  std::vector<Collected> rows_;  // parallel to the plan
+};
+
+}  // namespace plumb::msprobe

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msprobe/general.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "compare/stream.h"
+#include "dialect/msprobe/collector.h"
+#include "dialect/msprobe/compared_rows.h"
+#include "dialect/msprobe/difference_files.h"
+#include "dialect/msprobe/highlight.h"
+#include "dialect/msprobe/row_name.h"
+
+namespace plumb::msprobe {
+namespace {
+
+using dump::DumpSet;
+using dump::Entry;
+using dump::RecordedStatistics;
+using dump::SlotKind;
+using pair::PlannedRow;
+
+std::optional<Mode> mode_of(const DumpSet& set) {
+  bool any_checksum = false, any = false;
+  for (const Entry& entry : set.entries) {
+    if (!entry.parts.empty()) return Mode::kRealData;
+    any_checksum |= entry.statistics && !entry.statistics->checksum.empty();
+    any |= entry.statistics.has_value();
+  }
+  if (!any) return {};
+  return any_checksum ? Mode::kChecksum : Mode::kStatistics;
+}
+
+const char* words_of(Mode mode) {
+  return mode == Mode::kRealData ? "tensors" : mode == Mode::kChecksum ? "checksums" : "statistics";
+}
+
+class Comparison {
+ public:
+  Comparison(const GeneralRun& run, const DumpSet& target, const DumpSet& golden, Mode mode)
+      : target_(target),
+        golden_(golden),
+        mapping_(run.mapping),
+        output_(run.output),
+        style_{mode, run.documented_only, run.as_xlsx},
+        finds_first_(run.finds_first),
+        legacy_colours_(run.legacy_colours),
+        most_magnitude_(run.most_magnitude),
+        stacks_(target) {}
+
+  Result<Written> write(const RunContext& context) {
+    Written written;
+    if (auto planned = make_plan(written.warnings); !planned) return planned.error();
+    // What was recorded is judged by msprobe's own rules, below.
+    if (style_.mode == Mode::kRealData && !finds_first_)
+      if (auto compared = compare_data(context); !compared) return compared.error();
+
+    written.interrupted = context.cancelled;
+    std::map<std::optional<int64_t>, Rows> by_rank;
+    size_t golden_only = 0;
+    for (size_t i = 0; i < plan_.size(); ++i)
+      if (plan_[i].target != nullptr) by_rank[plan_[i].target->rank].both.push_back(i);
+    for (size_t i = 0; i < plan_.size(); ++i) {
+      // Nobody knows what a dump.json that cannot be read held, so that it has no line.
+      if (plan_[i].target == nullptr && plan_[i].golden == nullptr) {
+        written.warnings.push_back(plan_[i].message);
+        ++written.not_compared;
+      }
+      if (plan_[i].target != nullptr || plan_[i].golden == nullptr) continue;
+      // Of one rank each, whatever their numbers.
+      Rows& rows = by_rank.size() == 1 ? by_rank.begin()->second : by_rank[plan_[i].golden->rank];
+      rows.golden_only.push_back(i);
+      ++golden_only;
+    }
+    if (golden_only > 0)
+      written.warnings.push_back(
+          fmt::format("{} tensors and arguments of golden are not in target", golden_only));
+    std::vector<RankRows> ranks;
+    for (auto& [rank, rows] : by_rank) {
+      const auto is_before = [&](size_t a, size_t b) {
+        return row_is_before(*plan_[a].target, *plan_[b].target);
+      };
+      if (!std::is_sorted(rows.both.begin(), rows.both.end(), is_before))
+        std::sort(rows.both.begin(), rows.both.end(), is_before);
+      if (finds_first_)
+        ranks.push_back({rank, std::move(rows.both)});
+      else if (auto done = write_rank(rank, rows, written); !done)
+        return done.error();
+    }
+    if (finds_first_) {
+      const bool any_type = mapping_.says_what_is_compared();
+      auto found = write_first_differences({plan_, ranks, style_.mode, any_type, output_}, stacks_);
+      if (!found) return found.error();
+      written.first = std::move(*found);
+    }
+    return written;
+  }
+
+ private:
+  // Of one file, by position in the plan.
+  struct Rows {
+    std::vector<size_t> both;  // or target only
+    std::vector<size_t> golden_only;
+  };
+
+  Result<void> compare_data(const RunContext& context) {
+    auto rules = judge::load_rules("torchair", "");
+    if (!rules) return rules.error();
+    compare::StreamOptions options{*rules, {}, {}, false, nullptr};
+    for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
+      options.columns.push_back(metrics::metric_by_name(name));
+    options.passes = compare::Passes::for_metrics(options.columns);
+    const compare::Sides sides{target_, golden_, nullptr, {}, {}};
+    collector_.emplace(plan_, style_.documented_only ? nullptr : &sides, context);
+    options.observer = &*collector_;
+    rows_ = compare::stream(sides, plan_, options, context).rows;
+    return {};
+  }
+
+  Result<void> make_plan(std::vector<std::string>& warnings) {
+    pair::PlanOptions options;
+    Result<pair::Choices> choices = pair::Choices();
+    if (mapping_.any()) {
+      choices = choose_partners(mapping_, target_, golden_, warnings);
+      if (!choices) return choices.error();
+      options.choices = &*choices;
+    }
+    plan_ = pair::make_plan(target_, golden_, options);
+    return {};
+  }
+
+  Result<void> write_rank(std::optional<int64_t> rank, const Rows& rows, Written& written) {
+    auto file = ResultFile::create(
+        output_,
+        fmt::format("compare_result{}_{}", rank ? fmt::format("_rank{}", *rank) : "",
+                    local_time_stamp()),
+        header_of(style_), style_.as_xlsx);
+    if (!file) return file.error();
+    const std::span<const size_t> both(rows.both);
+    for (size_t first = 0; first < both.size();) {
+      size_t last = first + 1;
+      while (last < both.size() &&
+             is_same_call(*plan_[both[first]].target, *plan_[both[last]].target))
+        ++last;
+      write_api(both.subspan(first, last - first), *file, written);
+      first = last;
+    }
+    for (size_t i : rows.golden_only) {
+      const Line line = golden_line(plan_[i]);
+      written.add(line, style_, *file);
+    }
+    return written.add(*file);
+  }
+
+  // Rows of one API are judged together.
+  void write_api(std::span<const size_t> rows, ResultFile& file, Written& written) {
+    std::vector<StatisticRow> api;
+    api.reserve(rows.size());
+    for (size_t i : rows) api.push_back(statistic_row(plan_[i], mapping_.says_what_is_compared()));
+    const std::string_view name = plan_[rows.front()].target->operator_name;
+    std::vector<Judged> judged;
+    std::vector<Differences> differences;
+    if (style_.mode == Mode::kStatistics) {
+      differences.reserve(rows.size());
+      for (const StatisticRow& row : api) differences.push_back(differences_of(row));
+      judged = judge_statistics(api, differences, function_of(name));
+      if (most_magnitude_)
+        for (size_t k = 0; k < api.size(); ++k)
+          judge_magnitude(api[k], *most_magnitude_, judged[k]);
+    }
+    if (style_.mode == Mode::kChecksum) judged = judge_checksums(api, function_of(name));
+    std::vector<report::Fill> fills;
+    if (legacy_colours_) fills = fills_of(rows, api, differences);
+    for (size_t k = 0; k < rows.size(); ++k) {
+      Line line = line_of(rows[k], api[k]);
+      if (legacy_colours_) line.fill = fills[k];
+      if (k == 0) line.stack = stacks_.of(*plan_[rows[k]].target);
+      if (style_.mode == Mode::kRealData)
+        add_real_data(rows[k], api[k], line);
+      else
+        line.judged = std::move(judged[k]);
+      if (style_.mode == Mode::kStatistics) line.metrics = &differences[k];
+      if (style_.mode == Mode::kChecksum) {
+        const bool is_argument = api[k].is_argument;
+        line.metrics = Checksums{checksum_of(*api[k].target, is_argument),
+                                 api[k].is_matched ? checksum_of(*api[k].golden, is_argument) : ""};
+      }
+      written.add(line, style_, file);
+    }
+  }
+
+  std::vector<report::Fill> fills_of(std::span<const size_t> rows,
+                                     std::span<const StatisticRow> api,
+                                     std::span<const Differences> differences) const {
+    std::vector<HighlightRow> seen(rows.size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const RecordedStatistics &t = *api[k].target, &g = *api[k].golden;
+      const auto is_bad = [](std::optional<double> n) { return n && !std::isfinite(*n); };
+      seen[k].is_output = api[k].is_output;
+      seen[k].is_input = plan_[rows[k]].target->slot.kind == SlotKind::kInput;
+      seen[k].is_finite = !is_bad(t.max) && !is_bad(t.min);
+      seen[k].requires_grad_agrees =
+          !t.requires_grad || !g.requires_grad || *t.requires_grad == *g.requires_grad;
+      if (!differences.empty()) {
+        seen[k].max_diff = differences[k][0].difference;
+        seen[k].max_relative = differences[k][0].relative;
+      } else if (style_.mode == Mode::kRealData && (*collector_)[rows[k]].real) {
+        const RealData& real = *(*collector_)[rows[k]].real;
+        seen[k].max_diff = real.max_abs;
+        seen[k].cosine = real.cosine;
+        seen[k].below_1e3 = real.below_1e3;
+      }
+    }
+    return legacy_fills(seen);
+  }
+
+  // The line borrows its names until the next one is made.
+  Line line_of(size_t i, const StatisticRow& row) {
+    const PlannedRow& planned = plan_[i];
+    Line line;
+    line.api = name_row(*planned.target, target_row_);
+    line.target_name = data_name(*planned.target, target_row_);
+    if (row.is_matched) line.golden_name = data_name(*planned.golden, golden_row_);
+    line.requires_grad_agrees =
+        row.is_matched && row.target->requires_grad == row.golden->requires_grad;
+    line.rank = planned.target->rank;
+    line.token = planned.target->step;
+    line.io = io_of(planned.target->slot.kind);
+    line.rule = row.is_matched ? planned.rule : "";
+    line.target_dtype = planned.target->dtype_text;
+    line.target_shape = shape_of(*planned.target);
+    line.target = side_numbers(*row.target);
+    if (!row.is_matched) return line;
+    line.golden_dtype = planned.golden->dtype_text;
+    line.golden_shape = shape_of(*planned.golden);
+    line.golden = side_numbers(*row.golden);
+    return line;
+  }
+
+  Line golden_line(const PlannedRow& planned) {
+    const Entry& golden = *planned.golden;
+    Line line;
+    line.api = name_row(golden, golden_row_);
+    line.golden_name = data_name(golden, golden_row_);
+    line.requires_grad_agrees = false;
+    line.rank = golden.rank;
+    line.token = golden.step;
+    line.io = io_of(golden.slot.kind);
+    line.golden_dtype = golden.dtype_text;
+    line.golden_shape = shape_of(golden);
+    if (golden.statistics) line.golden = side_numbers(*golden.statistics);
+    line.judged.add(planned.message.empty() ? "no target data for this tensor" : planned.message);
+    return line;
+  }
+
+  static std::string_view name_row(const Entry& entry, std::string& name) {
+    name.clear();
+    append_row_name(name, entry.operator_name, entry.slot);
+    return name;
+  }
+
+  std::string_view data_name(const Entry& entry, std::string& name) const {
+    if (style_.mode != Mode::kRealData) return name_row(entry, name);
+    if (entry.parts.empty()) return "";
+    const std::string_view file = entry.parts.front().file;
+    return file.substr(file.rfind('/') + 1);
+  }
+
+  void add_real_data(size_t i, const StatisticRow& sides, Line& line) const {
+    const result::Row& row = rows_[i];
+    if (sides.is_refused) {
+      line.judged = refused(sides);
+    } else if (const auto& data = (*collector_)[i].real; data && !line.golden_name.empty()) {
+      line.metrics = &*data;
+      line.judged = judge(*data);
+      line.first_bad = data->first_bad;
+    } else if (row.verdict == result::Verdict::kFail && !(*collector_)[i].recorded) {
+      line.judged.result = "FAIL";
+      line.judged.accuracy = "No";
+      line.judged.level = "error";
+      line.judged.add(row.message);
+    } else if ((*collector_)[i].recorded) {
+      line.judged.add("no data file");
+    } else {
+      line.judged.add(row.message.empty() ? "no golden data matched" : row.message);
+    }
+  }
+
+  const DumpSet& target_;
+  const DumpSet& golden_;
+  const Mapping& mapping_;
+  const std::filesystem::path output_;
+  const FileStyle style_;
+  const bool finds_first_, legacy_colours_;
+  const std::optional<double> most_magnitude_;
+  std::vector<PlannedRow> plan_;
+  std::vector<result::Row> rows_;        // parallel to the plan
+  std::optional<Collector> collector_;   // of real data
+  std::string target_row_, golden_row_;  // names in the line being written
+  StackFiles stacks_;
+};
+
+}  // namespace
+
+Result<Written> compare_general(const GeneralRun& run, const RunContext& context) {
+  std::optional<DumpSet> sides[2];
+  std::optional<Mode> modes[2];
+  for (size_t i : {size_t{0}, size_t{1}}) {
+    const std::string& path = i == 0 ? run.target : run.golden;
+    auto opened = dump::open_dump(path);
+    if (!opened) return opened.error();
+    if (opened->convention != "msprobe")
+      return Error{"there is no dump.json", path + ": it reads as " + opened->convention,
+                   opened->convention.starts_with("torchair")
+                       ? "add -m torchair"
+                       : "name the dump.json of a dump, or use `plumb compare`"};
+    modes[i] = mode_of(*opened);
+    const auto damaged = std::find_if(opened->skipped.begin(), opened->skipped.end(),
+                                      [](const dump::Skipped& file) { return file.error; });
+    if (!modes[i] && damaged != opened->skipped.end()) return std::move(*damaged->error).in(path);
+    if (!modes[i])
+      return Error{"the dump has neither tensors nor statistics", path,
+                   "dump again with task statistics or tensor"};
+    sides[i] = std::move(*opened);
+  }
+  if (*modes[0] != *modes[1])
+    return Error{
+        "the two dumps hold different things",
+        fmt::format("target has {}, golden has {}", words_of(*modes[0]), words_of(*modes[1])),
+        "dump both sides with the same task, or use `plumb compare`"};
+  if (auto made = make_directory(run.output); !made) return made.error();
+  auto written = Comparison(run, *sides[0], *sides[1], *modes[0]).write(context);
+  if (written)
+    for (const auto& side : sides)
+      written->warnings.insert(written->warnings.end(), side->warnings.begin(),
+                               side->warnings.end());
+  return written;
+}
+
+}  // namespace plumb::msprobe

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msprobe/real_data.h"
+
+#include <cmath>
+#include <limits>
+
+#include <fmt/compile.h>
+
+namespace plumb::msprobe {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Undefined metrics of data that agree wherever they are not finite stand for nothing to differ.
+double number_or(const metrics::PairFacts& facts, std::string_view name, double otherwise) {
+  const metrics::Value value = metrics::metric_by_name(name)->finish(facts);
+  return value.is_defined() ? value.number() : otherwise;
+}
+
+SideNumbers numbers(const metrics::PairFacts& facts, std::string_view max, std::string_view min,
+                    std::string_view mean, std::string_view l2) {
+  return {number_or(facts, max, kNan), number_or(facts, min, kNan), number_or(facts, mean, kNan),
+          number_or(facts, l2, kNan)};
+}
+
+}  // namespace
+
+void Judged::add(std::string_view clause) {
+  if (clause.empty()) return;
+  if (!message.empty()) message += "; ";
+  message += clause;
+}
+
+void append_number(std::string& text, std::optional<double> number) {
+  if (!number)
+    text += "N/A";
+  else if (std::isnan(*number))
+    text += "NaN";
+  else {
+    char digits[32];  // a double has at most 24
+    text.append(digits, fmt::format_to(digits, FMT_COMPILE("{}"), *number));
+  }
+}
+
+std::string text_of(std::optional<double> number) {
+  std::string text;
+  append_number(text, number);
+  return text;
+}
+
+RealData real_data(const metrics::PairFacts& facts) {
+  const metrics::PairSums& s = facts.sums;
+  RealData data;
+  if (s.count == 0) {
+    data.is_empty = true;
+    data.remark = "both tensors are empty";
+    return data;
+  }
+  data.target = numbers(facts, "target_max", "target_min", "target_mean", "target_l2");
+  data.golden = numbers(facts, "golden_max", "golden_min", "golden_mean", "golden_l2");
+  const auto share = [&](int64_t n) {
+    return static_cast<double>(n) / static_cast<double>(s.count);
+  };
+  data.below_1e3 = share(s.rel_below_1e3);
+  data.below_5e3 = share(s.rel_below_5e3);
+  const int64_t nan = s.nan_only_in_target + s.nan_only_in_golden;
+  if (nan > 0 || s.inf_mismatch > 0) {
+    // What IEEE arithmetic makes of them: inf / inf is NaN, whatever else there is.
+    data.cosine = kNan;
+    data.euclid = data.max_abs = nan > 0 ? kNan : kInf;
+    data.max_rel = nan > 0 || s.g_inf > s.same_inf ? kNan : kInf;
+    data.remark = s.nan_only_in_golden > 0 || s.g_inf > s.same_inf
+                      ? "golden has NaN or inf that target has not"
+                      : "target has NaN or inf that golden has not";
+  } else {
+    const bool t_zero = s.t_all_zero(), g_zero = s.g_all_zero();
+    data.cosine = number_or(facts, "cosine", t_zero != g_zero ? kNan : 1);
+    data.euclid = number_or(facts, "euclid", 0);
+    data.max_abs = number_or(facts, "max_abs", 0);
+    data.max_rel = number_or(facts, "max_rel", 0);
+    if (t_zero != g_zero)
+      data.remark = t_zero ? "all values are zero in target" : "all values are zero in golden";
+  }
+  if (s.count == 1) {
+    data.is_single = true;
+    data.cosine.reset();
+    if (*data.remark == '\0' || std::string_view(data.remark).starts_with("all values"))
+      data.remark = "cosine needs at least two elements";
+  }
+  return data;
+}
+
+Judged judge(const RealData& data) {
+  Judged judged;
+  judged.add(data.remark);
+  if (data.is_empty) {
+    judged.result = "PASS";
+  } else {
+    const bool points_the_same_way = data.is_single || *data.cosine >= 0.99;
+    judged.result = points_the_same_way && *data.max_rel < kRelativeLimit ? "PASS" : "FAIL";
+  }
+  const bool is_pass = judged.result == "PASS";
+  bool is_reached = is_pass;
+  if (!is_pass && data.is_single) is_reached = *data.max_abs <= 0.001;
+  if (!is_pass && !data.is_single)  // only tiny elements are off; false for NaN
+    is_reached = *data.cosine >= 0.9 && *data.max_abs <= 1 &&
+                 (*data.cosine >= 0.99 || *data.max_abs <= 0.001);
+  judged.accuracy = is_reached ? "Yes" : "No";
+  const bool is_thin = is_pass && !data.is_empty &&
+                       ((!data.is_single && *data.cosine < 0.999) || *data.max_rel > 0.005);
+  judged.level = !is_pass ? "error" : is_thin ? "warning" : "pass";
+  return judged;
+}
+
+}  // namespace plumb::msprobe

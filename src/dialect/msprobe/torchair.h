@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `msprobe compare --mode torchair`: a GE dump against FX, or against GE without fusion, one result
+// file for each rank.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/run_context.h"
+#include "dialect/msprobe/result_file.h"
+
+namespace plumb::msprobe {
+
+struct TorchairRun {
+  std::string target, golden;
+  std::filesystem::path output = ".";
+  std::vector<int64_t> ranks, graphs, tokens;  // only these; empty for all
+  std::optional<int64_t> fx_token_base;
+  bool documented_only = false;
+  bool as_xlsx = false;
+  bool as_original = false;  // the columns and formulas that msprobe itself has
+};
+
+Result<Written> compare_torchair(const TorchairRun& run, const RunContext& context);
+
+}  // namespace plumb::msprobe

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pair/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "pair/call_order.h"
+#include "pair/damaged.h"
+#include "pair/graph_fit.h"
+#include "pair/partners.h"
+#include "pair/scopes.h"
+
+namespace plumb::pair {
+namespace {
+
+using dump::DumpSet;
+using dump::Entry;
+using dump::Slot;
+using dump::SlotKind;
+
+// What tells a tensor from the others of its side. Borrows all of it.
+struct Key {
+  std::string_view name;
+  SlotKind kind;
+  int64_t index;
+  std::string_view path, scope;
+
+  Key(std::string_view op, const Slot& slot, std::string_view its_scope = {})
+      : name(op), kind(slot.kind), index(slot.index), path(slot.path), scope(its_scope) {}
+  bool operator==(const Key&) const = default;
+};
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    const std::hash<std::string_view> hash;
+    size_t mixed = hash(key.name) * 31 + static_cast<size_t>(key.kind);
+    mixed = mixed * 31 + static_cast<size_t>(key.index);
+    if (!key.path.empty()) mixed = mixed * 31 + hash(key.path);
+    return key.scope.empty() ? mixed : mixed * 31 + hash(key.scope);
+  }
+};
+template <class Value>
+using ByKey = std::unordered_map<Key, Value, KeyHash>;
+
+// An entry with what it is paired by.
+struct Candidate {
+  const Entry* entry;
+  BoxedOptional<Wanted> wanted = {};  // target: the golden tensor it belongs to
+  BoxedOptional<Refusal> why = {};    // ... or why there is none
+  std::string_view scope = {};        // rank, step and graph, as far as they tell entries apart
+  Candidate* next = nullptr;          // that only the time of writing tells apart
+  bool is_placed = false;
+  bool has_namesake = false;  // its golden tensor has the same name and slot: as most, no `wanted`
+  const Decision* decision = nullptr;
+
+  bool wants_any() const { return has_namesake || wanted; }
+  std::string_view wanted_op() const { return has_namesake ? name() : wanted->op; }
+  const Slot& wanted_slot() const { return has_namesake ? slot() : wanted->slot; }
+  std::string_view name() const { return entry->operator_name; }
+  const Slot& slot() const { return entry->slot; }
+  Key key() const { return {name(), slot(), scope}; }
+};
+using Candidates = std::vector<Candidate>;
+
+Scopes scopes_of(const Candidates& target, const Candidates& golden) {
+  return pair::scopes_of(target, golden,
+                         [](const Candidate& c) -> const Entry& { return *c.entry; });
+}
+
+// "rank 0, step 3", for a message.
+std::string scope_text(const Entry& entry) {
+  std::string text;
+  if (entry.rank) text += fmt::format(", rank {}", *entry.rank);
+  if (entry.step) text += fmt::format(", step {}", *entry.step);
+  if (!entry.graph.empty()) text += ", graph " + entry.graph;
+  return text.empty() ? "no rank or step" : text.substr(2);
+}
+
+// Candidates of a side by what they are paired by, in the order in which keys come first. A flat
+// table: a map with a node for each of many thousand keys costs more than all the rest of a plan.
+class Groups {
+ public:
+  // Tensors that only their time of writing tells apart, each leading to the next.
+  struct Group {
+    Candidate* first = nullptr;
+    Candidate* last = nullptr;
+    size_t size = 0, hash = 0;
+  };
+
+  explicit Groups(size_t most) : table_(std::bit_ceil(2 * most + 1)) { groups_.reserve(most); }
+
+  void add(Candidate& c) {
+    const Key key = c.key();
+    const size_t hash = KeyHash()(key);
+    uint32_t& place = find(key, hash);
+    if (place == 0) {
+      groups_.push_back({&c, &c, 1, hash});
+      place = static_cast<uint32_t>(groups_.size());
+      return;
+    }
+    Group& group = groups_[place - 1];
+    group.last->next = &c;
+    group.last = &c;
+    ++group.size;
+  }
+
+  const Group* find(const Key& key) {
+    const uint32_t place = find(key, KeyHash()(key));
+    return place == 0 ? nullptr : &groups_[place - 1];
+  }
+
+  auto begin() const { return groups_.begin(); }
+  auto end() const { return groups_.end(); }
+
+ private:
+  // Where the key is, or would be.
+  uint32_t& find(const Key& key, size_t hash) {
+    for (size_t i = hash;; ++i) {
+      uint32_t& place = table_[i & (table_.size() - 1)];
+      if (place == 0) return place;
+      const Group& group = groups_[place - 1];
+      if (group.hash == hash && group.first->key() == key) return place;
+    }
+  }
+
+  std::vector<Group> groups_;
+  std::vector<uint32_t> table_;  // 1 + position in groups_; 0: free
+};
+
+class Pairing {
+ public:
+  Pairing(Candidates& target, Candidates& golden, const Partners& partners,
+          std::unordered_set<const Entry*>& decided, std::vector<PlannedRow>& rows)
+      : target_(target), golden_(golden), partners_(partners), decided_(decided), rows_(rows) {}
+
+  void run() {
+    place_decided();
+    const Scopes scopes = scopes_of(target_, golden_);
+    for (Candidates* side : {&target_, &golden_})
+      for (Candidate& c : *side) c.scope = *scopes_.insert(scopes.of(*c.entry)).first;
+    pair_slots();
+    leave_over();
+  }
+
+ private:
+  // Pairs first: a tensor that is some other's golden is in no row of its own.
+  void place_decided() {
+    for (Candidate& c : target_) {
+      if (c.decision == nullptr || c.decision->golden == nullptr) continue;
+      PlannedRow& row = rows_.emplace_back();
+      row.target = c.entry;
+      row.golden = c.decision->golden;
+      row.golden_is_own = c.decision->golden_is_own;
+      row.is_flat = true;
+      row.rule = c.decision->rule;
+      row.evidence = c.decision->evidence;
+      c.is_placed = true;
+      decided_.insert(row.golden);
+    }
+    for (Candidates* side : {&target_, &golden_}) {
+      for (Candidate& c : *side) {
+        c.is_placed = c.is_placed || decided_.contains(c.entry);
+        if (c.is_placed || c.decision == nullptr) continue;
+        add_single(c, side == &target_,
+                   {c.decision->reason, c.decision->message, c.decision->wanted});
+        rows_.back().owner = c.decision->owner;
+      }
+    }
+  }
+
+  // In the order of the target, so that rows come out the same whatever the hash. A golden tensor
+  // may be wanted several times: by the operator that makes it and by those that read it.
+  void pair_slots() {
+    Groups targets(target_.size()), goldens(golden_.size());
+    for (Candidate& c : target_)
+      if (c.wants_any() && !c.is_placed) targets.add(c);
+    for (Candidate& c : golden_)
+      if (!c.is_placed) goldens.add(c);
+    for (const Groups::Group& group : targets) {
+      const Candidate& first = *group.first;
+      const auto* golden = goldens.find(Key(first.wanted_op(), first.wanted_slot(), first.scope));
+      if (golden != nullptr) pair_group(group, *golden);
+    }
+  }
+
+  void pair_group(const Groups::Group& target, const Groups::Group& golden) {
+    if (target.size != golden.size) {
+      const std::string message = fmt::format(
+          "{} of them in target, {} in golden: which belong together cannot be told; select a step",
+          target.size, golden.size);
+      for (Candidate* c = target.first; c != nullptr; c = c->next)
+        add_single(*c, true, {"duplicate_name", message});
+      for (Candidate* c = golden.first; c != nullptr; c = c->next)
+        if (!c->is_placed) add_single(*c, false, {"duplicate_name", message});
+      return;
+    }
+    Candidate *t = target.first, *g = golden.first;
+    for (size_t i = 0; i < target.size; ++i, t = t->next, g = g->next) {
+      PlannedRow& row = rows_.emplace_back();
+      row.target = t->entry;
+      row.golden = g->entry;
+      row.rule = "name";
+      if (!t->has_namesake) {
+        const Wanted& wanted = *t->wanted;
+        row.rule = wanted.rule;
+        row.evidence = wanted.evidence;
+        row.is_quantized = wanted.is_quantized;
+        if (wanted.quantization)
+          row.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
+      }
+      t->is_placed = g->is_placed = true;
+      if (target.size > 1)
+        row.evidence += fmt::format("{}execution {} of {}", row.evidence.empty() ? "" : ", ", i + 1,
+                                    target.size);
+    }
+  }
+
+  void add_single(Candidate& c, bool is_target, Refusal why) {
+    PlannedRow& row = rows_.emplace_back();
+    (is_target ? row.target : row.golden) = c.entry;
+    if (c.wants_any())
+      row.wanted = TensorName{std::string(c.wanted_op()), c.wanted_slot()};
+    else
+      row.wanted = std::move(why.wanted);
+    row.reason = why.reason;
+    row.message = std::move(why.message);
+    c.is_placed = true;
+  }
+
+  void leave_over() {
+    const auto is_placed = [](const Candidate& c) { return c.is_placed; };
+    if (std::all_of(target_.begin(), target_.end(), is_placed) &&
+        std::all_of(golden_.begin(), golden_.end(), is_placed))
+      return;
+    std::unordered_map<std::string_view, std::vector<const Candidate*>> goldens, wanting;
+    for (const Candidate& c : golden_) goldens[c.name()].push_back(&c);
+    for (const Candidate& c : target_)
+      if (c.wants_any()) wanting[c.wanted_op()].push_back(&c);
+    for (Candidate& c : target_) {
+      if (c.is_placed) continue;
+      if (!c.wants_any()) {
+        add_single(c, true, std::move(*c.why));
+      } else if (const auto found = goldens.find(c.wanted_op()); found != goldens.end()) {
+        add_single(c, true, {"no_golden", what_is_there(c, c.wanted_slot(), found->second)});
+      } else {
+        add_single(c, true, {"no_golden", ""});
+      }
+    }
+    for (Candidate& c : golden_) {
+      if (c.is_placed) continue;
+      Refusal why = partners_.why_left(*c.entry);
+      const auto found = wanting.find(c.name());
+      if (why.reason == "no_target" && why.message.empty() && found != wanting.end())
+        why.message = what_is_there(c, c.slot(), found->second);
+      add_single(c, false, std::move(why));
+    }
+  }
+
+  // The operator has a partner, but this tensor of it does not.
+  static std::string what_is_there(const Candidate& c, const Slot& slot,
+                                   const std::vector<const Candidate*>& others) {
+    for (const Candidate* other : others)
+      if (other->scope == c.scope)
+        return fmt::format("the operator is there, but without {}", to_string(slot));
+    return fmt::format("the operator is there with {}, here it has {}",
+                       scope_text(*others.front()->entry), scope_text(*c.entry));
+  }
+
+  Candidates& target_;
+  Candidates& golden_;
+  const Partners& partners_;
+  std::unordered_set<const Entry*>& decided_;  // golden tensors of decided pairs
+  std::vector<PlannedRow>& rows_;
+  std::unordered_set<std::string> scopes_;  // each once; candidates borrow them
+};
+
+Candidates candidates_of(const DumpSet& set) {
+  Candidates candidates;
+  candidates.reserve(set.entries.size());
+  for (const Entry& entry : set.entries) candidates.push_back({&entry});
+  return candidates;
+}
+
+bool is_mapped(const NameMap& map, const Entry& target) {
+  return map.operators.contains(target.operator_name) ||
+         map.tensors.contains(tensor_text(target.operator_name, target.slot));
+}
+
+bool is_mapped_golden(const NameMap& map, const Entry& golden) {
+  return std::any_of(map.operators.begin(), map.operators.end(),
+                     [&](const auto& pair) { return pair.second == golden.operator_name; }) ||
+         std::any_of(map.tensors.begin(), map.tensors.end(), [&](const auto& pair) {
+           return pair.second == TensorName{golden.operator_name, golden.slot};
+         });
+}
+
+// Takes those out that the user does not want. Both sides of a pair go by the target's name.
+template <class NameOf>
+Candidates split_off(Candidates& all, const PlanOptions& options, NameOf&& name_of) {
+  if (!options.wants) return {};
+  const auto is_wanted = [&](const Candidate& c) {
+    const auto [name, slot] = name_of(c);
+    if (name.empty() || (name == c.name() && slot == c.slot())) return options.wants(*c.entry);
+    Entry renamed = *c.entry;
+    renamed.operator_name = name;
+    renamed.slot = slot;
+    return options.wants(renamed);
+  };
+  const auto first = std::stable_partition(all.begin(), all.end(), is_wanted);
+  Candidates unwanted(std::make_move_iterator(first), std::make_move_iterator(all.end()));
+  all.erase(first, all.end());
+  return unwanted;
+}
+
+// Rows of the golden side alone go behind the row of the golden entry before them.
+void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<PlannedRow>& rows) {
+  const auto position = [](const DumpSet& set, const Entry* entry) {
+    return entry - set.entries.data();
+  };
+  std::vector<int64_t> before(golden.entries.size(), -1);  // target position, by golden position
+  for (const PlannedRow& row : rows)
+    if (row.target != nullptr && row.golden != nullptr && !row.golden_is_own)
+      before[static_cast<size_t>(position(golden, row.golden))] = position(target, row.target);
+  for (size_t i = 1; i < before.size(); ++i)
+    if (before[i] < 0) before[i] = before[i - 1];
+  const auto key = [&](const PlannedRow& row) {
+    if (row.target != nullptr) return std::tuple(position(target, row.target), int64_t{-1});
+    if (row.golden == nullptr) return std::tuple(INT64_MAX, int64_t{0});  // a damaged file
+    const auto own = position(golden, row.golden);
+    return std::tuple(before[static_cast<size_t>(own)], int64_t{own});
+  };
+  const auto less = [&](const PlannedRow& a, const PlannedRow& b) { return key(a) < key(b); };
+  if (!std::is_sorted(rows.begin(), rows.end(), less))  // sorting would take as much memory again
+    std::stable_sort(rows.begin(), rows.end(), less);
+
+  // One index for all rows of one execution of an operator, also where its sides miss a slot.
+  const auto is_same = [](const Entry* a, const Entry* b) {
+    return a != nullptr && b != nullptr && a->operator_name == b->operator_name &&
+           a->step == b->step && a->rank == b->rank && a->graph == b->graph &&
+           a->timestamp == b->timestamp;
+  };
+  const Entry *last_target = nullptr, *last_golden = nullptr;
+  int64_t index = -1;
+  for (PlannedRow& row : rows) {
+    if (!is_same(last_target, row.target) && !is_same(last_golden, row.golden)) {
+      ++index;
+      last_target = last_golden = nullptr;
+    }
+    if (row.target != nullptr) last_target = row.target;
+    if (row.golden != nullptr && !row.golden_is_own) last_golden = row.golden;
+    row.index = index;
+  }
+}
+
+// Two dumps of the same tensors in the same order, each there once, as those of one model mostly
+// are: nothing has to be looked for, and pairs are where they stand.
+bool are_alike(const DumpSet& target, const DumpSet& golden, const PlanOptions& options) {
+  const auto is_damaged = [](const dump::Skipped& skipped) { return skipped.error.has_value(); };
+  if (options.wants || !options.map.empty() || options.matcher != nullptr ||
+      options.choices != nullptr || options.decisions != nullptr ||
+      target.entries.size() != golden.entries.size() ||
+      std::any_of(target.skipped.begin(), target.skipped.end(), is_damaged) ||
+      std::any_of(golden.skipped.begin(), golden.skipped.end(), is_damaged) ||
+      has_quantizing_operators(target))
+    return false;
+  std::unordered_set<std::string_view> seen;  // operators
+  seen.reserve(target.entries.size() / 2);
+  const Entry* before = nullptr;
+  for (size_t i = 0; i < target.entries.size(); ++i) {
+    const Entry &t = target.entries[i], &g = golden.entries[i];
+    if (t.slot != g.slot || t.operator_name != g.operator_name || t.step != g.step ||
+        t.rank != g.rank || t.graph != g.graph)
+      return false;
+    const bool is_next = before != nullptr && before->timestamp == t.timestamp &&
+                         before->operator_name == t.operator_name;
+    if (is_next ? before->slot == t.slot : !seen.insert(t.operator_name).second) return false;
+    before = &t;
+  }
+  return true;
+}
+
+std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden) {
+  std::vector<PlannedRow> rows(target.entries.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].target = &target.entries[i];
+    rows[i].golden = &golden.entries[i];
+    rows[i].rule = "name";
+  }
+  sort_rows(target, golden, rows);
+  return rows;
+}
+
+}  // namespace
+
+std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
+                                  const PlanOptions& options) {
+  if (are_alike(target, golden, options)) return pair_alike(target, golden);
+  Candidates targets = candidates_of(target), goldens = candidates_of(golden);
+  const Partners partners(options.map, options.matcher, target, golden);
+  std::unordered_map<const Entry*, std::string_view> owners;  // of golden tensors
+  const Choices by_order = options.choices == nullptr && options.decisions == nullptr
+                               ? pair_by_call_order(target, golden)
+                               : Choices();
+  const Choices& choices = options.choices != nullptr ? *options.choices : by_order;
+  for (Candidate& c : targets) {
+    if (const auto choice = choices.find(c.entry);
+        choice != choices.end() && !is_mapped(options.map, *c.entry)) {
+      const auto& [op, slot, rule, words] = choice->second;
+      if (op.empty())
+        c.why = Refusal{"no_golden", words};
+      else
+        c.wanted = Wanted{op, slot, rule, words, false, false, {}};
+    } else if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
+      Refusal why;
+      if (partners.is_namesake(*c.entry))
+        c.has_namesake = true;
+      else if (auto wanted = partners.golden_for(*c.entry, why))
+        c.wanted = std::move(*wanted);
+      else
+        c.why = std::move(why);
+    } else if (const auto found = options.decisions->find(c.entry);
+               found != options.decisions->end()) {
+      c.decision = &found->second;
+      if (c.decision->golden != nullptr) owners.try_emplace(c.decision->golden, c.name());
+    } else {
+      c.why = Refusal{"no_golden", ""};
+    }
+  }
+  if (options.decisions != nullptr)
+    for (Candidate& c : goldens)
+      if (const auto found = options.decisions->find(c.entry);
+          found != options.decisions->end() && !is_mapped_golden(options.map, *c.entry)) {
+        c.decision = &found->second;
+        if (c.decision->owner != nullptr)
+          owners.try_emplace(c.entry, c.decision->owner->operator_name);
+      }
+  // Two files with one tensor each are a pair, whatever they are called.
+  if (target.is_single_file && golden.is_single_file && targets.size() == 1 &&
+      goldens.size() == 1 && options.map.empty()) {
+    Wanted only{goldens[0].name(), goldens[0].slot(), "only-tensor", {}, false, false, {}};
+    if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
+    targets[0].wanted = std::move(only);
+    targets[0].has_namesake = false;
+  }
+  std::vector<PlannedRow> rows;
+  rows.reserve(
+      std::max(targets.size(), goldens.size()));  // rows are large: growing would copy them
+  using Name = std::pair<std::string_view, const Slot&>;
+  Candidates unwanted_targets = split_off(targets, options, [](const Candidate& c) {
+    return Name{c.name(), c.slot()};
+  });
+  // By the target's name, also where a golden tensor was fused away. What any wanted tensor needs
+  // stays, though it may be another operator's output. The keys borrow from targets in place.
+  ByKey<const Entry*> wanting;
+  if (options.wants)
+    for (const Candidates* list : {&unwanted_targets, &targets})
+      for (const Candidate& c : *list)
+        if (c.wants_any()) wanting[Key(c.wanted_op(), c.wanted_slot())] = c.entry;
+  Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
+    if (const auto owner = owners.find(c.entry); owner != owners.end())
+      return Name{owner->second, c.slot()};
+    const auto found = wanting.find(Key(c.name(), c.slot()));
+    if (found != wanting.end()) return Name{found->second->operator_name, found->second->slot};
+    return Name{partners.target_of(*c.entry), c.slot()};
+  });
+  std::unordered_set<const Entry*> decided;
+  Pairing(targets, goldens, partners, decided, rows).run();
+  const size_t wanted = rows.size();
+  Pairing(unwanted_targets, unwanted_goldens, partners, decided, rows).run();
+  const size_t all = rows.size();
+  place_damaged(target, true, options, rows);
+  place_damaged(golden, false, options, rows);
+  for (size_t i = wanted; i < all; ++i) {
+    rows[i].reason = "filtered";
+    rows[i].message.clear();
+  }
+  sort_rows(target, golden, rows);
+  return rows;
+}
+
+}  // namespace plumb::pair

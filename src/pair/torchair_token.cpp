@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pair/torchair_token.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tbb/parallel_for.h>
+
+#include "pair/align_operands.h"
+
+namespace plumb::pair {
+namespace {
+
+using dump::DumpSet;
+using dump::Entry;
+using dump::SlotKind;
+using graph::Operator;
+
+// One run of one operator with its tensors by slot.
+struct Execution {
+  std::string_view op, type;
+  int64_t timestamp = 0;
+  Entries inputs, outputs, others;
+
+  template <class Visit>
+  void each(Visit&& visit) const {
+    for (const Entries* list : {&inputs, &outputs, &others})
+      for (const Entry* entry : *list) visit(entry);
+  }
+};
+
+std::vector<Execution> executions_of(const Entries& entries) {
+  std::vector<Execution> executions;
+  for (const Entry* entry : entries) {
+    if (executions.empty() || executions.back().op != entry->operator_name ||
+        executions.back().timestamp != entry->timestamp)
+      executions.push_back({entry->operator_name, entry->type, entry->timestamp, {}, {}, {}});
+    Execution& execution = executions.back();
+    (entry->slot.kind == SlotKind::kInput    ? execution.inputs
+     : entry->slot.kind == SlotKind::kOutput ? execution.outputs
+                                             : execution.others)
+        .push_back(entry);
+  }
+  return executions;
+}
+
+// How many elements a tensor has, from its header.
+int64_t count_of(const DumpSet& set, const Entry& entry) {
+  const auto count = [](const TensorInfo& info) {
+    if (info.error) return kUnknownCount;
+    if (info.dtype == DType::kOpaque) return kNoTensor;
+    return element_count(info.logical_shape.value_or(info.shape)).value_or(kUnknownCount);
+  };
+  if (entry.parts.size() > 1) return kUnknownCount;
+  if (entry.info) return count(*entry.info);
+  if (entry.parts.empty())
+    return entry.recorded_shape ? element_count(*entry.recorded_shape).value_or(kUnknownCount)
+                                : kUnknownCount;
+  const auto file = dump::open_part(set, entry.parts.front(), {});
+  if (!file) return kUnknownCount;
+  const auto info = dump::find_tensor(*file, entry.parts.front().tensor);
+  return info ? count(**info) : kUnknownCount;
+}
+
+// Decides about the tensors of one token of one model.
+class TokenPairing {
+ public:
+  TokenPairing(const DumpSet& target, const DumpSet& golden, const TorchairModel& model,
+               const Entries& targets, const Entries& goldens)
+      : target_(target),
+        golden_(golden),
+        model_(model),
+        is_fx_(golden.convention == kFxConvention),
+        targets_(executions_of(targets)),
+        goldens_(executions_of(goldens)) {
+    const auto keep_latest = [](auto& map, const Execution& execution) {
+      const auto [found, is_new] = map.try_emplace(execution.op, &execution);
+      if (!is_new && found->second->timestamp <= execution.timestamp) found->second = &execution;
+    };
+    for (const Execution& execution : goldens_) keep_latest(golden_of_, execution);
+    for (const Execution& execution : targets_) keep_latest(latest_, execution);
+  }
+
+  void run(Decisions& out, size_t& duplicates) {
+    // Headers are read on the way: on all cores, each operator into its own list.
+    std::vector<Decided> decided(targets_.size());
+    tbb::parallel_for(size_t{0}, targets_.size(),
+                      [&](size_t i) { decide(targets_[i], decided[i]); });
+    std::unordered_map<const Execution*, const Entry*> members;  // and who they belong to
+    for (Decided& list : decided) {
+      for (auto& [entry, decision] : list.tensors) out.try_emplace(entry, std::move(decision));
+      for (const Execution* member : list.members) members.try_emplace(member, list.owner);
+      duplicates += list.is_duplicate;
+    }
+    std::unordered_set<const Entry*> used;
+    for (const Execution& execution : targets_)
+      execution.each([&](const Entry* entry) {
+        if (const auto found = out.find(entry); found != out.end() && found->second.golden)
+          used.insert(found->second.golden);
+      });
+    for (const Execution& execution : goldens_) {
+      const auto member = members.find(&execution);
+      execution.each([&](const Entry* entry) {
+        if (used.contains(entry) || out.contains(entry)) return;
+        out.try_emplace(entry,
+                        member == members.end() ? why_left(execution) : inside(member->second));
+      });
+    }
+  }
+
+ private:
+  struct Decided {
+    std::vector<std::pair<const Entry*, Decision>> tensors;
+    std::vector<const Execution*> members;  // of golden
+    const Entry* owner = nullptr;
+    bool is_duplicate = false;
+  };
+
+  static Decision refuse(std::string_view reason, std::string message,
+                         const Entry* owner = nullptr) {
+    Decision decision;
+    decision.reason = reason;
+    decision.message = std::move(message);
+    decision.owner = owner;
+    return decision;
+  }
+  static Decision pair(const Entry* golden, std::string_view rule, std::string evidence,
+                       bool golden_is_own = false) {
+    Decision decision;
+    decision.golden = golden;
+    decision.golden_is_own = golden_is_own;
+    decision.rule = rule;
+    decision.evidence = std::move(evidence);
+    return decision;
+  }
+  static Decision inside(const Entry* owner) {
+    return refuse("inside_fusion",
+                  fmt::format("fused into {}, which does not give it out", owner->operator_name),
+                  owner);
+  }
+
+  Decision why_left(const Execution& golden) const {
+    if (const auto latest = golden_of_.at(golden.op); latest != &golden)
+      return refuse("duplicate_name", "a later run of this operator is compared");
+    if (!is_fx_) return refuse("no_target", "no operator of the target was made from it");
+    const std::string_view op = model_.made_from_fx(golden.op);
+    if (op.empty())
+      return refuse("no_counterpart", "no operator of the GE graph stands for this FX node");
+    Decision decision =
+        refuse("no_target", fmt::format("{} in the GE graph; target did not dump that", op));
+    decision.wanted = TensorName{std::string(op), {}};
+    return decision;
+  }
+
+  // The golden execution of an operator of the graph.
+  const Execution* golden_of(std::string_view op) const {
+    std::string_view name = op;
+    if (is_fx_) {
+      name = {};
+      if (const Operator* known = model_.find(op))
+        for (const graph::Output& output : known->outputs)
+          if (const auto fx = fx_tensor(output.name); fx && name.empty()) name = fx->first;
+    }
+    const auto found = golden_of_.find(name);
+    return found == golden_of_.end() ? nullptr : found->second;
+  }
+
+  // Golden's tensor for an output of an operator of the graph.
+  const Entry* golden_output(std::string_view op, int64_t index) const {
+    const Execution* execution = golden_of(op);
+    if (is_fx_) {
+      const Operator* known = model_.find(op);
+      if (known != nullptr && index >= 0 && index < std::ssize(known->outputs))
+        if (const auto fx = fx_tensor(known->outputs[static_cast<size_t>(index)].name)) {
+          const auto found = golden_of_.find(fx->first);
+          execution = found == golden_of_.end() ? nullptr : found->second;
+          index = fx->second;
+        }
+    }
+    if (execution == nullptr) return nullptr;
+    for (const Entry* entry : execution->outputs)
+      if (entry->slot.index == index && entry->slot.path.empty()) return entry;
+    return nullptr;
+  }
+
+  void decide(const Execution& target, Decided& out) const {
+    const auto refuse_all = [&](std::string_view reason, const std::string& message) {
+      target.each([&](const Entry* e) { out.tensors.emplace_back(e, refuse(reason, message)); });
+    };
+    for (const Entry* entry : target.others)
+      out.tensors.emplace_back(entry, refuse("no_golden", "neither an input nor an output"));
+    out.is_duplicate = latest_.at(target.op) != &target;
+    if (out.is_duplicate)
+      return refuse_all("duplicate_name", "a later run of this operator is compared");
+    target.each([&](const Entry* entry) {
+      if (out.owner == nullptr) out.owner = entry;
+    });
+
+    Members members;
+    std::string_view rule = is_fx_ ? "fx-tensor" : "name";
+    if (!is_fx_ && golden_of_.contains(target.op)) {
+      members.names = {target.op};
+    } else {
+      members = model_.members_of(target.op);
+      if (!is_fx_ && members.names.size() == 1) members = {};  // it would have had that name
+      if (members.names.size() > 1) rule = "fused";
+      if (members.is_prefix) rule = "prefix";
+    }
+    const bool is_conversion = target.type.find("Cast") != std::string_view::npos ||
+                               target.type.find("TransData") != std::string_view::npos;
+    if (members.names.empty() && is_fx_ && is_conversion) return pair_own(target, out);
+    if (members.names.empty())
+      return refuse_all("no_golden", is_fx_ ? "the graph has no such operator"
+                                            : "no golden data for this operator");
+    for (std::string_view name : members.names)
+      if (const Execution* golden = golden_of(name)) out.members.push_back(golden);
+    if (out.members.empty())
+      return refuse_all("no_golden",
+                        fmt::format("no golden data for {}", fmt::join(members.names, " + ")));
+    const bool is_itself = members.names.size() == 1 && members.names[0] == target.op;
+    const std::string evidence =
+        is_itself ? "" : fmt::format("{}", fmt::join(members.names, " + "));
+    pair_inputs(target, members, rule, evidence, out);
+    pair_outputs(target, members, rule, evidence, out);
+  }
+
+  // An operator that GE put in to convert must not change values.
+  void pair_own(const Execution& target, Decided& out) const {
+    for (const Entry* output : target.outputs) {
+      const auto same = [&](const Entry* input) { return input->slot.index == output->slot.index; };
+      const auto input = std::find_if(target.inputs.begin(), target.inputs.end(), same);
+      Decision decision = refuse("no_golden", "the input it was converted from is not dumped");
+      if (input != target.inputs.end())
+        decision = pair(*input, "conversion", "GE put it in; compared with its own input", true);
+      out.tensors.emplace_back(output, std::move(decision));
+    }
+    for (const Entry* input : target.inputs)
+      out.tensors.emplace_back(input, refuse("no_counterpart",
+                                             "input of a conversion that GE "
+                                             "put in"));
+  }
+
+  void pair_lists(const Entries& target, const Entries& golden, std::string_view rule,
+                  const std::string& evidence, Decided& out) const {
+    std::vector<int64_t> own(target.size()), other(golden.size());
+    // One against one needs no header.
+    if (target.size() != 1 || golden.size() != 1) {
+      for (size_t i = 0; i < own.size(); ++i) own[i] = count_of(target_, *target[i]);
+      for (size_t i = 0; i < other.size(); ++i) other[i] = count_of(golden_, *golden[i]);
+    }
+    std::vector<bool> own_paired(own.size()), other_paired(other.size());
+    for (const auto& [i, j] : align_operands(own, other)) {
+      own_paired[i] = other_paired[j] = true;
+      out.tensors.emplace_back(target[i], pair(golden[j], rule, evidence));
+    }
+    for (size_t i = 0; i < own.size(); ++i)
+      if (!own_paired[i])
+        out.tensors.emplace_back(
+            target[i], refuse("no_golden", "no golden tensor aligned with this target tensor"));
+    for (size_t j = 0; j < other.size(); ++j)
+      if (!other_paired[j])
+        out.tensors.emplace_back(
+            golden[j], other[j] == kNoTensor || (is_fx_ && other[j] == 1)
+                           ? refuse("no_counterpart",
+                                    "an argument that is no tensor of the GE operator", out.owner)
+                           : refuse("no_target", "no target tensor aligned with this golden tensor",
+                                    out.owner));
+  }
+
+  // What goes into the members from outside.
+  void pair_inputs(const Execution& target, const Members& members, std::string_view rule,
+                   const std::string& evidence, Decided& out) const {
+    const auto is_member = [&](std::string_view name) {
+      return std::find(members.names.begin(), members.names.end(), name) != members.names.end();
+    };
+    Entries inputs;
+    for (std::string_view name : members.names) {
+      const Execution* golden = golden_of(name);
+      const Operator* op = model_.find(name);
+      for (size_t i = 0; golden != nullptr && i < golden->inputs.size(); ++i) {
+        const bool is_inner = members.names.size() > 1 && op != nullptr && i < op->inputs.size() &&
+                              is_member(op->inputs[i].producer);
+        if (!is_inner) inputs.push_back(golden->inputs[i]);
+      }
+    }
+    pair_lists(target.inputs, inputs, rule, evidence, out);
+  }
+
+  // What the last member gives out, unless the graph records better.
+  void pair_outputs(const Execution& target, const Members& members, std::string_view rule,
+                    const std::string& evidence, Decided& out) const {
+    const std::string_view last = members.names.back();
+    if (!is_fx_ && members.names.size() == 1)
+      return pair_lists(target.outputs, golden_of(last)->outputs, rule, evidence, out);
+    const Operator* made = model_.made(target.op);
+    std::unordered_set<const Entry*> used;
+    for (const Entry* output : target.outputs) {
+      std::string_view op = last;
+      int64_t index = output->slot.index;
+      if (made != nullptr && index >= 0 && index < std::ssize(made->outputs)) {
+        const graph::Output& recorded = made->outputs[static_cast<size_t>(index)];
+        if (!recorded.origin.empty() && model_.find(recorded.origin) != nullptr) {
+          op = recorded.origin;
+          index = recorded.origin_output.value_or(0);
+        }
+      }
+      const Entry* golden = golden_output(op, index);
+      if (golden != nullptr) {
+        used.insert(golden);
+        out.tensors.emplace_back(output, pair(golden, rule, evidence));
+      } else {
+        Decision decision =
+            refuse("no_golden", fmt::format("golden has no output {} of {}", index, op));
+        if (const Execution* known = golden_of(op))
+          decision.wanted = TensorName{std::string(known->op), {SlotKind::kOutput, index, {}}};
+        out.tensors.emplace_back(output, std::move(decision));
+      }
+    }
+    if (const Execution* golden = golden_of(last))
+      for (const Entry* entry : golden->outputs)
+        if (!used.contains(entry))
+          out.tensors.emplace_back(
+              entry, refuse("no_target", "no output of the target stands for it", out.owner));
+  }
+
+  const DumpSet& target_;
+  const DumpSet& golden_;
+  const TorchairModel& model_;
+  const bool is_fx_;
+  std::vector<Execution> targets_, goldens_;
+  std::unordered_map<std::string_view, const Execution*> golden_of_, latest_;
+};
+
+}  // namespace
+
+void pair_token(const DumpSet& target, const DumpSet& golden, const TorchairModel& model,
+                const Entries& targets, const Entries& goldens, Decisions& out,
+                size_t& duplicates) {
+  TokenPairing(target, golden, model, targets, goldens).run(out, duplicates);
+}
+
+}  // namespace plumb::pair

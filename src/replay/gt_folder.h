@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The folders in which Pulsar keeps what a comparison was made of: input/ onnx/ joint/ with each
+// tensor as NAME.npy and NAME.bin, and board results, which are .bin files only.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "engine/dump_model.h"
+
+namespace plumb::replay {
+
+// Writes such a folder, or one for each sample.
+class GtFolder {
+ public:
+  // `path` must be new or empty.
+  static Result<GtFolder> make(const std::filesystem::path& path);
+
+  // The outputs of a model, from where they were dumped: the target's as joint/, golden's as onnx/.
+  Result<void> add(const std::string& sample, bool is_target, const graph::Graph& graph,
+                   const std::vector<engine::DumpedTensor>& tensors,
+                   const std::filesystem::path& dump);
+  Result<void> add_inputs(const std::string& sample, const engine::Inputs& inputs,
+                          const std::vector<std::string>& files);
+
+ private:
+  Result<void> save(const std::filesystem::path& folder, const std::string& tensor,
+                    const std::filesystem::path& npy);
+
+  std::filesystem::path path_;
+  std::map<std::filesystem::path, std::string> written_;  // tensors, by file
+};
+
+// The folders below `path` that are gt folders themselves: one for each sample.
+std::set<std::string> gt_samples(const std::filesystem::path& path);
+
+// The directory below `path` that holds the results of a side: joint/ of a gt folder for the
+// target, onnx/ for golden, else `path` itself. Files without a header get one, in `work`: type and
+// shape of a tensor are those that the other side has by that name, in `tensors` or in a directory.
+Result<std::filesystem::path> results_in(const std::filesystem::path& path, bool is_target,
+                                         const std::filesystem::path& other,
+                                         const std::vector<engine::DumpedTensor>& tensors,
+                                         const std::filesystem::path& work);
+
+}  // namespace plumb::replay

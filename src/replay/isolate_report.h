@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What replaying an operator showed, and how it is told: on the screen, as the README of a
+// reproduction, and for programs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/metric.h"
+#include "result/row.h"
+
+namespace plumb::replay {
+
+// Two tensors compared and judged.
+struct ReplayError {
+  std::string title;   // "input", "total", "inherited", "own"
+  std::string tensor;  // "conv1 output:0"
+  result::Row row;     // verdict, message, and values parallel to Replayed::columns
+};
+
+struct ReplayPort {
+  std::string name;   // of the tensor in the model
+  std::string place;  // "conv1 output:0", as the golden dump calls it
+  std::string dtype;
+  Shape shape;
+  std::string golden_file, target_file;  // in the reproduction
+};
+
+struct ReplayOperator {
+  std::string name, type;
+  bool is_chosen = true;  // else only fused with one that is
+};
+
+struct Replayed {
+  std::vector<ReplayOperator> operators;
+  std::vector<ReplayPort> inputs, outputs;
+  std::vector<std::string> left_out;  // outputs that one of the sides did not dump
+  std::vector<const metrics::Metric*> columns;
+  std::vector<ReplayError> errors;
+  std::vector<ReplayError> again;  // the model fed with golden's inputs, against golden
+  bool is_exact = true;            // ... has the same bytes
+  std::string engine;              // "ONNX Runtime 1.21.0"
+  std::string model;               // file name
+  int64_t ir_version = 0;
+  std::vector<std::pair<std::string, int64_t>> opsets;
+  std::string profile, target, golden;  // of the comparison
+  std::string target_convention, golden_convention, result_version;
+
+  bool fails(std::string_view title) const;  // any that is not within limits
+};
+
+enum class Blame : uint8_t { kNobody, kOperator, kInputs, kBoth, kSum };
+Blame blame_of(const Replayed& replayed);
+
+std::string value_text(const Replayed& replayed, const ReplayError& error, std::string_view metric);
+std::string render(const Replayed& replayed, size_t width);
+std::string readme_of(const Replayed& replayed);
+std::string json_of(const Replayed& replayed);
+
+}  // namespace plumb::replay

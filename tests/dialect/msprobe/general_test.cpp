@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msprobe/general.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "io/npy.h"
+#include "scratch.h"
+
+namespace plumb::msprobe {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string statistics_of(std::string_view dtype, double max) {
+  return fmt::format(
+      R"({{"type": "T", "dtype": "{}", "shape": [2], "Max": {}, "Min": 0, "Mean": 1, "Norm": 2}})",
+      dtype, max);
+}
+std::string call(std::string_view name, const std::string& argument) {
+  return fmt::format(R"("{}": {{"input_args": [{}], "output": []}})", name, argument);
+}
+std::string dump_json(std::string_view calls, std::string_view task = "statistics") {
+  return fmt::format(R"({{"task": "{}", "dump_data_dir": null, "data": {{{}}}}})", task, calls);
+}
+std::string relu(double max = 1) {
+  return dump_json(call("Functional.relu.0.forward", statistics_of("torch.float32", max)));
+}
+
+class Dumps : public Scratch {
+ public:
+  void write(const std::string& file, const std::string& content) const {
+    fs::create_directories((path() / file).parent_path());
+    std::ofstream(path() / file, std::ios::binary) << content;
+  }
+  void write_both(const std::string& file, const std::string& content) const {
+    write("target/" + file, content);
+    write("golden/" + file, content);
+  }
+  template <class T>
+  void tensor(const std::string& side, DType dtype, const std::vector<T>& values) const {
+    const std::string name = fmt::format("torch.{}", name_of(dtype));
+    const std::string file = "Functional.relu.0.forward.input.0.npy";
+    const std::string leaf =
+        fmt::format(R"({{"type": "T", "dtype": "{}", "shape": [{}], "data_name": "{}"}})", name,
+                    values.size(), file);
+    write(side + "/dump.json", dump_json(call("Functional.relu.0.forward", leaf), "tensor"));
+    write(side + "/dump_tensor_data/" + file,
+          io::npy_header(dtype, {std::ssize(values)}) +
+              std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
+  }
+  Result<Written> compare() const {
+    GeneralRun run;
+    run.target = (path() / "target").string();
+    run.golden = (path() / "golden").string();
+    run.output = path() / "result";
+    return compare_general(run, context_);
+  }
+
+ private:
+  RunContext context_;
+};
+
+std::string text_of(const fs::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+// Levels of directories as msprobe makes them; all of them are compared.
+TEST(General, Directories) {
+  struct Case {
+    const char* what;
+    std::vector<std::string> target, golden;
+    size_t files;
+    int64_t pass, not_compared;
+  };
+  const Case cases[] = {
+      {"the file itself", {"dump.json"}, {"dump.json"}, 1, 1, 0},
+      {"steps and ranks",
+       {"step0/rank0/dump.json", "step0/rank1/dump.json", "step1/rank0/dump.json"},
+       {"step0/rank0/dump.json", "step0/rank1/dump.json", "step1/rank0/dump.json"},
+       2,
+       3,
+       0},
+      {"a rank that only one side has",
+       {"rank0/dump.json", "rank1/dump.json"},
+       {"rank1/dump.json", "rank2/dump.json"},
+       3,
+       1,
+       2},
+      {"processes without a rank", {"step0/proc17/dump.json"}, {"step0/proc4/dump.json"}, 1, 1, 0},
+      {"a rank without a number", {"step0/rank/dump.json"}, {"step0/rank/dump.json"}, 1, 1, 0},
+      {"MindSpore's two kinds of execution",
+       {"graph/step0/rank0/dump.json", "pynative/step0/rank0/dump.json"},
+       {"graph/step0/rank0/dump.json", "pynative/step0/rank0/dump.json"},
+       1,
+       2,
+       0},
+      {"one step each, of other numbers", {"step3/dump.json"}, {"step5/dump.json"}, 1, 1, 0},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const Dumps dumps;
+    for (const std::string& file : c.target) dumps.write("target/" + file, relu());
+    for (const std::string& file : c.golden) dumps.write("golden/" + file, relu());
+    const auto written = dumps.compare();
+    ASSERT_TRUE(written) << written.error().what;
+    EXPECT_EQ(written->files.size(), c.files);
+    EXPECT_EQ(written->pass, c.pass);
+    EXPECT_EQ(written->not_compared, c.not_compared);
+  }
+}
+
+TEST(General, ADumpOfTensorsIsNotComparedWithStatistics) {
+  const Dumps dumps;
+  dumps.tensor<float>("target", DType::kFloat32, {1, 2});
+  dumps.write("golden/dump.json", relu());
+  const auto written = dumps.compare();
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().where, "target has tensors, golden has statistics");
+}
+
+TEST(General, LostDataFilesAreNamed) {
+  const Dumps dumps;
+  dumps.tensor<float>("target", DType::kFloat32, {1, 2});
+  fs::remove_all(dumps.path() / "target/dump_tensor_data");
+  dumps.write("golden/dump.json", relu());
+  const auto written = dumps.compare();
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().what, "a data file of the dump is missing");
+}
+
+// What was in it has no line; that it is lost must show.
+TEST(General, ADamagedDumpJsonIsTold) {
+  const Dumps dumps;
+  dumps.write_both("step0/rank0/dump.json", relu());
+  dumps.write("target/step0/rank1/dump.json", R"({"task": "statistics", "data": {)");
+  dumps.write("golden/step0/rank1/dump.json", relu());
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written.ok());
+  EXPECT_EQ(written->pass, 1);
+  EXPECT_EQ(written->not_compared, 2);  // the file, and what golden has for it
+  ASSERT_FALSE(written->warnings.empty());
+  EXPECT_THAT(written->warnings.front(), HasSubstr("rank1/dump.json"));
+}
+
+TEST(General, TypesThatAreNotComparedFail) {
+  const Dumps dumps;
+  dumps.tensor<float>("target", DType::kFloat32, {1, 2});
+  dumps.tensor<int64_t>("golden", DType::kInt64, {1, 2});
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written) << written.error().what;
+  EXPECT_EQ(written->pass, 0);
+  EXPECT_EQ(written->fail, 1);
+  EXPECT_THAT(text_of(written->files[0]),
+              HasSubstr("dtype differs: torch.float32 and torch.int64 are not compared"));
+}
+
+TEST(General, WhatGoldenAloneHasIsInTheResult) {
+  const Dumps dumps;
+  dumps.write("target/dump.json", relu());
+  dumps.write("golden/dump.json",
+              dump_json(call("Functional.relu.0.forward", statistics_of("torch.float32", 1)) + "," +
+                        call("Torch.add.0.forward", statistics_of("torch.float32", 1))));
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written) << written.error().what;
+  EXPECT_EQ(written->pass, 1);
+  EXPECT_EQ(written->not_compared, 1);
+  EXPECT_THAT(text_of(written->files[0]), HasSubstr("\"[N/A, Torch.add.0.forward.input.0]\",N/A"));
+}
+
+// Every form of argument makes a row, once.
+TEST(General, Arguments) {
+  const std::string leaf = statistics_of("torch.float32", 1);
+  const std::string arguments = fmt::format(
+      R"({0}, null, [{0}, [{{"k": {0}}}]], [], {{}}, {{"type": "torch.Size", "value": [2, 3]}},
+         {{"type": "slice", "value": [null, 1]}}, {{"type": "ellipsis", "value": "..."}},
+         {{"type": "torch.ProcessGroup", "group_ranks": [0, 1], "group_id": "g"}},
+         {{"type": "torch.memory_format", "format": "contiguous"}},
+         {{"type": "bool", "value": true}}, {{"type": "NoneType", "value": null}})",
+      leaf);
+  const Dumps dumps;
+  dumps.write_both("dump.json", dump_json(call("Torch.odd.0.forward", arguments)));
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written) << written.error().what;
+  EXPECT_EQ(written->pass, 11);
+  const std::string text = text_of(written->files[0]);
+  for (const char* name : {"0", "1", "2.0", "2.1.0.k", "5", "6", "7", "8", "9", "10", "11"})
+    EXPECT_THAT(text, HasSubstr(fmt::format("\nTorch.odd.0.forward.input.{},", name)));
+  EXPECT_THAT(text, Not(HasSubstr("input.3")));
+}
+
+}  // namespace
+}  // namespace plumb::msprobe

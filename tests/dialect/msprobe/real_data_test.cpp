@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msprobe/real_data.h"
+
+#include <cmath>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "compare/gather.h"
+#include "compare/tensors.h"
+
+namespace plumb::msprobe {
+namespace {
+
+using nlohmann::json;
+
+std::vector<double> numbers(const json& list) {
+  std::vector<double> values;
+  for (const json& each : list)
+    values.push_back(std::strtod(each.get<std::string>().c_str(), nullptr));
+  return values;
+}
+
+RealData data_of(const std::vector<double>& target, const std::vector<double>& golden) {
+  const compare::Tensors files;
+  auto t = compare::open_tensor(files.npy("t.npy", DType::kFloat64, {std::ssize(target)}, target));
+  auto g = compare::open_tensor(files.npy("g.npy", DType::kFloat64, {std::ssize(golden)}, golden));
+  const auto facts =
+      compare::or_throw(compare::gather(t, g, compare::Passes{.relative = true}, RunContext{}));
+  return real_data(*facts);
+}
+
+void expect_number(const std::string& what, std::optional<double> got, const std::string& want) {
+  const std::string text = text_of(got);
+  if (want == "N/A" || want == "NaN" || want.ends_with("inf") || text == "N/A" || text == "NaN") {
+    EXPECT_EQ(text, want) << what;
+    return;
+  }
+  const double number = std::stod(want);
+  EXPECT_NEAR(*got, number, std::max(1e-12, 1e-9 * std::fabs(number))) << what;
+}
+
+// Vectors of an independent reference.
+TEST(RealData, EdgeCases) {
+  std::ifstream file(PLUMB_TEST_DATA "/msprobe/metrics_edge.json");
+  const json cases = json::parse(file);
+  ASSERT_EQ(cases.size(), 28U);
+  for (const json& c : cases) {
+    SCOPED_TRACE(c["name"].get<std::string>());
+    // Different sizes never get this far; tests/dialect/msprobe/run_cases has such a row.
+    if (c["target"].size() != c["golden"].size()) continue;
+    const RealData data = data_of(numbers(c["target"]), numbers(c["golden"]));
+    expect_number("Cosine", data.cosine, c["Cosine"]);
+    expect_number("EucDist", data.euclid, c["EucDist"]);
+    expect_number("MaxAbsErr", data.max_abs, c["MaxAbsErr"]);
+    expect_number("MaxRelativeErr", data.max_rel, c["MaxRelativeErr"]);
+    expect_number("OneThousandth", data.below_1e3, c["OneThousandth"]);
+    expect_number("FiveThousandth", data.below_5e3, c["FiveThousandth"]);
+    const Judged judged = judge(data);
+    EXPECT_EQ(judged.result, c["Result"].get<std::string>());
+    EXPECT_EQ(judged.accuracy, c["Accuracy"].get<std::string>());
+    EXPECT_EQ(!judged.message.empty(), c["HasMessage"].get<bool>());
+  }
+}
+
+TEST(RealData, WhatPassesIsNeverNotReached) {
+  for (double error : {0.0, 1e-9, 0.001, 0.0099, 0.01, 0.5, 1e6}) {
+    const Judged judged = judge(data_of({1e6 * (1 + error), 5, 3}, {1e6, 5, 3}));
+    EXPECT_FALSE(judged.result == "PASS" && judged.accuracy == "No") << error;
+    EXPECT_EQ(judged.result == "FAIL", judged.level == "error") << error;
+  }
+}
+
+TEST(RealData, NothingFiniteThatAgreesIsEqual) {
+  const RealData data = data_of({NAN, INFINITY}, {NAN, INFINITY});
+  EXPECT_EQ(judge(data).result, "PASS");
+  EXPECT_EQ(text_of(data.cosine), "1");
+}
+
+}  // namespace
+}  // namespace plumb::msprobe

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msprobe/statistics.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "dialect/msprobe/cells.h"
+
+namespace plumb::msprobe {
+namespace {
+
+TEST(Statistics, DifferencesAreExact) {
+  struct Case {
+    const char* what;
+    std::optional<double> target, golden;
+    std::string difference, relative;
+  };
+  const Case cases[] = {
+      {"nothing recorded", {}, 1.0, "N/A", "N/A"},
+      {"equal", 2.0, 2.0, "0", "0%"},
+      {"zeros of both signs", -0.0, 0.0, "0", "0%"},
+      {"both NaN", NAN, NAN, "0", "0%"},
+      {"same infinity", INFINITY, INFINITY, "0", "0%"},
+      {"NaN in one", NAN, 1.0, "NaN", "NaN"},
+      {"infinite", INFINITY, 1.0, "inf", "inf"},
+      {"other infinity", -INFINITY, INFINITY, "-inf", "inf"},
+      {"golden zero", 0.5, 0.0, "0.5", "inf"},
+      {"a quarter", 0.75, 1.0, "-0.25", "25%"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const Difference difference = difference_of(c.target, c.golden);
+    Cells cells;
+    cells.number(difference.difference);
+    cells.percent(difference.relative);
+    EXPECT_EQ(cells[0], c.difference);
+    EXPECT_EQ(cells[1], c.relative);
+  }
+}
+
+// A row with what it borrows.
+struct Row {
+  dump::RecordedStatistics target, golden;
+  std::optional<Shape> target_shape, golden_shape;
+  bool is_output = false, is_argument = false, is_matched = true, is_empty = false;
+
+  StatisticRow view() const {
+    StatisticRow row;
+    row.target = &target;
+    row.golden = &golden;
+    row.is_output = is_output;
+    row.is_argument = is_argument;
+    row.is_matched = is_matched;
+    row.is_empty = is_empty;
+    if (target_shape) row.target_shape = &*target_shape;
+    if (golden_shape) row.golden_shape = &*golden_shape;
+    return row;
+  }
+};
+
+std::vector<StatisticRow> views(const std::vector<Row>& rows) {
+  std::vector<StatisticRow> views;
+  for (const Row& each : rows) views.push_back(each.view());
+  return views;
+}
+
+Row row(bool is_output, double target, double golden) {
+  Row row;
+  row.is_output = is_output;
+  row.target.max = row.target.min = row.target.mean = row.target.l2 = target;
+  row.golden.max = row.golden.min = row.golden.mean = row.golden.l2 = golden;
+  return row;
+}
+
+std::vector<Judged> judge_api(const std::vector<Row>& api, std::string_view function) {
+  std::vector<Differences> differences;
+  for (const StatisticRow& each : views(api)) differences.push_back(differences_of(each));
+  return judge_statistics(views(api), differences, function);
+}
+
+std::string levels(const std::vector<Row>& api, std::string_view function = "add") {
+  std::string text;
+  for (const Judged& judged : judge_api(api, function))
+    text += std::string(text.empty() ? "" : " ") + std::string(judged.level);
+  return text;
+}
+
+TEST(Statistics, OutputsAreJudgedByWhatCameIn) {
+  EXPECT_EQ(levels({row(false, 1, 1), row(true, 1.05, 1)}), "pass pass");
+  EXPECT_EQ(levels({row(false, 1, 1), row(true, 1.2, 1)}), "pass warning");
+  EXPECT_EQ(levels({row(false, 1, 1), row(true, 1.6, 1)}), "pass error");
+  EXPECT_EQ(levels({row(false, 1.01, 1), row(true, 1.2, 1)}), "pass warning");
+  EXPECT_EQ(levels({row(false, 1.2, 1), row(true, 1.6, 1)}), "pass pass");
+  EXPECT_EQ(levels({row(false, 1, 1), row(true, 1.6, 1)}, "empty_like"), "pass pass");
+  EXPECT_EQ(levels({row(false, 1, 1), row(true, 1.6, 1)}, "_all_gather_base"), "pass pass");
+}
+
+TEST(Statistics, ExtremesStandInForNorms) {
+  Row input = row(false, 1, 1), output = row(true, 1.6, 1);
+  for (Row* each : {&input, &output})
+    for (auto* side : {&each->target, &each->golden}) {
+      side->mean.reset();
+      side->l2.reset();
+    }
+  EXPECT_EQ(levels({input, output}), "pass error");
+}
+
+std::string judged_as(const Row& output, std::string_view function = "add") {
+  const Judged judged = judge_api(std::vector{row(false, 1, 1), output}, function).back();
+  return fmt::format("{} {} {}: {}", judged.result, judged.accuracy, judged.level, judged.message);
+}
+
+TEST(Statistics, AMessageNamesWhatDecided) {
+  EXPECT_EQ(
+      judged_as(row(true, 1.6, 1)),
+      "FAIL No error: output norm relative error above 0.5 while input below 0.1; output norm "
+      "relative error is more than 10 times that of input");
+  Row output = row(true, 1.6, 1);
+  output.golden.mean.reset();
+  output.golden.l2.reset();
+  output.target.mean.reset();
+  output.target.l2.reset();
+  EXPECT_EQ(
+      judged_as(output),
+      "FAIL No error: output max or min relative error above 0.5 while input below 0.1; output "
+      "max or min relative error is more than 10 times that of input");
+}
+
+// A pass says that something was compared.
+TEST(Statistics, WhatWasNotRecordedIsNoPass) {
+  const auto without = [](Row output, bool target, bool golden) {
+    for (auto* side : {&output.target, &output.golden}) {
+      if (!(side == &output.target ? target : golden)) continue;
+      side->min.reset();
+      side->max.reset();
+      side->mean.reset();
+      side->l2.reset();
+    }
+    return output;
+  };
+  const char* const kNothing = "N/A N/A warning: nothing recorded can be compared";
+  const Row good = row(true, 1, 1);
+  EXPECT_EQ(judged_as(good), "PASS Yes pass: ");
+  EXPECT_EQ(judged_as(without(good, true, true)), kNothing);
+  EXPECT_EQ(judged_as(without(good, true, false)), kNothing);
+  EXPECT_EQ(judged_as(without(good, false, true)), kNothing);
+  EXPECT_EQ(judged_as(without(good, true, true), "empty_like"), "PASS Yes pass: ");
+  Row other = without(good, true, true);
+  other.target_shape = Shape{2};
+  other.golden_shape = Shape{3};
+  EXPECT_EQ(judged_as(other), "FAIL No error: shape differs");
+  Row empty = without(good, true, true);
+  empty.is_empty = true;
+  EXPECT_EQ(judged_as(empty), "PASS Yes pass: ");
+  Row argument = without(good, true, true);
+  argument.is_argument = true;
+  argument.target.text = argument.golden.text = "cpu";
+  EXPECT_EQ(judged_as(argument), "PASS Yes pass: ");
+  Row flags = without(good, true, true);
+  flags.target.text = flags.golden.text = "max=True, min=False";
+  EXPECT_EQ(judged_as(flags), "PASS Yes pass: ");
+  flags.target.text = "max=True, min=True";
+  EXPECT_EQ(judged_as(flags), "PASS Yes warning: max or min differs");
+}
+
+TEST(Statistics, ANormOnOneSideOnlyIsDoubtful) {
+  Row output = row(true, 1, 1);
+  output.golden.l2.reset();
+  EXPECT_EQ(judged_as(output), "PASS Yes warning: golden has no norm");
+  output = row(true, 1, 1);
+  output.target.l2.reset();
+  EXPECT_EQ(judged_as(output), "PASS Yes warning: target has no norm");
+  output.golden.l2.reset();
+  EXPECT_EQ(judged_as(output), "PASS Yes pass: ");
+}
+
+// Half a percent is where a margin is thin.
+TEST(Statistics, ExtremesAreADoubtfulPass) {
+  const auto extremes = [](double target) {
+    Row output = row(true, target, 1);
+    for (auto* side : {&output.target, &output.golden}) {
+      side->mean.reset();
+      side->l2.reset();
+    }
+    return output;
+  };
+  EXPECT_EQ(judged_as(extremes(1)), "PASS Yes pass: ");
+  EXPECT_EQ(judged_as(extremes(1.004)), "PASS Yes pass: ");
+  EXPECT_EQ(judged_as(extremes(1.0625)), "PASS Yes warning: judged by extremes only");
+  EXPECT_EQ(judged_as(extremes(1.46875)),
+            "PASS Yes warning: output max or min relative error is more than 10 times that of "
+            "input; judged by extremes only");
+}
+
+// |target - golden| / (max(|target|, |golden|) + 1e-10) above the limit.
+TEST(Statistics, MagnitudesAreOfTheLargerSide) {
+  const auto warned = [](double target, double golden, double most) {
+    Judged judged;
+    judged.level = "pass";
+    judge_magnitude(row(true, target, golden).view(), most, judged);
+    return fmt::format("{}: {}", judged.level, judged.message);
+  };
+  const std::string half = "warning: max differs by more than 0.5 of its size";
+  EXPECT_EQ(warned(1, 1, 0.5), "pass: ");
+  EXPECT_EQ(warned(2, 1, 0.5), "pass: ");
+  EXPECT_EQ(warned(1, 2, 0.5), "pass: ");
+  EXPECT_EQ(warned(2.125, 1, 0.5), half);
+  EXPECT_EQ(warned(1, 2.125, 0.5), half);
+  EXPECT_EQ(warned(-1, 1, 0.5), half);
+  EXPECT_EQ(warned(1e-11, 0, 0.5), "pass: ");
+  EXPECT_EQ(warned(1e-9, 0, 0.5), half);
+  EXPECT_EQ(warned(INFINITY, 1, 0.5), "pass: ");  // other rules see to it
+  EXPECT_EQ(warned(1, 0.875, 0), "warning: max differs by more than 0 of its size");
+}
+
+TEST(Statistics, WhatGoldenLacksIsNotJudged) {
+  Row lone = row(true, NAN, 1);
+  lone.is_matched = false;
+  const Judged judged = judge_api(std::vector{lone}, "add").front();
+  EXPECT_EQ(judged.result, "N/A");
+  EXPECT_EQ(judged.accuracy, "N/A");
+  EXPECT_FALSE(judged.message.empty());
+}
+
+TEST(Statistics, WithoutChecksumsNothingPasses) {
+  Row none = row(true, 1, 1), one = none, both = none;
+  one.target.checksum = both.target.checksum = both.golden.checksum = "ea0c4734";
+  const auto judged = judge_checksums(views({none, one, both}), "add");
+  EXPECT_EQ(judged[0].result, "N/A");
+  EXPECT_EQ(judged[1].level, "warning");
+  EXPECT_EQ(judged[2].result, "PASS");
+}
+
+TEST(Statistics, ValuesOfPythonHaveChecksums) {
+  dump::RecordedStatistics value;
+  value.text = "False";
+  EXPECT_EQ(checksum_of(value, true), "ea0c4734");  // zlib.crc32(b"False")
+  EXPECT_EQ(checksum_of(value, false), "");
+}
+
+}  // namespace
+}  // namespace plumb::msprobe

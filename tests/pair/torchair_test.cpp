@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pair/torchair.h"
+
+#include <fstream>
+#include <map>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dump/dump.h"
+#include "scratch.h"
+
+namespace plumb::pair {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string data(const std::string& path) {
+  return std::string(PLUMB_TEST_DATA "/msprobe/") + path;
+}
+
+// Golden by target, "MatMul output:0" -> "mm-aten.mm.default output:0", of the first token.
+std::map<std::string, std::string> pairs_of(const std::string& target_path,
+                                            const std::string& golden_path,
+                                            const TorchairOptions& options = {}) {
+  const auto target = dump::open_dump(data(target_path));
+  const auto golden = dump::open_dump(data(golden_path));
+  const auto torchair = pair_torchair(*target, *golden, options);
+  std::map<std::string, std::string> pairs;
+  if (!torchair) return {{"error", torchair.error().what}};
+  EXPECT_EQ(torchair->decisions.size(), target->entries.size() + golden->entries.size());
+  for (const dump::Entry& entry : target->entries) {
+    const Decision& decision = torchair->decisions.at(&entry);
+    EXPECT_NE(decision.golden == nullptr, decision.reason.empty());
+    if (entry.step.value_or(0) == 0 && decision.golden != nullptr)
+      pairs[tensor_text(entry.operator_name, entry.slot)] =
+          tensor_text(decision.golden->operator_name, decision.golden->slot) +
+          (decision.golden_is_own ? " of target" : "");
+  }
+  return pairs;
+}
+
+TEST(Torchair, GraphsTellWhatFxTensorsStandFor) {
+  auto pairs = pairs_of("ge_fx_new/target", "ge_fx_new/golden");
+  EXPECT_EQ(pairs["MatMul output:0"], "mm-aten.mm.default output:0");
+  EXPECT_EQ(pairs["Mul_4Sigmoid_5 input:1"], "mul_4-aten.mul.Tensor input:1");
+  EXPECT_EQ(pairs["Mul_4Sigmoid_5 output:0"], "sigmoid_5-aten.sigmoid.default output:0");
+  EXPECT_EQ(pairs["SplitD_6 output:1"], "split_6-aten.split.Tensor output:1");
+  EXPECT_EQ(pairs["trans_Cast_14 output:0"], "trans_Cast_14 input:0 of target");
+  EXPECT_EQ(pairs.count("Ghost_9 output:0"), 0U);
+}
+
+TEST(Torchair, FusedAgainstUnfusedUsesInputsFromOutside) {
+  auto pairs = pairs_of("ge_ge_fusion/target", "ge_ge_fusion/golden");
+  EXPECT_EQ(pairs["Add_1Relu_2Mul_3 input:1"], "Add_1 input:1");
+  EXPECT_EQ(pairs["Add_1Relu_2Mul_3 input:2"], "Mul_3 input:1");
+  EXPECT_EQ(pairs["Add_1Relu_2Mul_3 output:0"], "Mul_3 output:0");
+  EXPECT_EQ(pairs.count("extra_Cast output:0"), 0U);
+}
+
+// GE's own graph knows better than the name which member gives out what.
+TEST(Torchair, RecordedOriginsComeFirst) {
+  const Scratch scratch;
+  std::filesystem::copy(data("ge_ge_fusion"), scratch.path(),
+                        std::filesystem::copy_options::recursive);
+  std::ofstream(scratch.path() / "target/ge_proto_00000012_graph_1_Build.txt") << R"(
+graph {
+  name: "graph_1"
+  op {
+    name: "Add_1Relu_2Mul_3"
+    type: "FusedAscBackend"
+    attr {
+      key: "_datadump_original_op_names"
+      value { list { s: "Add_1" s: "Relu_2" s: "Mul_3" } }
+    }
+    output_desc {
+      attr { key: "_datadump_origin_name" value { s: "Relu_2" } }
+      attr { key: "_datadump_origin_output_index" value { i: 0 } }
+    }
+  }
+})";
+  const auto target = dump::open_dump(scratch.path() / "target");
+  const auto golden = dump::open_dump(scratch.path() / "golden");
+  const auto torchair = pair_torchair(*target, *golden);
+  ASSERT_TRUE(torchair.ok());
+  EXPECT_EQ(torchair->graph_files.size(), 2U);
+  for (const dump::Entry& entry : target->entries) {
+    if (entry.operator_name != "Add_1Relu_2Mul_3") continue;
+    const Decision& decision = torchair->decisions.at(&entry);
+    ASSERT_NE(decision.golden, nullptr);
+    EXPECT_EQ(decision.rule, "fused");
+    const bool is_output = entry.slot.kind == dump::SlotKind::kOutput;
+    EXPECT_EQ(decision.golden->operator_name == "Relu_2", is_output);
+  }
+}
+
+// A damaged graph may say anything.
+TEST(Torchair, RecordedOriginsOfAnyIndex) {
+  const Scratch scratch;
+  std::filesystem::copy(data("ge_fx_new"), scratch.path(),
+                        std::filesystem::copy_options::recursive);
+  std::ofstream(scratch.path() / "target/ge_proto_00000012_graph_1_Build.txt") << R"(
+graph {
+  op {
+    name: "Mul_4Sigmoid_5"
+    type: "FusedAscBackend"
+    attr {
+      key: "_datadump_original_op_names"
+      value { list { s: "Mul_4" s: "Sigmoid_5" } }
+    }
+    output_desc {
+      attr { key: "_datadump_origin_name" value { s: "Sigmoid_5" } }
+      attr { key: "_datadump_origin_output_index" value { i: -3000000000 } }
+    }
+  }
+})";
+  const auto target = dump::open_dump(scratch.path() / "target");
+  const auto golden = dump::open_dump(scratch.path() / "golden");
+  const auto torchair = pair_torchair(*target, *golden);
+  ASSERT_TRUE(torchair.ok());
+  for (const dump::Entry& entry : target->entries) {
+    if (entry.operator_name != "Mul_4Sigmoid_5" || entry.slot.kind != dump::SlotKind::kOutput)
+      continue;
+    EXPECT_EQ(torchair->decisions.at(&entry).reason, "no_golden");
+  }
+}
+
+TEST(Torchair, AskForTheRankThatOneSideDoesNotName) {
+  auto pairs = pairs_of("multi_rank/target", "ge_fx_710/golden/data_dump");
+  EXPECT_THAT(pairs["error"], HasSubstr("only one side has rank directories"));
+  TorchairOptions options;
+  options.ranks = {1};
+  EXPECT_EQ(pairs_of("multi_rank/target", "ge_fx_710/golden/data_dump", options).size(), 8U);
+}
+
+TEST(Torchair, TokenBaseCanBeGiven) {
+  TorchairOptions options;
+  options.fx_token_base = 0;  // directories 1 and 2 against tokens 0 and 1: nothing for token 0
+  EXPECT_THAT(pairs_of("ge_fx_710/target", "ge_fx_710/golden", options), IsEmpty());
+  options.fx_token_base = 1;
+  EXPECT_EQ(pairs_of("ge_fx_710/target", "ge_fx_710/golden", options).size(), 8U);
+}
+
+TEST(Torchair, SwappedSidesAreTold) {
+  auto pairs = pairs_of("ge_fx_new/golden", "ge_fx_new/target");
+  EXPECT_THAT(pairs["error"], HasSubstr("swapped"));
+}
+
+TEST(Torchair, TargetNeedsItsGraph) {
+  auto pairs = pairs_of("ge_fx_new/golden", "ge_fx_new/golden");
+  EXPECT_THAT(pairs["error"], HasSubstr("no GE graph"));
+}
+
+}  // namespace
+}  // namespace plumb::pair
