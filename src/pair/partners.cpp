@@ -30,7 +30,7 @@ Partners::OperatorNames::OperatorNames(const DumpSet& set) {
       in_order.push_back(entry.operator_name);
 }
 
-Partners::Partners(const NameMap& map, const pair::Matcher* matcher, const DumpSet& target,
+Partners::Partners(const NameMap& map, const Matcher* matcher, const DumpSet& target,
                    const DumpSet& golden)
     : map_(map),
       matcher_(matcher),
@@ -87,11 +87,11 @@ bool Partners::pair_names() {
       refused_golden_[name] = {
           "no_target", "by the map, the target operator of this name belongs to " + mapped->second};
     else
-      unmatched[pair::normalised(name)].golden.insert(name);
+      unmatched[normalised(name)].golden.insert(name);
   }
   for (std::string_view name : targets_.in_order)
     if (!goldens_.all.contains(name) && !golden_of_.contains(name))
-      unmatched[pair::normalised(name)].target.insert(name);
+      unmatched[normalised(name)].target.insert(name);
   for (const auto& [shared, names] : unmatched) {
     if (names.target.empty() || names.golden.empty()) continue;
     if (names.target.size() == 1 && names.golden.size() == 1) {
@@ -120,13 +120,13 @@ void Partners::pair_fused_names() {
     if (is_number || are_namesakes(goldens[i]) || target_of_.contains(goldens[i]) ||
         refused_golden_.contains(goldens[i]))
       continue;
-    const auto found = position.try_emplace(pair::normalised(goldens[i]), i).first;
+    const auto found = position.try_emplace(normalised(goldens[i]), i).first;
     longest = std::max(longest, found->first.size());
   }
   for (std::string_view target : targets_.in_order) {
     if (are_namesakes(target) || golden_of_.contains(target) || refused_target_.contains(target))
       continue;
-    const std::string name = pair::normalised(target);
+    const std::string name = normalised(target);
     // From the front: a golden operator, then the one that ran next, and so on to the end.
     std::vector<std::pair<size_t, size_t>> found;  // first golden operator and how many
     for (size_t length = 1; length <= std::min(longest, name.size()); ++length) {
@@ -134,7 +134,7 @@ void Partners::pair_fused_names() {
       if (first == position.end()) continue;
       size_t at = length, next = first->second + 1;
       while (at < name.size() && next < goldens.size()) {
-        const std::string part = pair::normalised(goldens[next]);
+        const std::string part = normalised(goldens[next]);
         const auto own = position.find(part);
         if (own == position.end() || own->second != next) break;  // has a partner, or a namesake
         if (name.compare(at, part.size(), part) == 0)
@@ -165,7 +165,7 @@ void Partners::pair_fused_names() {
 // Where golden's operators come in the order of the graph, such a one stands behind the layer that
 // it was folded into, and before all that read what the layer gives.
 void Partners::find_unclaimed() {
-  if (!pair::is_quantized(matcher_->target())) return;  // nothing was dequantized
+  if (!is_quantized(matcher_->target())) return;  // nothing was dequantized
   const auto is_unclaimed = [&](std::string_view name) {
     return matcher_->made_of(name) == nullptr && matcher_->giver_of(name, 0) == nullptr;
   };
@@ -182,12 +182,12 @@ void Partners::find_unclaimed() {
     return found == position_.end() ? std::nullopt : std::optional(found->second);
   };
   for (const graph::Operator& op : matcher_->target().operators) {
-    if (pair::keeps_values(op.type)) continue;
+    if (keeps_values(op.type)) continue;
     const auto golden = matcher_->output(op, 0).golden;
     const auto own = golden ? position_of(golden->op) : std::nullopt;
     if (!own) continue;
     for (int64_t k = 0; k < std::ssize(op.inputs); ++k) {
-      const pair::Match input = matcher_->input(op, k);
+      const Match input = matcher_->input(op, k);
       const std::string& layer = input.dequantized_layer;
       const auto before = position_of(!layer.empty() ? layer
                                       : input.golden ? input.golden->op
@@ -216,7 +216,7 @@ std::string_view Partners::folded_into(std::string_view layer, const std::string
 
 // Integers of a model that quantizes stand for other numbers, and no graph says by which scale.
 bool Partners::may_be_quantized(const Entry& target) const {
-  return target_is_quantized_ && (matcher_ == nullptr || !pair::is_quantized(matcher_->target()) ||
+  return target_is_quantized_ && (matcher_ == nullptr || !is_quantized(matcher_->target()) ||
                                   matcher_->find(target.operator_name) == nullptr);
 }
 
@@ -266,7 +266,7 @@ std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const
 }
 
 // What the graph says of a tensor; nullopt if it does not have it.
-std::optional<pair::Match> Partners::match_of(const Entry& target) const {
+std::optional<Match> Partners::match_of(const Entry& target) const {
   const graph::Operator* op = matcher_ == nullptr ? nullptr : matcher_->find(target.operator_name);
   if (op == nullptr || target.slot.index < 0 || !target.slot.path.empty()) return std::nullopt;
   if (target.slot.kind == SlotKind::kOutput) return matcher_->output(*op, target.slot.index);
@@ -281,14 +281,14 @@ std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) cons
     auto wanted = by_name(target, why);
     if (wanted && op == nullptr) wanted->evidence = "the graph has no such operator";
     // The graph of the quantization tool knows nothing of what the compiler inserted later.
-    if (!wanted && op == nullptr && pair::keeps_values(target.type))
+    if (!wanted && op == nullptr && keeps_values(target.type))
       why = {
           "no_counterpart",
           fmt::format("the graph has no such operator, and {} only changes how values are stored",
                       target.type)};
     return wanted;
   }
-  pair::Match& match = *found_match;
+  Match& match = *found_match;
   if (!match.golden) {
     why = {match.reason, std::move(match.message)};
     return std::nullopt;
@@ -300,7 +300,7 @@ std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) cons
 }
 
 // Where golden has the tensor: as the output it is, or in another guise.
-std::optional<Partners::Place> Partners::find_in_dump(pair::Match& match, Refusal& why) const {
+std::optional<Partners::Place> Partners::find_in_dump(Match& match, Refusal& why) const {
   const std::string& name = match.golden->op;
   const Slot output{SlotKind::kOutput, match.golden->output, {}};
   const auto golden = golden_names_.find(name);
@@ -315,7 +315,7 @@ std::optional<Partners::Place> Partners::find_in_dump(pair::Match& match, Refusa
   if (has(source.name, input)) return Place{source.name, input};
   // A tensor that its maker did not dump may have been dumped by those who read it.
   std::optional<Place> damaged;
-  for (const pair::Tensor& reader : matcher_->golden_readers(*match.golden)) {
+  for (const Tensor& reader : matcher_->golden_readers(*match.golden)) {
     const Slot read{SlotKind::kInput, reader.output, {}};
     const auto found = golden_names_.find(reader.op);
     if (!has(found.name, read)) {
@@ -377,13 +377,13 @@ Refusal Partners::why_left(const Entry& golden) const {
     return {"no_counterpart",
             fmt::format("the same tensor as output {} of {}", edge.output, edge.producer)};
   }
-  if (own != nullptr && pair::keeps_values(own->type))
+  if (own != nullptr && keeps_values(own->type))
     return {"no_counterpart", fmt::format("{} only changes how values are stored", own->type)};
   if (own != nullptr && (own->type == "Constant" || own->type == "Const"))
     return {"no_counterpart", "a constant, which the target may hold as a weight"};
   if (golden.slot.kind == SlotKind::kOutput && golden.slot.path.empty())
     if (const graph::Operator* giver = matcher_->giver_of(golden.operator_name, golden.slot.index))
-      return pair::is_never_dumped(*giver)
+      return is_never_dumped(*giver)
                  ? Refusal{"no_counterpart", fmt::format("{}, a constant or model input that "
                                                          "target did not dump",
                                                          giver->name)}

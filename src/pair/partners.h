@@ -39,7 +39,7 @@ struct Wanted {
 // Borrows names from both sets, from the map and from the matcher's graphs.
 class Partners {
  public:
-  Partners(const NameMap& map, const pair::Matcher* matcher, const dump::DumpSet& target,
+  Partners(const NameMap& map, const Matcher* matcher, const dump::DumpSet& target,
            const dump::DumpSet& golden);
 
   // True if that is simply the tensor of the same name and slot, with nothing more to say.
@@ -58,7 +58,7 @@ class Partners {
   void pair_fused_names();
   void find_unclaimed();
   std::string_view folded_into(std::string_view layer, const std::string& name) const;
-  std::optional<pair::Match> match_of(const dump::Entry& target) const;
+  std::optional<Match> match_of(const dump::Entry& target) const;
   std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
   std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
   bool may_be_quantized(const dump::Entry& target) const;
@@ -66,7 +66,7 @@ class Partners {
     std::string_view op;
     dump::Slot slot;
   };
-  std::optional<Place> find_in_dump(pair::Match& match, Refusal& why) const;
+  std::optional<Place> find_in_dump(Match& match, Refusal& why) const;
 
   struct Partner {
     std::string_view op;
@@ -78,9 +78,9 @@ class Partners {
     std::unordered_set<std::string_view> all;
   };
   const NameMap& map_;
-  const pair::Matcher* matcher_;
+  const Matcher* matcher_;
   bool target_is_quantized_;  // its own operators say so, and not the graph
-  pair::Names golden_names_;
+  Names golden_names_;
   std::deque<std::string> damaged_;  // golden operators whose files cannot be read
   // Golden operators that nothing in the graph was made from, with their place in goldens_.
   struct Unclaimed {

@@ -300,19 +300,26 @@ bool is_mapped_golden(const NameMap& map, const Entry& golden) {
          });
 }
 
+using Filter = std::function<bool(const Entry&)>;
+using Name = std::pair<std::string_view, const Slot&>;
+
+// Asks for the entry by another name.
+bool passes(const Filter& filter, const Entry& entry, const Name& other) {
+  const auto& [name, slot] = other;
+  if (name.empty() || (name == entry.operator_name && slot == entry.slot)) return filter(entry);
+  Entry renamed = entry;
+  renamed.operator_name = name;
+  renamed.slot = slot;
+  return filter(renamed);
+}
+
 // Takes those out that the user does not want. Both sides of a pair go by the target's name.
 template <class NameOf>
-Candidates split_off(Candidates& all, const PlanOptions& options, NameOf&& name_of) {
-  if (!options.wants) return {};
-  const auto is_wanted = [&](const Candidate& c) {
-    const auto [name, slot] = name_of(c);
-    if (name.empty() || (name == c.name() && slot == c.slot())) return options.wants(*c.entry);
-    Entry renamed = *c.entry;
-    renamed.operator_name = name;
-    renamed.slot = slot;
-    return options.wants(renamed);
-  };
-  const auto first = std::stable_partition(all.begin(), all.end(), is_wanted);
+Candidates split_off(Candidates& all, const Filter& wants, NameOf&& name_of) {
+  if (!wants) return {};
+  const auto first = std::stable_partition(all.begin(), all.end(), [&](const Candidate& c) {
+    return passes(wants, *c.entry, name_of(*c.entry));
+  });
   Candidates unwanted(std::make_move_iterator(first), std::make_move_iterator(all.end()));
   all.erase(first, all.end());
   return unwanted;
@@ -358,6 +365,23 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
   }
 }
 
+void leave_out(PlannedRow& row) {
+  row.reason = "filtered";
+  row.message.clear();
+}
+
+// Rows go by the target's name; files that cannot be read are always told.
+template <class NameOf>
+void hide_rows(std::vector<PlannedRow>& rows, const Filter& shows, NameOf&& name_of) {
+  if (!shows) return;
+  for (PlannedRow& row : rows) {
+    const bool is_shown = row.target != nullptr   ? shows(*row.target)
+                          : row.golden != nullptr ? passes(shows, *row.golden, name_of(*row.golden))
+                                                  : true;
+    if (!is_shown) leave_out(row);
+  }
+}
+
 // Two dumps of the same tensors in the same order, each there once, as those of one model mostly
 // are: nothing has to be looked for, and pairs are where they stand.
 bool are_alike(const DumpSet& target, const DumpSet& golden, const PlanOptions& options) {
@@ -385,7 +409,8 @@ bool are_alike(const DumpSet& target, const DumpSet& golden, const PlanOptions& 
   return true;
 }
 
-std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden) {
+std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden,
+                                   const Filter& shows) {
   std::vector<PlannedRow> rows(target.entries.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i].target = &target.entries[i];
@@ -393,6 +418,7 @@ std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden)
     rows[i].rule = "name";
   }
   sort_rows(target, golden, rows);
+  hide_rows(rows, shows, [](const Entry& entry) { return Name{entry.operator_name, entry.slot}; });
   return rows;
 }
 
@@ -400,7 +426,7 @@ std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden)
 
 std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
                                   const PlanOptions& options) {
-  if (are_alike(target, golden, options)) return pair_alike(target, golden);
+  if (are_alike(target, golden, options)) return pair_alike(target, golden, options.shows);
   Candidates targets = candidates_of(target), goldens = candidates_of(golden);
   const Partners partners(options.map, options.matcher, target, golden);
   std::unordered_map<const Entry*, std::string_view> owners;  // of golden tensors
@@ -451,24 +477,24 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   std::vector<PlannedRow> rows;
   rows.reserve(
       std::max(targets.size(), goldens.size()));  // rows are large: growing would copy them
-  using Name = std::pair<std::string_view, const Slot&>;
-  Candidates unwanted_targets = split_off(targets, options, [](const Candidate& c) {
-    return Name{c.name(), c.slot()};
+  Candidates unwanted_targets = split_off(targets, options.wants, [](const Entry& entry) {
+    return Name{entry.operator_name, entry.slot};
   });
   // By the target's name, also where a golden tensor was fused away. What any wanted tensor needs
   // stays, though it may be another operator's output. The keys borrow from targets in place.
   ByKey<const Entry*> wanting;
-  if (options.wants)
+  if (options.wants || options.shows)
     for (const Candidates* list : {&unwanted_targets, &targets})
       for (const Candidate& c : *list)
         if (c.wants_any()) wanting[Key(c.wanted_op(), c.wanted_slot())] = c.entry;
-  Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
-    if (const auto owner = owners.find(c.entry); owner != owners.end())
-      return Name{owner->second, c.slot()};
-    const auto found = wanting.find(Key(c.name(), c.slot()));
+  const auto target_name = [&](const Entry& entry) {
+    if (const auto owner = owners.find(&entry); owner != owners.end())
+      return Name{owner->second, entry.slot};
+    const auto found = wanting.find(Key(entry.operator_name, entry.slot));
     if (found != wanting.end()) return Name{found->second->operator_name, found->second->slot};
-    return Name{partners.target_of(*c.entry), c.slot()};
-  });
+    return Name{partners.target_of(entry), entry.slot};
+  };
+  Candidates unwanted_goldens = split_off(goldens, options.wants, target_name);
   std::unordered_set<const Entry*> decided;
   Pairing(targets, goldens, partners, decided, rows).run();
   const size_t wanted = rows.size();
@@ -476,10 +502,8 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   const size_t all = rows.size();
   place_damaged(target, true, options, rows);
   place_damaged(golden, false, options, rows);
-  for (size_t i = wanted; i < all; ++i) {
-    rows[i].reason = "filtered";
-    rows[i].message.clear();
-  }
+  for (size_t i = wanted; i < all; ++i) leave_out(rows[i]);
+  hide_rows(rows, options.shows, target_name);
   sort_rows(target, golden, rows);
   return rows;
 }

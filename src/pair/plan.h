@@ -53,9 +53,12 @@ struct Decision {
 using Decisions = std::unordered_map<const dump::Entry*, Decision>;
 
 struct PlanOptions {
-  std::function<bool(const dump::Entry&)> wants;  // empty: everything
+  // What is compared at all: decides which tensors can be partners. Empty: everything.
+  std::function<bool(const dump::Entry&)> wants;
+  // What is wanted of that, by the target's names: decides nothing else. Empty: everything.
+  std::function<bool(const dump::Entry&)> shows;
   NameMap map;                                    // what the user knows better
-  const pair::Matcher* matcher = nullptr;         // what the graphs say
+  const Matcher* matcher = nullptr;         // what the graphs say
   const Choices* choices = nullptr;  // what the map does not say; by default, the order of calls
   // If there, it decides all that the map does not, and shapes may differ.
   const Decisions* decisions = nullptr;
