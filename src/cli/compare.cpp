@@ -71,12 +71,11 @@ Result<void> check_outputs(const Request& request) {
   const Spec& spec = request.spec;
   std::vector<NamedPath> outputs = request.output.paths();
   outputs.push_back({"--save-map", request.save_map});
-  const NamedPath inputs[] = {
-      {"TARGET", request.paths[0]},   {"GOLDEN", request.paths[1]},
-      {"--graph", spec.target.graph},     {"--golden-graph", spec.golden.graph},
-      {"--quant", spec.quant},     {"--map", spec.name_map},
-      {"--profile", spec.profile}, {"--rules", spec.rules},
-      {"--floor", spec.floor},     {"--baseline", spec.baseline}};
+  const NamedPath inputs[] = {{"TARGET", request.paths[0]},   {"GOLDEN", request.paths[1]},
+                              {"--graph", spec.target.graph}, {"--golden-graph", spec.golden.graph},
+                              {"--quant", spec.quant},        {"--map", spec.name_map},
+                              {"--profile", spec.profile},    {"--rules", spec.rules},
+                              {"--floor", spec.floor},        {"--baseline", spec.baseline}};
   return cli::check_outputs(outputs, inputs);
 }
 
@@ -91,8 +90,8 @@ Result<void> check(const Request& request) {
                  "write profile = \"" + spec.profile + "\" into its last rule"};
   if (auto allowed = judge::allowance_from(request.allowed); !allowed) return allowed.error();
   if (auto checked = request.output.check(); !checked) return checked;
-  if (spec.checksum && (!spec.profile.empty() || !spec.rules.empty() ||
-                          !spec.floor.empty() || !spec.metrics.empty() || request.view.is_wanted()))
+  if (spec.checksum && (!spec.profile.empty() || !spec.rules.empty() || !spec.floor.empty() ||
+                        !spec.metrics.empty() || request.view.is_wanted()))
     return Error{"checksums know no limits, metrics or elements",
                  "--checksum with --profile, --rules, --floor, --metrics, --top, --axis or "
                  "--save-diff",
@@ -160,7 +159,8 @@ int run_compare(int argc, char** argv, RunContext& context) {
   if (!session) return fail_with(session.error());
   const SessionState& state = session->state();
   if (!request.save_map.empty())
-    if (auto saved = save_map(state.rows, request.save_map); !saved) return fail_with(saved.error());
+    if (auto saved = save_map(state.rows, request.save_map); !saved)
+      return fail_with(saved.error());
   if (request.plan || !request.explain.empty()) return show_plan(request, state);
   return compare(request, *session, context);
 }

@@ -15,6 +15,7 @@
 #include "cli/model_options.h"
 #include "cli/progress.h"
 #include "cli/score_table.h"
+#include "compare/model_outputs.h"
 #include "engine/dump_model.h"
 #include "graph/importers.h"
 #include "pair/graph_fit.h"
@@ -171,7 +172,7 @@ class Runner {
                  score_table(run_, scores_, wants_colour(wishes_.output), wishes_.output.all));
     if (const bool all_written = write_files(run_, wishes_.output); !all_written || !done)
       return context_.cancelled ? kInterrupted : kTrouble;
-    return exit_status(run_.summary(), run_, wishes_.allowed);
+    return exit_status(run_, wishes_.allowed);
   }
 
  private:
@@ -361,25 +362,30 @@ class Runner {
     const compare::Sides sides{*target, *golden, nullptr, {}, {}};
     const compare::StreamOptions stream_options{
         *rules_, run_.metrics, compare::Passes::for_metrics(run_.metrics), false, nullptr};
-    compare::Streamed streamed = compare::stream(sides, plan, stream_options, context_);
+    std::vector<result::Row> rows =
+        compare::stream(compare::Streamer(sides, stream_options), plan, context_);
     if (matcher) {
-      const auto wants = [&](const dump::Entry& entry) { return is_asked_for(entry); };
-      note_missing(pair::outputs_not_compared(*matcher, streamed.rows, wants));
-      note_missing(pair::golden_outputs_not_compared(*graphs.golden, streamed.rows, wants));
-      pair::mark_model_outputs(*matcher, streamed.rows);
+      compare::ModelOutputs outputs(*matcher, &*graphs.golden);
+      for (const result::Row& row : rows) outputs.see(row);
+      note_missing(outputs.not_compared([&](const std::string& op, const std::string&) {
+        dump::Entry entry;
+        entry.operator_name = op;
+        return is_asked_for(entry);
+      }));
+      for (result::Row& row : rows) outputs.mark(row);
     } else if (wishes_.layers == "outputs") {
-      for (result::Row& row : streamed.rows) {
+      for (result::Row& row : rows) {
         row.is_model_output = row.target && row.golden;
         if (row.verdict == result::Verdict::kNotCompared && !row.is_excused())
           note_missing({row.any_side().operator_name});
       }
     }
-    for (result::Row& row : streamed.rows)
+    for (result::Row& row : rows)
       if (step) row.step = step;
-    scores_.judge_classes(sides, plan, streamed.rows);
+    scores_.judge_classes(sides, plan, rows);
     run_.is_ordered = matcher.has_value();
-    run_.bytes += streamed.bytes;
-    std::move(streamed.rows.begin(), streamed.rows.end(), std::back_inserter(run_.rows));
+    for (const result::Row& row : rows) run_.bytes += row.bytes;
+    std::move(rows.begin(), rows.end(), std::back_inserter(run_.rows));
     return {};
   }
 

@@ -54,7 +54,8 @@ class Finisher {
     RowId expected = 0;
     auto seen = rows.each([&](RowId id, Row& row) -> Result<void> {
       if (id != expected++)
-        return Error{"rows of the plan are missing", fmt::format("row {} follows {}", id, expected - 2),
+        return Error{"rows of the plan are missing",
+                     fmt::format("row {} follows {}", id, expected - 2),
                      "stream all rows before the run is finished"};
       see(id, row);
       run.bytes += row.bytes;

@@ -15,8 +15,7 @@ std::string output_slot(int64_t index) { return fmt::format("output:{}", index);
 }  // namespace
 
 ModelOutputs::ModelOutputs(const pair::Matcher& matcher, const graph::Graph* golden)
-    : matcher_(matcher),
-      golden_(golden != nullptr && golden->is_of_a_run() ? golden : nullptr) {
+    : matcher_(matcher), golden_(golden != nullptr && golden->is_of_a_run() ? golden : nullptr) {
   if (golden_ != nullptr)
     for (const graph::Edge& edge : golden_->outputs) golden_outputs_.insert(edge.producer);
 }
@@ -85,9 +84,8 @@ void ModelOutputs::mark(result::Row& row) {
     shown_.emplace();
     for (const graph::Edge& edge : matcher_.target().outputs) {
       const std::vector<graph::Edge> places = places_of(edge);
-      const auto seen = std::find_if(places.begin(), places.end(), [&](const graph::Edge& place) {
-        return is_compared(place);
-      });
+      const auto seen = std::find_if(places.begin(), places.end(),
+                                     [&](const graph::Edge& place) { return is_compared(place); });
       const graph::Edge& place = seen == places.end() ? edge : *seen;
       shown_->emplace(matcher_.find(place.producer), output_slot(place.output));
     }

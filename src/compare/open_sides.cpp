@@ -36,9 +36,18 @@ Result<void> open_dumps(SessionState& state) {
   return {};
 }
 
+// The index of a dump of `plumb dump` describes the model, too.
+std::string graph_file_of(const dump::DumpSet& set) {
+  if (set.convention != "plumb-dump") return {};
+  if (set.entries.empty() || set.entries.front().parts.empty()) return {};
+  const std::string& file = set.entries.front().parts.front().file;
+  return set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json");
+}
+
 // What the user names comes first, then what a dump brings along.
 Result<void> open_graphs(SessionState& state, const RunContext& context) {
-  const auto load = [&](const std::string& path, std::optional<graph::Graph>& graph) -> Result<void> {
+  const auto load = [&](const std::string& path,
+                        std::optional<graph::Graph>& graph) -> Result<void> {
     if (path.empty()) return {};
     auto loaded = graph::load_graph(path);
     if (!loaded) return loaded.error();
@@ -55,7 +64,7 @@ Result<void> open_graphs(SessionState& state, const RunContext& context) {
                        std::optional<graph::Graph>& graph) {
     if (graph) return;
     if (side.model != nullptr) graph = *side.model;
-    const std::string index = set.graph_file();
+    const std::string index = graph_file_of(set);
     if (graph || index.empty()) return;
     if (auto loaded = graph::load_graph(index); loaded) {
       graph = std::move(*loaded);
@@ -150,9 +159,8 @@ Result<void> open_sides(SessionState& state, RunContext& context) {
   auto scenario = pair::find_scenario(state.target, state.golden, state.graphs, spec.mode);
   if (!scenario) return scenario.error();
   state.scenario = *scenario;
-  state.doubts =
-      pair::graph_doubts(state.target, state.golden, state.graphs,
-                         {spec.target.graph, spec.golden.graph, spec.quant}, spec.mode);
+  state.doubts = pair::graph_doubts(state.target, state.golden, state.graphs,
+                                    {spec.target.graph, spec.golden.graph, spec.quant}, spec.mode);
   if (auto checked = check_steps(state); !checked) return checked;
   note_oddities(state);
   if (state.scenario->name == "torchair") return pair_torchair(state, context);

@@ -103,9 +103,8 @@ void prepare_streaming(SessionState& state) {
       state.rules->are_tighter_than_bounds() ||
       std::any_of(state.wanted.begin(), state.wanted.end(),
                   [](const Metric* metric) { return metric->needs == metrics::Needs::kBulk; });
-  state.sides.emplace(compare::Sides{state.target, state.golden,
-                                     state.floor ? &*state.floor : nullptr, state.hints,
-                                     state.hints});
+  state.sides.emplace(compare::Sides{
+      state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
   state.stream_options.emplace(
       compare::StreamOptions{*state.rules, std::move(columns), passes, checksum, nullptr});
   state.streamer.emplace(*state.sides, *state.stream_options);
@@ -175,8 +174,9 @@ Result<void> Session::stream(std::span<const RowId> rows, Sink& sink, RunContext
       return Error{"there is no such row", fmt::format("row {} of {}", id, plan_.size()),
                    "ask for rows of the plan"};
   on_threads_of(context, [&] {
-    compare::stream(*state_->streamer, state_->rows, rows, context,
-                    [&](size_t position, result::Row&& row) { sink.row(rows[position], std::move(row)); });
+    compare::stream(
+        *state_->streamer, state_->rows, rows, context,
+        [&](size_t position, result::Row&& row) { sink.row(rows[position], std::move(row)); });
   });
   return {};
 }

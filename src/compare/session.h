@@ -35,18 +35,18 @@ struct SideSpec {
 
 struct Spec {
   SideSpec target, golden;
-  std::string quant;             // what the quantization tool made of the model (AMCT json)
-  std::string name_map;          // pairs that only the user knows, a CSV or TOML file
-  std::string mode;              // kind of comparison; empty: told by the content
-  dump::Selection selection;     // which tensors
-  dump::HintWords hints;         // what files without a header hold
-  std::string convention;        // how directories name their files; empty: told by the content
-  std::string profile, rules;    // limits: a profile, or a file of rules; empty: by the scenario
+  std::string quant;           // what the quantization tool made of the model (AMCT json)
+  std::string name_map;        // pairs that only the user knows, a CSV or TOML file
+  std::string mode;            // kind of comparison; empty: told by the content
+  dump::Selection selection;   // which tensors
+  dump::HintWords hints;       // what files without a header hold
+  std::string convention;      // how directories name their files; empty: told by the content
+  std::string profile, rules;  // limits: a profile, or a file of rules; empty: by the scenario
   std::vector<std::string> metrics;  // names or "all"; empty: all that one pass gives
-  bool checksum = false;         // compare CRC-32 only
-  std::string floor;             // a second golden run, whose noise sets the limits
-  std::string baseline;          // an earlier result that this one is held against
-  std::string command = "compare";  // for the report
+  bool checksum = false;             // compare CRC-32 only
+  std::string floor;                 // a second golden run, whose noise sets the limits
+  std::string baseline;              // an earlier result that this one is held against
+  std::string command = "compare";   // for the report
 };
 
 // A row to be. Views are valid as long as the session.

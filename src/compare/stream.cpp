@@ -2,8 +2,8 @@
 #include "compare/stream.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
@@ -209,8 +209,8 @@ class RowMaker {
     Row relaxed = row;
     judge::judge(profile.any, facts, options_.columns, relaxed);
     if (relaxed.verdict == Verdict::kPass)
-      row.in_16_bits = result::Judgement{relaxed.verdict, std::move(relaxed.reasons),
-                                         std::move(relaxed.hint)};
+      row.in_16_bits =
+          result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.hint)};
   }
 
   void judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,
@@ -369,6 +369,16 @@ void stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
                       for (size_t i = 0; i < rows.size(); ++i)
                         take(batch.begin() + i, std::move(rows[i]));
                     });
+}
+
+std::vector<Row> stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
+                        const RunContext& context) {
+  std::vector<int64_t> ids(plan.size());
+  std::iota(ids.begin(), ids.end(), int64_t{0});
+  std::vector<Row> rows(plan.size());
+  stream(streamer, plan, ids, context,
+         [&](size_t position, Row&& row) { rows[position] = std::move(row); });
+  return rows;
 }
 
 }  // namespace plumb::compare

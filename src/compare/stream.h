@@ -4,6 +4,9 @@
 // numbers into verdicts. A file that cannot be read costs its row, not the run.
 #pragma once
 
+#include <functional>
+#include <unordered_map>
+
 #include "base/run_context.h"
 #include "compare/gather.h"
 #include "judge/profile.h"
@@ -62,5 +65,8 @@ class Streamer {
 void stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
             std::span<const int64_t> ids, const RunContext& context,
             const std::function<void(size_t position, result::Row&& row)>& take);
+// All rows of the plan, in its order.
+std::vector<result::Row> stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
+                                const RunContext& context);
 
 }  // namespace plumb::compare

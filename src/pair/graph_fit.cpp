@@ -38,8 +38,7 @@ bool may_run_without_a_kernel(const Operator& op) {
 }
 
 bool is_dumped_kind(const Operator& op) {
-  return !is_never_dumped(op) && !keeps_values(op.type) &&
-         !may_run_without_a_kernel(op);
+  return !is_never_dumped(op) && !keeps_values(op.type) && !may_run_without_a_kernel(op);
 }
 
 // "a, b, c and 4 more"
@@ -159,8 +158,8 @@ std::vector<std::string> graph_doubts(const DumpSet& target, const DumpSet& gold
   if (graphs.target) check(files.graph, *graphs.target, target, "target");
   if (graphs.golden) check(files.golden_graph, *graphs.golden, golden, "golden");
   // The compiler fused and renamed since the quantization tool wrote its file.
-  if (graphs.quant && !has_own_graph && !says_quantized(mode) &&
-      is_quantized(*graphs.quant) && !is_quantized(target, &*graphs.quant))
+  if (graphs.quant && !has_own_graph && !says_quantized(mode) && is_quantized(*graphs.quant) &&
+      !is_quantized(target, &*graphs.quant))
     doubts.push_back(fmt::format(
         "{}: it describes a quantized model ({}), but the target dump has nothing quantized: {}",
         files.quant, quantizing_in(*graphs.quant), kOther));

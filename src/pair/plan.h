@@ -57,8 +57,8 @@ struct PlanOptions {
   std::function<bool(const dump::Entry&)> wants;
   // What is wanted of that, by the target's names: decides nothing else. Empty: everything.
   std::function<bool(const dump::Entry&)> shows;
-  NameMap map;                                    // what the user knows better
-  const Matcher* matcher = nullptr;         // what the graphs say
+  NameMap map;                       // what the user knows better
+  const Matcher* matcher = nullptr;  // what the graphs say
   const Choices* choices = nullptr;  // what the map does not say; by default, the order of calls
   // If there, it decides all that the map does not, and shapes may differ.
   const Decisions* decisions = nullptr;

@@ -32,7 +32,6 @@ constexpr Scenario kScenarios[] = {
     {"file-vs-file", "two files", "standard"},
 };
 
-
 constexpr const char* kFusionOff =
     "convert with --fusion_switch_file=fusion_switch.cfg, which holds "
     R"({"Switch":{"GraphFusion":{"ALL":"off"},"UBFusion":{"ALL":"off"}}}, and dump again)";
@@ -177,8 +176,8 @@ std::optional<Matcher> make_matcher(Graphs& graphs) {
   const graph::Graph* const golden = get(graphs.golden);
   // Without the graph of the converted model, that of the quantized one is the next best.
   if (!graphs.target && quant == nullptr) return std::nullopt;
-  return std::optional<Matcher>(std::in_place, graphs.target ? *graphs.target : *quant,
-                                      golden, graphs.target ? quant : nullptr);
+  return std::optional<Matcher>(std::in_place, graphs.target ? *graphs.target : *quant, golden,
+                                graphs.target ? quant : nullptr);
 }
 
 NameMap output_pairs(const Matcher& matcher, const graph::Graph& target,

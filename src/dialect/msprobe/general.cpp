@@ -116,7 +116,7 @@ class Comparison {
     const compare::Sides sides{target_, golden_, nullptr, {}, {}};
     collector_.emplace(plan_, style_.documented_only ? nullptr : &sides, context);
     options.observer = &*collector_;
-    rows_ = compare::stream(sides, plan_, options, context).rows;
+    rows_ = compare::stream(compare::Streamer(sides, options), plan_, context);
     return {};
   }
 
