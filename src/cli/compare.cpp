@@ -45,12 +45,12 @@ void add_tracked(std::vector<const Metric*>& wanted) {
       wanted.push_back(metrics::metric_by_name(name));
 }
 
-void declare(Options& options, Wishes& wishes, Selection& selection, ElementView& view,
+void declare(Options& options, Wishes& wishes, SelectionOptions& selecting, ElementView& view,
              CommonOptions& common) {
   options.arguments("TARGET GOLDEN", wishes.paths,
                     "dump of the converted model, the side being checked,\n"
                     "and dump of the reference model: directories or files");
-  selection.declare(options);
+  selecting.declare(options);
   options.group("pairing");
   options.text("--graph", "FILE", wishes.graph,
                "graph of the converted model; tells which original\noperators were fused: json of "
@@ -174,26 +174,27 @@ void open_own_graphs(Inputs& inputs) {
 }
 
 // Steps and ranks that cannot be paired, or are not there at all.
-Result<void> check_steps(const Selection& selection, const Inputs& inputs) {
-  if (auto known = selection.check({&inputs.target, &inputs.golden}); !known) return known;
+Result<void> check_steps(const dump::Selection& selection, const Inputs& inputs) {
+  const dump::DumpSet* const sides[] = {&inputs.target, &inputs.golden};
+  if (auto known = selection.check(sides); !known) return known;
   if (inputs.scenario->name == "torchair") return {};  // knows better which belong together
-  const StepsAndRanks target = steps_and_ranks(inputs.target);
-  const StepsAndRanks golden = steps_and_ranks(inputs.golden);
+  const dump::StepsAndRanks target = dump::steps_and_ranks(inputs.target);
+  const dump::StepsAndRanks golden = dump::steps_and_ranks(inputs.golden);
   const auto check = [](std::string_view what, const std::set<int64_t>& own, bool own_is_complete,
                         const std::set<int64_t>& other, std::string_view side,
                         std::string_view other_side) -> Result<void> {
     if (own.size() < 2 || !own_is_complete || !other.empty()) return {};
     return Error{fmt::format("{} has several {}s, {} has none", side, what, other_side),
-                 fmt::format("{} has {}s {}", side, what, list_of(own)),
+                 fmt::format("{} has {}s {}", side, what, dump::list_of(own)),
                  fmt::format("choose one with --{}, e.g. --{} {}", what, what, *own.begin())};
   };
-  const auto both = [&](const StepsAndRanks& own, const StepsAndRanks& other, std::string_view side,
-                        std::string_view other_side) -> Result<void> {
-    if (selection.steps().empty())
+  const auto both = [&](const dump::StepsAndRanks& own, const dump::StepsAndRanks& other,
+                        std::string_view side, std::string_view other_side) -> Result<void> {
+    if (selection.steps.empty())
       if (auto fine = check("step", own.steps, own.all_have_steps, other.steps, side, other_side);
           !fine)
         return fine;
-    if (!selection.ranks().empty()) return {};
+    if (!selection.ranks.empty()) return {};
     return check("rank", own.ranks, own.all_have_ranks, other.ranks, side, other_side);
   };
   if (auto fine = both(target, golden, "target", "golden"); !fine) return fine;
@@ -201,7 +202,7 @@ Result<void> check_steps(const Selection& selection, const Inputs& inputs) {
 }
 
 // What is odd about the run as a whole, though not wrong.
-void note_oddities(const Wishes& wishes, const Selection& selection, Inputs& inputs) {
+void note_oddities(const Wishes& wishes, const dump::Selection& selection, Inputs& inputs) {
   std::error_code unknown;
   if (equivalent(std::filesystem::path(wishes.paths[0]), wishes.paths[1], unknown))
     inputs.warnings.push_back(fmt::format("target and golden are the same {}",
@@ -214,9 +215,9 @@ void note_oddities(const Wishes& wishes, const Selection& selection, Inputs& inp
 }
 
 // The graphs beside the dump tell all that a matcher could.
-Result<void> pair_torchair(const Selection& selection, Inputs& inputs) {
+Result<void> pair_torchair(const dump::Selection& selection, Inputs& inputs) {
   pair::TorchairOptions options;
-  options.ranks = selection.ranks();
+  options.ranks = selection.ranks;
   if (inputs.graphs.target) options.graph = &*inputs.graphs.target;
   auto pairs = pair::pair_torchair(inputs.target, inputs.golden, options);
   if (!pairs) return pairs.error();
@@ -227,10 +228,10 @@ Result<void> pair_torchair(const Selection& selection, Inputs& inputs) {
   return {};
 }
 
-Result<void> open_inputs(const Wishes& wishes, const Selection& selection,
+Result<void> open_inputs(const Wishes& wishes, const SelectionOptions& selecting,
                          const io::ReadHints& hints, Inputs& inputs) {
   const auto open = [&](const std::string& path) {
-    return dump::open_dump(path, hints, selection.convention());
+    return dump::open_dump(path, hints, selecting.convention);
   };
   std::optional<Result<dump::DumpSet>> target, golden;
   tbb::parallel_invoke([&] { target = open(wishes.paths[0]); },
@@ -252,14 +253,15 @@ Result<void> open_inputs(const Wishes& wishes, const Selection& selection,
   inputs.doubts =
       pair::graph_doubts(inputs.target, inputs.golden, inputs.graphs,
                          {wishes.graph, wishes.golden_graph, wishes.quant}, wishes.mode);
-  if (auto checked = check_steps(selection, inputs); !checked) return checked;
-  note_oddities(wishes, selection, inputs);
-  if (inputs.scenario->name == "torchair") return pair_torchair(selection, inputs);
+  if (auto checked = check_steps(selecting.selection, inputs); !checked) return checked;
+  note_oddities(wishes, selecting.selection, inputs);
+  if (inputs.scenario->name == "torchair") return pair_torchair(selecting.selection, inputs);
   inputs.matcher = pair::make_matcher(inputs.graphs);
   return {};
 }
 
-Result<std::vector<pair::PlannedRow>> make_plan(const Wishes& wishes, const Selection& selection,
+Result<std::vector<pair::PlannedRow>> make_plan(const Wishes& wishes,
+                                                const dump::Selection& selection,
                                                 const Inputs& inputs) {
   pair::PlanOptions options;
   options.wants = [&](const dump::Entry& entry) { return selection.wants(entry); };
@@ -289,15 +291,16 @@ int run_compare(int argc, char** argv, RunContext& context) {
       "exit status: 0 all pairs within limits, 1 some pair is not or was not compared,\n"
       "2 nothing could be compared, 130 interrupted");
   Wishes wishes;
-  Selection selection;
+  SelectionOptions selecting;
+  const dump::Selection& selection = selecting.selection;
   ElementView view;
   CommonOptions common;
-  declare(options, wishes, selection, view, common);
+  declare(options, wishes, selecting, view, common);
   if (auto status = options.parse(argc, argv)) return *status;
   wishes.allowed = split_lists(wishes.allowed);
   const auto start = std::chrono::steady_clock::now();
   if (auto checked = check(wishes, view); !checked) return fail_with(checked.error());
-  auto hints = selection.hints();
+  auto hints = selecting.hints();
   if (!hints) return fail_with(hints.error());
   auto wanted = named_metrics(split_lists(wishes.metrics));
   if (!wanted) return fail_with(wanted.error());
@@ -319,7 +322,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   }
 
   Inputs inputs;
-  if (auto opened = open_inputs(wishes, selection, *hints, inputs); !opened)
+  if (auto opened = open_inputs(wishes, selecting, *hints, inputs); !opened)
     return fail_with(opened.error());
   if (!rules) rules = judge::load_rules(std::string(inputs.scenario->profile), "");
   if (!*rules) return fail_with(rules->error());
