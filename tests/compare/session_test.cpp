@@ -29,9 +29,9 @@ using testing::HasSubstr;
 std::string json_of(result::Run run) {
   run.elapsed_s = 0;
   std::string text;
-  report::writer_for("result.json")
-      .value()
-      ->write(run, [&](std::string_view piece) { text += piece; });
+  report::writer_for("result.json").value()->write(run, [&](std::string_view piece) {
+    text += piece;
+  });
   return text;
 }
 
@@ -97,8 +97,8 @@ TEST(Session, RowsDoNotDependOnHowTheyAreAskedFor) {
   RunInMemory shared(session.plan());
   const size_t third = ids.size() / 3;
   const std::span<const RowId> all(ids);
-  for (const auto share : {all.subspan(2 * third), all.first(third), all.subspan(third, third),
-                           all.first(third)}) {
+  for (const auto share :
+       {all.subspan(2 * third), all.first(third), all.subspan(third, third), all.first(third)}) {
     context.jobs = context.jobs == 1 ? 3 : 1;
     const Session other = or_throw(Session::open(dumps.spec(), context));
     ASSERT_TRUE(other.stream(share, shared, context));
