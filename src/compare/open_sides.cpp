@@ -180,7 +180,10 @@ Result<void> make_plan(SessionState& state) {
   if (!tensors.ops.empty() || !tensors.slots.empty())
     options.shows = [&](const dump::Entry& entry) { return tensors.wants(entry); };
   options.matcher = state.matcher_or_null();
-  options.decisions = state.torchair ? &state.torchair->decisions : nullptr;
+  if (state.torchair) {
+    options.told = &state.torchair->pairings;
+    options.told_all = true;
+  }
   auto map = name_map_of(state);
   if (!map) return map.error();
   options.map = std::move(*map);

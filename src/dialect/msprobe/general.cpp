@@ -122,11 +122,11 @@ class Comparison {
 
   Result<void> make_plan(std::vector<std::string>& warnings) {
     pair::PlanOptions options;
-    Result<pair::Choices> choices = pair::Choices();
+    Result<pair::Pairings> told = pair::Pairings();
     if (mapping_.any()) {
-      choices = choose_partners(mapping_, target_, golden_, warnings);
-      if (!choices) return choices.error();
-      options.choices = &*choices;
+      told = choose_partners(mapping_, target_, golden_, warnings);
+      if (!told) return told.error();
+      options.told = &*told;
     }
     plan_ = pair::make_plan(target_, golden_, options);
     return {};

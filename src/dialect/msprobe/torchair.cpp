@@ -53,7 +53,8 @@ class Comparison {
 
   Result<Written> write(const RunContext& context) {
     pair::PlanOptions options;
-    options.decisions = &pairs_.decisions;
+    options.told = &pairs_.pairings;
+    options.told_all = true;
     options.wants = [&](const Entry& entry) { return is_wanted(entry); };
     plan_ = make_plan(target_, golden_, options);
     Written written;
