@@ -15,27 +15,6 @@
 namespace plumb::compare {
 namespace {
 
-// Paths as files name them; tensors in memory have none.
-Result<dump::DumpSet> open_side(const SideSpec& side, const SessionState& state) {
-  if (side.path.empty()) return dump::dump_of_tensors(side.tensors);
-  return dump::open_dump(side.path, state.hints, state.spec.convention);
-}
-
-Result<void> open_dumps(SessionState& state) {
-  std::optional<Result<dump::DumpSet>> target, golden;
-  tbb::parallel_invoke([&] { target = open_side(state.spec.target, state); },
-                       [&] { golden = open_side(state.spec.golden, state); });
-  if (!*target) return target->error();
-  if (!*golden) return golden->error();
-  state.target = std::move(**target);
-  state.golden = std::move(**golden);
-  if (state.spec.floor.empty()) return {};
-  auto floor = dump::open_dump(state.spec.floor, state.hints, state.spec.convention);
-  if (!floor) return floor.error();
-  state.floor = std::move(*floor);
-  return {};
-}
-
 // The index of a dump of `plumb dump` describes the model, too.
 std::string graph_file_of(const dump::DumpSet& set) {
   if (set.convention != "plumb-dump") return {};
@@ -150,11 +129,42 @@ Result<pair::NameMap> name_map_of(const SessionState& state) {
   return map;
 }
 
+Result<dump::DumpSet> open_side(const SideSpec& side, const Spec& spec,
+                                const io::ReadHints& hints) {
+  if (side.path.empty()) return dump::dump_of_tensors(side.tensors);
+  return dump::open_dump(side.path, hints, spec.convention);
+}
+
 }  // namespace
 
-Result<void> open_sides(SessionState& state, RunContext& context) {
+Result<dump::DumpSet> Policy::open(const SideSpec& side, const Spec& spec,
+                                   const io::ReadHints& hints) const {
+  return open_side(side, spec, hints);
+}
+
+Result<void> open_dumps(SessionState& state) {
   const Spec& spec = state.spec;
-  if (auto opened = open_dumps(state); !opened) return opened;
+  const auto open = [&](const SideSpec& side) {
+    return state.policy != nullptr ? state.policy->open(side, spec, state.hints)
+                                   : open_side(side, spec, state.hints);
+  };
+  std::optional<Result<dump::DumpSet>> target, golden;
+  tbb::parallel_invoke([&] { target = open(spec.target); }, [&] { golden = open(spec.golden); });
+  if (!*target) return target->error();
+  if (!*golden) return golden->error();
+  state.target = std::move(**target);
+  state.golden = std::move(**golden);
+  if (spec.floor.empty()) return {};
+  SideSpec second;
+  second.path = spec.floor;
+  auto floor = open(second);
+  if (!floor) return floor.error();
+  state.floor = std::move(*floor);
+  return {};
+}
+
+Result<void> understand(SessionState& state, RunContext& context) {
+  const Spec& spec = state.spec;
   if (auto opened = open_graphs(state, context); !opened) return opened;
   auto scenario = pair::find_scenario(state.target, state.golden, state.graphs, spec.mode);
   if (!scenario) return scenario.error();
@@ -170,7 +180,13 @@ Result<void> open_sides(SessionState& state, RunContext& context) {
 
 // Steps and ranks decide what can be partners at all, names and slots only what is shown: a row is
 // the same row, whatever else the user looks at.
-Result<void> make_plan(SessionState& state) {
+Result<void> make_plan(SessionState& state, RunContext& context) {
+  if (state.policy != nullptr) {
+    auto rows = state.policy->plan(state.target, state.golden, context);
+    if (!rows) return rows.error();
+    state.rows = std::move(*rows);
+    return {};
+  }
   const dump::Selection& selection = state.spec.selection;
   pair::PlanOptions options;
   const dump::Selection runs{{}, {}, selection.steps, selection.ranks};

@@ -83,7 +83,9 @@ Result<void> read_requests(SessionState& state) {
 // The limits, by the scenario unless the user named some.
 Result<void> choose_rules(SessionState& state) {
   if (!state.rules) {
-    auto rules = judge::load_rules(std::string(state.scenario->profile), "");
+    const std::string_view natural =
+        state.scenario == nullptr ? "standard" : state.scenario->profile;
+    auto rules = judge::load_rules(std::string(natural), "");
     if (!rules) return rules.error();
     state.rules = std::move(*rules);
   }
@@ -97,7 +99,10 @@ void prepare_streaming(SessionState& state) {
   ::malloc_trim(0);  // what listing and pairing needed is not to count while tensors are read
   const bool checksum = state.spec.checksum;
   std::vector<const Metric*> columns;
-  if (!checksum) columns = columns_for(state.wanted, *state.rules);
+  if (state.policy != nullptr)
+    columns = state.policy->columns();
+  else if (!checksum)
+    columns = columns_for(state.wanted, *state.rules);
   compare::Passes passes = compare::Passes::for_metrics(columns);
   passes.bulk_exactly =
       state.rules->are_tighter_than_bounds() ||
@@ -106,8 +111,23 @@ void prepare_streaming(SessionState& state) {
   state.sides.emplace(compare::Sides{
       state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
   state.stream_options.emplace(
-      compare::StreamOptions{*state.rules, std::move(columns), passes, checksum, nullptr});
+      compare::StreamOptions{*state.rules, std::move(columns), passes, checksum,
+                             state.policy != nullptr ? state.policy->observer() : nullptr});
   state.streamer.emplace(*state.sides, *state.stream_options);
+}
+
+// Everything in the order in which mistakes are told.
+Result<void> open_state(SessionState& state, RunContext& context) {
+  return on_threads_of(context, [&]() -> Result<void> {
+    if (auto read = read_requests(state); !read) return read;
+    if (auto opened = compare::open_dumps(state); !opened) return opened;
+    if (state.policy == nullptr)
+      if (auto done = compare::understand(state, context); !done) return done;
+    if (auto chosen = choose_rules(state); !chosen) return chosen;
+    if (auto planned = compare::make_plan(state, context); !planned) return planned;
+    prepare_streaming(state);
+    return {};
+  });
 }
 
 // Asking for the size of every file is not free.
@@ -154,15 +174,15 @@ Session::~Session() = default;
 Result<Session> Session::open(Spec spec, RunContext& context) {
   auto state = std::make_unique<SessionState>();
   state->spec = std::move(spec);
-  auto opened = on_threads_of(context, [&]() -> Result<void> {
-    if (auto read = read_requests(*state); !read) return read;
-    if (auto done = compare::open_sides(*state, context); !done) return done;
-    if (auto chosen = choose_rules(*state); !chosen) return chosen;
-    if (auto planned = compare::make_plan(*state); !planned) return planned;
-    prepare_streaming(*state);
-    return {};
-  });
-  if (!opened) return opened.error();
+  if (auto opened = open_state(*state, context); !opened) return opened.error();
+  return Session(std::move(state));
+}
+
+Result<Session> compare::open_session(Spec spec, Policy& policy, RunContext& context) {
+  auto state = std::make_unique<SessionState>();
+  state->spec = std::move(spec);
+  state->policy = &policy;
+  if (auto opened = open_state(*state, context); !opened) return opened.error();
   return Session(std::move(state));
 }
 

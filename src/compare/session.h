@@ -61,6 +61,10 @@ struct PlanRow {
 };
 
 class Session;
+namespace compare {
+class Policy;
+Result<Session> open_session(Spec spec, Policy& policy, RunContext& context);
+}  // namespace compare
 
 class Plan {
  public:
@@ -117,6 +121,7 @@ class Session {
   const SessionState& state() const { return *state_; }
 
  private:
+  friend Result<Session> compare::open_session(Spec, compare::Policy&, RunContext&);
   explicit Session(std::unique_ptr<SessionState> state);
   std::unique_ptr<SessionState> state_;
   Plan plan_;

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <optional>
 
+#include "compare/policy.h"
 #include "compare/session.h"
 #include "compare/stream.h"
 #include "judge/baseline.h"
@@ -32,6 +33,7 @@ struct SessionState {
   std::optional<result::Saved> baseline;
   std::vector<const metrics::Metric*> wanted;  // what the user asked for, in that order
   std::vector<pair::PlannedRow> rows;          // the plan, by id
+  compare::Policy* policy = nullptr;           // of a dialect
   std::optional<compare::Sides> sides;
   std::optional<compare::StreamOptions> stream_options;
   std::optional<compare::Streamer> streamer;
@@ -42,8 +44,9 @@ struct SessionState {
 namespace compare {
 
 // Fills a state from its spec, step by step; see session.cpp for the order.
-Result<void> open_sides(SessionState& state, RunContext& context);
-Result<void> make_plan(SessionState& state);
+Result<void> open_dumps(SessionState& state);
+Result<void> understand(SessionState& state, RunContext& context);  // graphs and scenario
+Result<void> make_plan(SessionState& state, RunContext& context);
 
 // What needs all rows. `rows` are all of the plan, in order.
 Result<result::Summary> finish(const SessionState& state, RowSource& rows, RunSink& run);
