@@ -409,6 +409,45 @@ TEST(Stream, RecordsOfQuantizedTensors) {
               ElementsAre("a not compared quantized_interior", "b inconclusive statistics_only"));
 }
 
+// Integers of up to 32 bits inside a quantized model stand for other numbers; those of 64 bits are
+// indices, which are compared as they are.
+TEST(Stream, IntegersOfQuantizedModels) {
+  struct Case {
+    DType dtype;
+    size_t bytes;
+    const char* line;
+  };
+  const Case cases[] = {
+      {DType::kInt8, 1, "a not compared quantized_interior"},
+      {DType::kUint8, 1, "a not compared quantized_interior"},
+      {DType::kInt16, 2, "a not compared quantized_interior"},
+      {DType::kInt32, 4, "a not compared quantized_interior"},
+      {DType::kUint32, 4, "a not compared quantized_interior"},
+      {DType::kInt64, 8, "a pass"},
+  };
+  for (const Case& each : cases) {
+    Dumps dumps;
+    std::vector<uint8_t> ones(4 * each.bytes);
+    for (size_t i = 0; i < 4; ++i) ones[i * each.bytes] = 1;
+    dumps.target.npy("a.npy", each.dtype, {4}, ones);
+    dumps.golden.npy("a.npy", {1, 1, 1, 1});
+    const DumpSet t = or_throw(dump::open_dump(dumps.target.path()));
+    const DumpSet g = or_throw(dump::open_dump(dumps.golden.path()));
+    std::vector<pair::PlannedRow> plan = pair::make_plan(t, g);
+    plan[0].is_quantized = true;
+    const judge::Rules rules = or_throw(judge::load_rules("quantized", ""));
+    const std::vector<const metrics::Metric*> columns = rules.metrics();
+    const Sides sides{t, g, nullptr, {}, {}};
+    const StreamOptions options{rules, columns, Passes::for_metrics(columns), false};
+    EXPECT_THAT(lines_of(stream(Streamer(sides, options), plan, {})), ElementsAre(each.line))
+        << name_of(each.dtype);
+    // Where the model is not quantized they are numbers like any other.
+    plan[0].is_quantized = false;
+    EXPECT_THAT(lines_of(stream(Streamer(sides, options), plan, {})), ElementsAre("a pass"))
+        << name_of(each.dtype);
+  }
+}
+
 TEST(Stream, RecordedChecksums) {
   constexpr const char* kOfData = "8ba71454";  // zlib.crc32 of 1, 2, 3, 4 in float32
   struct Case {
