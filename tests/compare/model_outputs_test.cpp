@@ -93,5 +93,33 @@ TEST(ModelOutputs, GraphWithACircle) {
   EXPECT_THAT(not_compared(pair::Matcher(graph), {}), ElementsAre("a", "gone"));
 }
 
+TEST(ModelOutputs, ThatNobodyCompared) {
+  graph::Graph graph;
+  graph.operators = {op("conv1relu1", "Conv2D", {}), op("trans", "TransData", {{"conv1relu1", 0}})};
+  graph.outputs = {{"trans", 0}};
+  const pair::Matcher matcher(graph);
+  EXPECT_THAT(not_compared(matcher, {}), ElementsAre("trans"));
+  Row row;
+  row.target.emplace().operator_name = "conv1relu1";
+  row.target->slot = "output:0";
+  row.verdict = Verdict::kNotCompared;
+  EXPECT_THAT(not_compared(matcher, {row}), ElementsAre("trans"));
+  row.verdict = Verdict::kFail;
+  EXPECT_THAT(not_compared(matcher, {row}), IsEmpty());  // what it hands on was compared
+  row.target->slot = "input:0";
+  EXPECT_THAT(not_compared(matcher, {row}), ElementsAre("trans"));
+  // Its input is what the model gives out.
+  row.target->operator_name = "trans";
+  EXPECT_THAT(not_compared(matcher, {row}), IsEmpty());
+  // Who did not ask for it does not miss it, under either name.
+  const auto asks_for = [&](std::string_view name) {
+    return ModelOutputs(matcher, nullptr)
+        .not_compared([&](const std::string& op, const std::string&) { return op == name; });
+  };
+  EXPECT_THAT(asks_for("pool1"), IsEmpty());
+  EXPECT_THAT(asks_for("trans"), ElementsAre("trans"));
+  EXPECT_THAT(asks_for("conv1relu1"), ElementsAre("trans"));
+}
+
 }  // namespace
 }  // namespace plumb::compare

@@ -51,7 +51,7 @@ struct Dumps {
       if (i % 7 == 2) values.pop_back();
       if (i % 11 == 3) values[5] = std::numeric_limits<float>::quiet_NaN();
       for (float& value : values)
-        if (i > 20) value *= 1.0005F;
+        if (i > 20) value *= 1.0015F;
       if (i % 13 != 4) target.npy("op" + std::to_string(i) + ".npy", values);
     }
     target.npy("op20b.npy", DType::kFloat16, {2}, std::vector<uint16_t>{0x3C00, 0x4000});
@@ -219,7 +219,7 @@ TEST(Session, ArraysInMemoryAreComparedLikeFiles) {
     SCOPED_TRACE(b.any_side().operator_name);
     EXPECT_EQ(a.any_side().operator_name, b.any_side().operator_name);
     EXPECT_EQ(a.any_side().slot, b.any_side().slot);
-    EXPECT_EQ(a.any_side().shape, b.any_side().shape);
+    if (b.verdict != Verdict::kNotCompared) EXPECT_EQ(a.any_side().shape, b.any_side().shape);
     EXPECT_EQ(a.verdict, b.verdict);
     EXPECT_EQ(a.reasons, b.reasons);
     EXPECT_EQ(a.message, b.message);

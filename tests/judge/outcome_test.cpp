@@ -9,7 +9,6 @@ namespace plumb::judge {
 namespace {
 
 using result::Row;
-using result::Run;
 using result::Verdict;
 
 Row row(Verdict verdict, std::vector<std::string> reasons = {}) {
@@ -60,7 +59,7 @@ TEST(Outcome, OfRows) {
       {"interrupted", {kPass, kInterrupted}, {"missing"}, kDifference},
   };
   for (const Case& each : cases) {
-    Run run;
+    result::Run run;
     run.rows = each.rows;
     const auto allowed = allowance_from(each.allowed);
     ASSERT_TRUE(allowed) << each.what;
@@ -70,7 +69,7 @@ TEST(Outcome, OfRows) {
 
 TEST(Outcome, OfTheRunAsAWhole) {
   const Allowance all{true, true};
-  Run run;
+  result::Run run;
   run.rows = {kPass};
   run.doubts = {"the graph is of another model"};
   EXPECT_EQ(outcome_of(run, all), Outcome::kDifference);

@@ -11,6 +11,9 @@
 namespace plumb::pair {
 namespace {
 
+using compare::sample;
+using compare::Tensors;
+
 using testing::HasSubstr;
 using testing::StartsWith;
 

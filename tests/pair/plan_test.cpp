@@ -172,9 +172,9 @@ TEST(Plan, AlikeDumpsPairAsOthersDo) {
       {in_step(1, "a"), in_step(2, "a")},
       {entry("a"), entry("a_b"), entry("a/b")},
   };
-  const Choices none;
+  const Pairings none;
   PlanOptions long_way;
-  long_way.choices = &none;
+  long_way.told = &none;
   for (const std::vector<Entry>& entries : cases) {
     const DumpSet target = set_of(entries), golden = set_of(entries);
     const auto rows = make_plan(target, golden), others = make_plan(target, golden, long_way);

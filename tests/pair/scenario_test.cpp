@@ -86,36 +86,6 @@ TEST(Scenario, QuantNeedsTheOriginalAsGolden) {
   EXPECT_THAT(told(kQuantizedNpu, kQuantizedNpu, alone), HasSubstr("leave out --quant"));
 }
 
-TEST(Scenario, OutputsNobodyCompared) {
-  graph::Graph graph = converted({"conv1"});
-  graph.operators.emplace_back().name = "trans";
-  graph.operators.back().type = "TransData";
-  graph.operators.back().inputs = {{"conv1relu1", 0}};
-  graph.outputs = {{"trans", 0}};
-  const pair::Matcher matcher(graph);
-  EXPECT_THAT(outputs_not_compared(matcher, {}), ElementsAre("trans"));
-  result::Row row;
-  row.target.emplace().operator_name = "conv1relu1";
-  row.target->slot = "output:0";
-  row.verdict = result::Verdict::kNotCompared;
-  EXPECT_THAT(outputs_not_compared(matcher, {row}), ElementsAre("trans"));
-  row.verdict = result::Verdict::kFail;
-  EXPECT_THAT(outputs_not_compared(matcher, {row}), IsEmpty());  // what it hands on was compared
-  row.target->slot = "input:0";
-  EXPECT_THAT(outputs_not_compared(matcher, {row}), ElementsAre("trans"));
-  // Its input is what the model gives out.
-  row.target->operator_name = "trans";
-  EXPECT_THAT(outputs_not_compared(matcher, {row}), IsEmpty());
-  // Who did not ask for it does not miss it, under either name.
-  const auto asks_for = [&](std::string_view name) {
-    return outputs_not_compared(
-        matcher, {}, [&](const dump::Entry& entry) { return entry.operator_name == name; });
-  };
-  EXPECT_THAT(asks_for("pool1"), IsEmpty());
-  EXPECT_THAT(asks_for("trans"), ElementsAre("trans"));
-  EXPECT_THAT(asks_for("conv1relu1"), ElementsAre("trans"));
-}
-
 TEST(Scenario, ExchangedSidesOfTorchair) {
   const DumpSet ge = set_of("torchair-ge", {"Add_1"}), fx = set_of("torchair-fx", {"add_1"});
   EXPECT_EQ(told(ge, fx), "torchair");

@@ -30,14 +30,14 @@ std::map<std::string, std::string> pairs_of(const std::string& target_path,
   const auto torchair = pair_torchair(*target, *golden, options);
   std::map<std::string, std::string> pairs;
   if (!torchair) return {{"error", torchair.error().what}};
-  EXPECT_EQ(torchair->decisions.size(), target->entries.size() + golden->entries.size());
+  EXPECT_EQ(torchair->pairings.size(), target->entries.size() + golden->entries.size());
   for (const dump::Entry& entry : target->entries) {
-    const Decision& decision = torchair->decisions.at(&entry);
-    EXPECT_NE(decision.golden == nullptr, decision.reason.empty());
-    if (entry.step.value_or(0) == 0 && decision.golden != nullptr)
+    const Pairing& pairing = torchair->pairings.at(&entry);
+    EXPECT_NE(pairing.tensor == nullptr, pairing.reason.empty());
+    if (entry.step.value_or(0) == 0 && pairing.tensor != nullptr)
       pairs[tensor_text(entry.operator_name, entry.slot)] =
-          tensor_text(decision.golden->operator_name, decision.golden->slot) +
-          (decision.golden_is_own ? " of target" : "");
+          tensor_text(pairing.tensor->operator_name, pairing.tensor->slot) +
+          (pairing.is_own ? " of target" : "");
   }
   return pairs;
 }
@@ -88,11 +88,11 @@ graph {
   EXPECT_EQ(torchair->graph_files.size(), 2U);
   for (const dump::Entry& entry : target->entries) {
     if (entry.operator_name != "Add_1Relu_2Mul_3") continue;
-    const Decision& decision = torchair->decisions.at(&entry);
-    ASSERT_NE(decision.golden, nullptr);
-    EXPECT_EQ(decision.rule, "fused");
+    const Pairing& pairing = torchair->pairings.at(&entry);
+    ASSERT_NE(pairing.tensor, nullptr);
+    EXPECT_EQ(pairing.rule, "fused");
     const bool is_output = entry.slot.kind == dump::SlotKind::kOutput;
-    EXPECT_EQ(decision.golden->operator_name == "Relu_2", is_output);
+    EXPECT_EQ(pairing.tensor->operator_name == "Relu_2", is_output);
   }
 }
 
@@ -123,7 +123,7 @@ graph {
   for (const dump::Entry& entry : target->entries) {
     if (entry.operator_name != "Mul_4Sigmoid_5" || entry.slot.kind != dump::SlotKind::kOutput)
       continue;
-    EXPECT_EQ(torchair->decisions.at(&entry).reason, "no_golden");
+    EXPECT_EQ(torchair->pairings.at(&entry).reason, "no_golden");
   }
 }
 
