@@ -97,7 +97,7 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   for (TensorInfo& info : opened->listing.tensors) {
     Entry& entry = outcome.entries.emplace_back(model);
     entry.slot = slot_from_tensor_name(info.name);
-    entry.parts.push_back({job.file->path, info.name});
+    entry.parts.push_back(part_of(*job.file, job.real_name, info.name));
     entry.info = std::move(info);
   }
   if (job.name.content == Content::kGolden && outcome.entries.size() == 1)

@@ -40,6 +40,9 @@ std::optional<Slot> slot_from_text(std::string_view text);
 struct TensorRef {
   std::string file;  // relative to DumpSet::root, with '/'; empty in memory
   std::string tensor;
+  // What the writer meant to call the file, where it is stored under a number (see
+  // dump/mapping_csv.h): some formats keep in the name what is nowhere else.
+  BoxedOptional<std::string> real_name = {};
 };
 
 // What a dump recorded instead of, or beside, the data. `text` holds values that are not numbers.
@@ -115,7 +118,7 @@ std::span<const Convention> conventions();
 Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints& hints = {},
                           std::string_view convention = {});
 
-// The file of one part of an entry. Hashed names are looked up: some formats need the real one.
+// The file of one part of an entry.
 Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints);
 // What `name` is in it; the only tensor if the name is empty.
 Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_view name);
