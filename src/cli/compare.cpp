@@ -162,13 +162,11 @@ void open_own_graphs(Inputs& inputs) {
   const std::pair<const dump::DumpSet&, std::optional<graph::Graph>&> sides[] = {
       {inputs.target, inputs.graphs.target}, {inputs.golden, inputs.graphs.golden}};
   for (const auto& [set, graph] : sides) {
-    if (graph || set.convention != "plumb-dump") continue;
-    if (set.entries.empty() || set.entries.front().parts.empty()) continue;
-    const std::string& file = set.entries.front().parts.front().file;
-    const std::string index = set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json");
-    if (auto loaded = graph::load_graph(index); loaded) {
+    const auto own = set.own_graph();
+    if (graph || !own) continue;
+    if (auto loaded = graph::load_graph(*own); loaded) {
       graph = std::move(*loaded);
-      inputs.graph_files.push_back(index);
+      inputs.graph_files.push_back(*own);
     }
   }
 }

@@ -351,7 +351,10 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
 }
 
 extern constexpr Convention kAscendDump{
-    "ascend-dump", "device dumps type.name.task.stream.time, by time, device, model and step",
-    match, list_device_dumps};
+    "ascend-dump",
+    "device dumps type.name.task.stream.time, by time, device, model and step",
+    match,
+    list_device_dumps,
+    {.is_device = true}};
 
 }  // namespace plumb::dump

@@ -92,6 +92,12 @@ std::string DumpSet::absolute(std::string_view file) const {
   return path.append(file);
 }
 
+std::optional<std::string> DumpSet::own_graph() const {
+  if (traits.graph_file.empty() || entries.empty() || entries.front().parts.empty()) return {};
+  const std::string& file = entries.front().parts.front().file;
+  return absolute(file.substr(0, file.rfind('/') + 1).append(traits.graph_file));
+}
+
 Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints) {
   hints.file_name = part.real_name ? std::string_view(*part.real_name) : std::string_view();
   return io::open_tensor_file(set.absolute(part.file), hints);
@@ -225,12 +231,14 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
   DumpSet set = (*chosen)->list(*tree, hints);
   set.root = tree->root;
   set.convention = (*chosen)->name;
+  set.traits = (*chosen)->traits;
   set.is_single_file = tree->is_single_file;
   if (tree->is_single_file && set.convention == "plain") {
     if (set.entries.empty() && !set.skipped.empty() && set.skipped[0].error)
       return *set.skipped[0].error;
     const io::Format* format = probe_format(*tree, tree->files[0]);
     set.convention = format != nullptr ? format->name : "raw";
+    set.traits.is_device = set.convention.starts_with("ascend");
   }
   add_other_dumps(*tree, set);
   for (Skipped& skipped : tree->skipped) set.skipped.push_back(std::move(skipped));

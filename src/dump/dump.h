@@ -85,9 +85,19 @@ struct Skipped {
   std::optional<Error> error;  // set if it is damaged (it costs a row), unset if it is no tensor
 };
 
+// What a convention means to later stages. They ask for these, never for its name.
+struct Traits {
+  bool is_device = false;            // tensors of a converted model, dumped on the device
+  bool has_numbered_calls = false;   // operators are calls of an API, numbered as they were made
+  bool is_torchair_ge = false;       // what TorchAir's graph engine ran ...
+  bool is_torchair_fx = false;       // ... and the FX graph it was made from
+  std::string_view graph_file = {};  // beside the tensors: the model as it was run
+};
+
 struct DumpSet {
   std::filesystem::path root;
-  std::string convention;  // Convention::name, or the format's name for a single file
+  std::string convention;  // to be shown: Convention::name, or the format's for a single file
+  Traits traits;
   bool is_single_file = false;
   std::vector<Entry>
       entries;  // in order of rank, step, graph, timestamp, name, slot; a2 before a10
@@ -96,6 +106,7 @@ struct DumpSet {
   std::shared_ptr<const void> memory;  // behind the entries that are in memory
 
   std::string absolute(std::string_view file) const;  // of a file relative to `root`
+  std::optional<std::string> own_graph() const;       // path of the graph the dump brings along
 };
 
 struct Tree;  // the files below the path given, see dump/tree.h
@@ -108,6 +119,7 @@ struct Convention {
   int (*match)(const Tree& tree);
   // Puts every file of the tree into an entry or among the skipped ones; any order will do.
   DumpSet (*list)(const Tree& tree, const io::ReadHints& hints);
+  Traits traits = {};
 };
 
 std::span<const Convention> conventions();

@@ -67,7 +67,7 @@ std::vector<Call> calls_of(const DumpSet& set, const Scopes& scopes) {
 
 Choices pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
   Choices choices;
-  if (target.convention != "msprobe" || golden.convention != "msprobe") return choices;
+  if (!target.traits.has_numbered_calls || !golden.traits.has_numbered_calls) return choices;
   const auto may_be_backward = [](const Entry& entry) {
     return entry.operator_name.find("backward") != std::string::npos;
   };
