@@ -330,13 +330,14 @@ class Runner {
       entry.timestamp = 0;
     }
     set->convention = "plain";
+    set->traits = {};
     return set;
   }
 
   static std::optional<graph::Graph> graph_of(const dump::DumpSet& set) {
-    if (set.convention != "plumb-dump" || set.entries.empty()) return std::nullopt;
-    const std::string& file = set.entries.front().parts.front().file;
-    auto graph = graph::load_graph(set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json"));
+    const auto path = set.own_graph();
+    if (!path) return std::nullopt;
+    auto graph = graph::load_graph(*path);
     if (!graph) return std::nullopt;
     return std::move(*graph);
   }

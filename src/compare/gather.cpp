@@ -8,7 +8,7 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
-#include "io/crc32.h"
+#include "base/crc32.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/limits.h"
 #include "metrics/max_ulp.h"
@@ -142,7 +142,7 @@ struct Details {
   std::optional<metrics::BulkSums> bulk;
   std::optional<metrics::KlSums> kl;
   std::optional<int64_t> max_ulp;
-  std::optional<io::Checksum> target_crc32, golden_crc32;
+  std::optional<Checksum> target_crc32, golden_crc32;
   std::optional<LimitCount> target_limit, golden_limit;
 
   bool any() const { return any_in_blocks() || max_ulp || target_crc32 || golden_crc32; }
@@ -219,7 +219,7 @@ Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunCon
     if (context.cancelled) return std::optional<uint32_t>();
     auto piece = reader.read(first, std::min(kChecksumPiece, reader.count() - first));
     if (!piece) return std::move(piece.error()).in(tensor.path());
-    crc = io::crc32(crc, *piece);
+    crc = crc32(crc, *piece);
   }
   if (auto intact = again->check_intact(); !intact) return intact.error();
   return std::optional(crc);
@@ -248,7 +248,7 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
     details.bulk.emplace(*sums, facts.target_dtype, facts.golden_dtype);
   if (passes.kl) details.kl.emplace(*sums);
   if (passes.ulp) details.max_ulp = 0;
-  if (passes.crc32) details.target_crc32 = details.golden_crc32 = io::Checksum();
+  if (passes.crc32) details.target_crc32 = details.golden_crc32 = Checksum();
   if (passes.limits) {
     // Of the types as stored: int4 ends before the int8 it is read as.
     const auto t_limits =

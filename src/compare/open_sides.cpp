@@ -15,14 +15,6 @@
 namespace plumb::compare {
 namespace {
 
-// The index of a dump of `plumb dump` describes the model, too.
-std::string graph_file_of(const dump::DumpSet& set) {
-  if (set.convention != "plumb-dump") return {};
-  if (set.entries.empty() || set.entries.front().parts.empty()) return {};
-  const std::string& file = set.entries.front().parts.front().file;
-  return set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json");
-}
-
 // What the user names comes first, then what a dump brings along.
 Result<void> open_graphs(SessionState& state, const RunContext& context) {
   const auto load = [&](const std::string& path,
@@ -43,11 +35,11 @@ Result<void> open_graphs(SessionState& state, const RunContext& context) {
                        std::optional<graph::Graph>& graph) {
     if (graph) return;
     if (side.model != nullptr) graph = *side.model;
-    const std::string index = graph_file_of(set);
-    if (graph || index.empty()) return;
-    if (auto loaded = graph::load_graph(index); loaded) {
+    const auto index = set.own_graph();
+    if (graph || !index) return;
+    if (auto loaded = graph::load_graph(*index); loaded) {
       graph = std::move(*loaded);
-      state.graph_files.push_back(index);
+      state.graph_files.push_back(*index);
     }
   };
   own(spec.target, state.target, state.graphs.target);

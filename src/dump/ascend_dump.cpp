@@ -97,7 +97,7 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   for (TensorInfo& info : opened->listing.tensors) {
     Entry& entry = outcome.entries.emplace_back(model);
     entry.slot = slot_from_tensor_name(info.name);
-    entry.parts.push_back({job.file->path, info.name});
+    entry.parts.push_back(part_of(*job.file, job.real_name, info.name));
     entry.info = std::move(info);
   }
   if (job.name.content == Content::kGolden && outcome.entries.size() == 1)
@@ -351,7 +351,10 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
 }
 
 extern constexpr Convention kAscendDump{
-    "ascend-dump", "device dumps type.name.task.stream.time, by time, device, model and step",
-    match, list_device_dumps};
+    "ascend-dump",
+    "device dumps type.name.task.stream.time, by time, device, model and step",
+    match,
+    list_device_dumps,
+    {.is_device = true}};
 
 }  // namespace plumb::dump

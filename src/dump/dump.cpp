@@ -11,7 +11,6 @@
 
 #include "base/mapped_file.h"
 #include "dump/listing.h"
-#include "dump/mapping_csv.h"
 #include "dump/tree.h"
 
 namespace plumb::dump {
@@ -85,18 +84,6 @@ void add_other_dumps(const Tree& tree, DumpSet& set) {
   }
 }
 
-// The name a file was meant to have, which some formats need (slices have their thread in it).
-std::string real_name_of(const std::string& file) {
-  const size_t directory = file.rfind('/') + 1;
-  std::string name = file.substr(directory);
-  if (!is_hashed_name(name)) return name;
-  auto mapped = MappedFile::open(file.substr(0, directory).append(kMappingName));
-  if (!mapped) return name;
-  const NameMapping mapping = parse_mapping_csv(as_text(mapped->bytes()));
-  const auto real = mapping.real_names.find(name);
-  return real == mapping.real_names.end() ? name : real->second;
-}
-
 }  // namespace
 
 std::string DumpSet::absolute(std::string_view file) const {
@@ -105,11 +92,15 @@ std::string DumpSet::absolute(std::string_view file) const {
   return path.append(file);
 }
 
+std::optional<std::string> DumpSet::own_graph() const {
+  if (traits.graph_file.empty() || entries.empty() || entries.front().parts.empty()) return {};
+  const std::string& file = entries.front().parts.front().file;
+  return absolute(file.substr(0, file.rfind('/') + 1).append(traits.graph_file));
+}
+
 Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints) {
-  const std::string path = set.absolute(part.file);
-  const std::string name = real_name_of(path);
-  hints.file_name = name;
-  return io::open_tensor_file(path, hints);
+  hints.file_name = part.real_name ? std::string_view(*part.real_name) : std::string_view();
+  return io::open_tensor_file(set.absolute(part.file), hints);
 }
 
 Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_view name) {
@@ -240,12 +231,14 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
   DumpSet set = (*chosen)->list(*tree, hints);
   set.root = tree->root;
   set.convention = (*chosen)->name;
+  set.traits = (*chosen)->traits;
   set.is_single_file = tree->is_single_file;
   if (tree->is_single_file && set.convention == "plain") {
     if (set.entries.empty() && !set.skipped.empty() && set.skipped[0].error)
       return *set.skipped[0].error;
     const io::Format* format = probe_format(*tree, tree->files[0]);
     set.convention = format != nullptr ? format->name : "raw";
+    set.traits.is_device = set.convention.starts_with("ascend");
   }
   add_other_dumps(*tree, set);
   for (Skipped& skipped : tree->skipped) set.skipped.push_back(std::move(skipped));
@@ -265,8 +258,7 @@ Result<std::shared_ptr<const io::TensorFile>> FileCache::open(const DumpSet& set
     for (const auto& file : kept_)
       if (file->path == path && (!listed || !file->listing.tensors.empty())) return file;
   }
-  const std::string name = real_name_of(path);
-  hints.file_name = name;
+  hints.file_name = part.real_name ? std::string_view(*part.real_name) : std::string_view();
   auto opened = listed ? io::open_tensor_file(path, hints) : io::open_unlisted(path, hints);
   if (!opened) return opened.error();
   auto file = std::make_shared<const io::TensorFile>(std::move(*opened));

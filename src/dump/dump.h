@@ -40,6 +40,9 @@ std::optional<Slot> slot_from_text(std::string_view text);
 struct TensorRef {
   std::string file;  // relative to DumpSet::root, with '/'; empty in memory
   std::string tensor;
+  // What the writer meant to call the file, where it is stored under a number (see
+  // dump/mapping_csv.h): some formats keep in the name what is nowhere else.
+  BoxedOptional<std::string> real_name = {};
 };
 
 // What a dump recorded instead of, or beside, the data. `text` holds values that are not numbers.
@@ -82,9 +85,19 @@ struct Skipped {
   std::optional<Error> error;  // set if it is damaged (it costs a row), unset if it is no tensor
 };
 
+// What a convention means to later stages. They ask for these, never for its name.
+struct Traits {
+  bool is_device = false;            // tensors of a converted model, dumped on the device
+  bool has_numbered_calls = false;   // operators are calls of an API, numbered as they were made
+  bool is_torchair_ge = false;       // what TorchAir's graph engine ran ...
+  bool is_torchair_fx = false;       // ... and the FX graph it was made from
+  std::string_view graph_file = {};  // beside the tensors: the model as it was run
+};
+
 struct DumpSet {
   std::filesystem::path root;
-  std::string convention;  // Convention::name, or the format's name for a single file
+  std::string convention;  // to be shown: Convention::name, or the format's for a single file
+  Traits traits;
   bool is_single_file = false;
   std::vector<Entry>
       entries;  // in order of rank, step, graph, timestamp, name, slot; a2 before a10
@@ -93,6 +106,7 @@ struct DumpSet {
   std::shared_ptr<const void> memory;  // behind the entries that are in memory
 
   std::string absolute(std::string_view file) const;  // of a file relative to `root`
+  std::optional<std::string> own_graph() const;       // path of the graph the dump brings along
 };
 
 struct Tree;  // the files below the path given, see dump/tree.h
@@ -105,6 +119,7 @@ struct Convention {
   int (*match)(const Tree& tree);
   // Puts every file of the tree into an entry or among the skipped ones; any order will do.
   DumpSet (*list)(const Tree& tree, const io::ReadHints& hints);
+  Traits traits = {};
 };
 
 std::span<const Convention> conventions();
@@ -115,7 +130,7 @@ std::span<const Convention> conventions();
 Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints& hints = {},
                           std::string_view convention = {});
 
-// The file of one part of an entry. Hashed names are looked up: some formats need the real one.
+// The file of one part of an entry.
 Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints);
 // What `name` is in it; the only tensor if the name is empty.
 Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_view name);

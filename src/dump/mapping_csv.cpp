@@ -54,6 +54,12 @@ RealNames::RealNames(const Tree& tree) {
   }
 }
 
+TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string tensor) {
+  TensorRef part{file.path, std::move(tensor)};
+  if (real_name != file.name()) part.real_name = std::string(real_name);
+  return part;
+}
+
 std::string unnamed_warning(size_t count) {
   return fmt::format("{} file(s) left out: named by a number whose real name is not in {}", count,
                      kMappingName);

@@ -37,6 +37,9 @@ class RealNames {
   std::vector<std::string> warnings_;
 };
 
+// A tensor in a file whose writer meant `real_name`.
+TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string tensor = {});
+
 // What to tell of `count` hashed names without an entry.
 std::string unnamed_warning(size_t count);
 

@@ -153,7 +153,10 @@ DumpSet list(const Tree& given, const io::ReadHints&) {
 }  // namespace
 
 extern constexpr Convention kMsprobe{
-    "msprobe", "dump.json of msprobe, with statistics, checksums or tensors, by step and rank",
-    match, list};
+    "msprobe",
+    "dump.json of msprobe, with statistics, checksums or tensors, by step and rank",
+    match,
+    list,
+    {.has_numbered_calls = true}};
 
 }  // namespace plumb::dump

@@ -56,7 +56,7 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
       entry.operator_name = is_input ? golden->op.substr(kInputPrefix.size()) : golden->op;
       entry.slot = {is_input ? SlotKind::kInput : SlotKind::kOutput, golden->index, {}};
       entry.timestamp = golden->timestamp;
-      entry.parts.push_back({file.path, ""});
+      entry.parts.push_back(part_of(file, *name));
     }
   }
   if (unnamed > 0) set.warnings.push_back(unnamed_warning(unnamed));

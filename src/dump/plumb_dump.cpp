@@ -154,6 +154,10 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
 }  // namespace
 
 extern constexpr Convention kPlumbDump{
-    "plumb-dump", "what `plumb dump` wrote: npy files and their index, dump.json", match, list};
+    "plumb-dump",
+    "what `plumb dump` wrote: npy files and their index, dump.json",
+    match,
+    list,
+    {.graph_file = kIndexName}};
 
 }  // namespace plumb::dump

@@ -134,7 +134,10 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
 }  // namespace
 
 extern constexpr Convention kTorchairFx{
-    "torchair-fx", "FX dumps of TorchAir: node-target.INPUT.n.time.npy by rank, graph and token",
-    match, list};
+    "torchair-fx",
+    "FX dumps of TorchAir: node-target.INPUT.n.time.npy by rank, graph and token",
+    match,
+    list,
+    {.is_torchair_fx = true}};
 
 }  // namespace plumb::dump

@@ -24,7 +24,9 @@ int match(const Tree& tree) {
 
 extern constexpr Convention kTorchairGe{
     "torchair-ge",
-    "GE dumps of TorchAir with dynamo_original_graph_*.txt, by rank, graph and token", match,
-    list_device_dumps};
+    "GE dumps of TorchAir with dynamo_original_graph_*.txt, by rank, graph and token",
+    match,
+    list_device_dumps,
+    {.is_torchair_ge = true}};
 
 }  // namespace plumb::dump

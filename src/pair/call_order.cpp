@@ -67,7 +67,7 @@ std::vector<Call> calls_of(const DumpSet& set, const Scopes& scopes) {
 
 Pairings pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
   Pairings pairings;
-  if (target.convention != "msprobe" || golden.convention != "msprobe") return pairings;
+  if (!target.traits.has_numbered_calls || !golden.traits.has_numbered_calls) return pairings;
   const auto may_be_backward = [](const Entry& entry) {
     return entry.operator_name.find("backward") != std::string::npos;
   };

@@ -42,7 +42,7 @@ const Scenario* by_name(std::string_view name) {
   return found == std::end(kScenarios) ? nullptr : found;
 }
 
-bool is_device(const DumpSet& set) { return set.convention.starts_with("ascend"); }
+bool is_device(const DumpSet& set) { return set.traits.is_device; }
 
 const graph::Graph* get(const std::optional<graph::Graph>& graph) {
   return graph ? &*graph : nullptr;

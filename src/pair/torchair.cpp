@@ -52,7 +52,7 @@ std::optional<int64_t> token_directory(std::string_view directory) {
 
 std::map<Rank, std::vector<Group>> groups_of(const DumpSet& set, const TorchairOptions& options) {
   std::error_code ignored;
-  const bool is_fx = set.convention == kFxConvention;
+  const bool is_fx = set.traits.is_torchair_fx;
   const std::string above =
       std::filesystem::absolute(set.root, ignored).lexically_normal().generic_string();
   std::map<std::string_view, dump::Levels> levels;
@@ -176,9 +176,9 @@ class TorchairPairer {
   }
 
   Result<Torchair> run(const TorchairOptions& options) {
-    const bool is_fx = golden_.convention == kFxConvention;
+    const bool is_fx = golden_.traits.is_torchair_fx;
     const TorchairModels models = load_models(target_, options.graph, out_.warnings);
-    if (target_.convention == kFxConvention && !is_fx)
+    if (target_.traits.is_torchair_fx && !is_fx)
       return Error{"target and golden seem to be swapped", "target is an FX dump",
                    "name the GE dump first, what it is checked against second"};
     if (models.by_rank.empty())
@@ -275,10 +275,10 @@ class TorchairPairer {
 }  // namespace
 
 bool is_torchair(const DumpSet& target, const DumpSet& golden) {
-  const bool is_ge = target.convention == kGeConvention ||
-                     (target.convention.starts_with("ascend") && has_torchair_graph(target));
-  return (is_ge && golden.convention == kFxConvention) ||
-         (target.convention == kGeConvention && golden.convention == kGeConvention);
+  const bool is_ge =
+      target.traits.is_torchair_ge || (target.traits.is_device && has_torchair_graph(target));
+  return (is_ge && golden.traits.is_torchair_fx) ||
+         (target.traits.is_torchair_ge && golden.traits.is_torchair_ge);
 }
 
 Result<Torchair> pair_torchair(const DumpSet& target, const DumpSet& golden,

@@ -72,7 +72,7 @@ class TokenPairing {
       : target_(target),
         golden_(golden),
         model_(model),
-        is_fx_(golden.convention == kFxConvention),
+        is_fx_(golden.traits.is_torchair_fx),
         targets_(executions_of(targets)),
         goldens_(executions_of(goldens)) {
     const auto keep_latest = [](auto& map, const Execution& execution) {

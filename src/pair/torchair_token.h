@@ -12,8 +12,6 @@
 
 namespace plumb::pair {
 
-inline constexpr std::string_view kFxConvention = "torchair-fx", kGeConvention = "torchair-ge";
-
 using Entries = std::vector<const dump::Entry*>;
 
 // Decides about every tensor of `targets` and `goldens`, which are parts of the two sets in their

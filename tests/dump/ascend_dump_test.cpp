@@ -114,6 +114,13 @@ TEST(AscendDump, SlicesUnderHashedNamesOfTwoExecutions) {
   EXPECT_EQ(elements_of(set, set.entries[1]), merged);
   EXPECT_EQ(elements_of(set, set.entries[3]), merged);
   expect_all_accounted(set);
+  // The names are kept: mapping.csv is read when the dump is listed, and not again for each file.
+  std::filesystem::remove(dir.root() / "mapping.csv");
+  EXPECT_EQ(elements_of(set, set.entries[1]), merged);
+  FileCache cache;
+  auto file = cache.open(set, set.entries[1].parts[1], {});
+  ASSERT_TRUE(file);
+  EXPECT_TRUE((*file)->listing.warnings.empty());  // its thread is known
 }
 
 TEST(AscendDump, AMissingSliceIsToldAndADamagedOneToo) {

@@ -46,9 +46,9 @@ TEST(CallName, Table) {
 }
 
 // One tensor to a call, in the order given; an empty name begins the next step.
-DumpSet calls(const std::vector<std::string>& names, std::string convention = "msprobe") {
+DumpSet calls(const std::vector<std::string>& names, bool has_numbers = true) {
   DumpSet set;
-  set.convention = std::move(convention);
+  set.traits.has_numbered_calls = has_numbers;
   int64_t step = 0;
   for (const std::string& name : names) {
     if (name.empty()) {
@@ -120,8 +120,8 @@ TEST(CallOrder, EqualDumpsNeedNoChoice) {
 }
 
 TEST(CallOrder, OtherDumpsKeepTheirNames) {
-  const DumpSet target = calls({"T.f.1.backward"}, "named-npy");
-  const DumpSet golden = calls({"T.f.0.backward"}, "named-npy");
+  const DumpSet target = calls({"T.f.1.backward"}, false);
+  const DumpSet golden = calls({"T.f.0.backward"}, false);
   EXPECT_TRUE(pair_by_call_order(target, golden).empty());
 }
 

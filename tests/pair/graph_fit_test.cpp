@@ -18,7 +18,7 @@ struct Named {
 
 DumpSet set_of(const std::vector<Named>& operators) {
   DumpSet set;
-  set.convention = "ascend-dump";
+  set.traits.is_device = true;
   for (const Named& op : operators) {
     dump::Entry& entry = set.entries.emplace_back();
     entry.operator_name = op.name;

@@ -12,9 +12,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-DumpSet set_of(std::string convention, const std::vector<std::string>& operators) {
+DumpSet set_of(std::string_view convention, const std::vector<std::string>& operators) {
   DumpSet set;
-  set.convention = std::move(convention);
+  for (const dump::Convention& known : dump::conventions())
+    if (known.name == convention) set.traits = known.traits;
   for (const std::string& name : operators) set.entries.emplace_back().operator_name = name;
   return set;
 }

@@ -312,9 +312,10 @@ Result<Written> compare_general(const GeneralRun& run, const RunContext& context
     const std::string& path = i == 0 ? run.target : run.golden;
     auto opened = dump::open_dump(path);
     if (!opened) return opened.error();
-    if (opened->convention != "msprobe")
+    const dump::Traits& traits = opened->traits;
+    if (!traits.has_numbered_calls)
       return Error{"there is no dump.json", path + ": it reads as " + opened->convention,
-                   opened->convention.starts_with("torchair")
+                   traits.is_torchair_ge || traits.is_torchair_fx
                        ? "add -m torchair"
                        : "name the dump.json of a dump, or use `plumb compare`"};
     modes[i] = mode_of(*opened);

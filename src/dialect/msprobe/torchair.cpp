@@ -40,7 +40,7 @@ bool holds(const std::vector<int64_t>& wanted, std::optional<int64_t> number) {
 std::string name_of(const DumpSet& set, const Entry* entry) {
   if (entry == nullptr) return "";
   const std::string& file = entry->parts.empty() ? entry->record : entry->parts.front().file;
-  return set.convention == "torchair-fx" ? file : file + ":" + to_string(entry->slot);
+  return set.traits.is_torchair_fx ? file : file + ":" + to_string(entry->slot);
 }
 
 const Shape* shape_of(const result::Side& side) { return side.shape ? &*side.shape : nullptr; }
@@ -170,7 +170,7 @@ class Comparison {
     std::error_code ignored;
     const auto path = std::filesystem::absolute(set.root, ignored).lexically_normal();
     std::string text = (path / entry.parts.front().file).string();
-    if (set.convention != "torchair-fx")
+    if (!set.traits.is_torchair_fx)
       text += fmt::format(",{},{}", entry.slot.kind == SlotKind::kInput ? "inputs" : "outputs",
                           entry.slot.index);
     return text;

@@ -21,7 +21,7 @@ Yaml yaml(std::string_view text) { return parse_yaml(text).value(); }
 // One input to a call.
 DumpSet calls(const std::vector<std::string>& names) {
   DumpSet set;
-  set.convention = "msprobe";
+  set.traits.has_numbered_calls = true;
   for (const std::string& name : names) {
     Entry& entry = set.entries.emplace_back();
     entry.operator_name = name;
