@@ -142,6 +142,9 @@ class RunInMemory : public Sink, public RowSource, public RunSink {
   size_t finished_ = 0;  // rows
 };
 
+// Every row of the plan, not yet finished.
+std::vector<result::Row> stream_all(const Session& session, RunContext& context);
+
 // All of it: every row of the plan, finished.
 Result<result::Run> compare_all(const Session& session, RunContext& context);
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/boxed_optional.h"
@@ -24,10 +25,10 @@ struct Collected {
 
 class Collector : public compare::Observer {
  public:
-  // With `sides`, pairs that fail are looked at once more, for their first bad element.
-  Collector(const std::vector<pair::PlannedRow>& plan, const compare::Sides* sides,
-            const RunContext& context)
-      : plan_(plan), sides_(sides), context_(context), rows_(plan.size()) {}
+  Collector(std::span<const pair::PlannedRow> plan, const RunContext& context)
+      : plan_(plan), context_(context), rows_(plan.size()) {}
+  // From now on pairs that fail are looked at once more, for their first bad element.
+  void look_closer(const compare::Sides& sides) { sides_ = &sides; }
 
   // Each row is told of once, by one thread.
   void pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) override;
@@ -41,8 +42,8 @@ class Collector : public compare::Observer {
   Collected& at(const pair::PlannedRow& row) {
     return rows_[static_cast<size_t>(&row - plan_.data())];
   }
-  const std::vector<pair::PlannedRow>& plan_;
-  const compare::Sides* sides_;
+  std::span<const pair::PlannedRow> plan_;
+  const compare::Sides* sides_ = nullptr;
   const RunContext& context_;
   std::vector<Collected> rows_;  // parallel to the plan
 };

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "compare/stream.h"
+#include "compare/session_state.h"
 #include "dialect/msprobe/collector.h"
 #include "dialect/msprobe/compared_rows.h"
 #include "dialect/msprobe/difference_files.h"
@@ -38,27 +38,80 @@ const char* words_of(Mode mode) {
   return mode == Mode::kRealData ? "tensors" : mode == Mode::kChecksum ? "checksums" : "statistics";
 }
 
+// Dumps of calls, paired by their names and the mapping files.
+class CallPolicy final : public compare::Policy {
+ public:
+  explicit CallPolicy(const Mapping& mapping) : mapping_(mapping) {}
+
+  Result<DumpSet> open(const SideSpec& side, const Spec&, const io::ReadHints&) const override {
+    auto set = dump::open_dump(side.path);
+    if (!set) return set;
+    if (!set->traits.has_numbered_calls)
+      return Error{"there is no dump.json", side.path + ": it reads as " + set->convention,
+                   set->traits.is_torchair_ge || set->traits.is_torchair_fx
+                       ? "add -m torchair"
+                       : "name the dump.json of a dump, or use `plumb compare`"};
+    if (mode_of(*set)) return set;
+    for (dump::Skipped& file : set->skipped)
+      if (file.error) return std::move(*file.error).in(side.path);
+    return Error{"the dump has neither tensors nor statistics", side.path,
+                 "dump again with task statistics or tensor"};
+  }
+
+  Result<std::vector<PlannedRow>> plan(const DumpSet& target, const DumpSet& golden,
+                                       RunContext& context) override {
+    const Mode theirs = *mode_of(golden);
+    mode = *mode_of(target);
+    if (mode != theirs)
+      return Error{"the two dumps hold different things",
+                   fmt::format("target has {}, golden has {}", words_of(mode), words_of(theirs)),
+                   "dump both sides with the same task, or use `plumb compare`"};
+    pair::PlanOptions options;
+    Result<pair::Pairings> told = pair::Pairings();
+    if (mapping_.any()) {
+      told = choose_partners(mapping_, target, golden, warnings);
+      if (!told) return told.error();
+      options.told = &*told;
+    }
+    auto rows = pair::make_plan(target, golden, options);
+    collector.emplace(rows, context);  // by the rows themselves, which stay where they are
+    return rows;
+  }
+
+  std::vector<const metrics::Metric*> columns() const override {
+    std::vector<const metrics::Metric*> columns;
+    for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
+      columns.push_back(metrics::metric_by_name(name));
+    return columns;
+  }
+  compare::Observer* observer() override { return &*collector; }
+
+  Mode mode = Mode::kRealData;
+  std::vector<std::string> warnings;
+  std::optional<Collector> collector;
+
+ private:
+  const Mapping& mapping_;
+};
+
+// From a session to result files.
 class Comparison {
  public:
-  Comparison(const GeneralRun& run, const DumpSet& target, const DumpSet& golden, Mode mode)
-      : target_(target),
-        golden_(golden),
+  Comparison(const GeneralRun& run, const CallPolicy& policy, const SessionState& state,
+             std::vector<result::Row> rows)
+      : plan_(state.rows),
+        rows_(std::move(rows)),
+        collector_(*policy.collector),
         mapping_(run.mapping),
         output_(run.output),
-        style_{mode, run.documented_only, run.as_xlsx},
+        style_{policy.mode, run.documented_only, run.as_xlsx},
         finds_first_(run.finds_first),
         legacy_colours_(run.legacy_colours),
         most_magnitude_(run.most_magnitude),
-        stacks_(target) {}
+        stacks_(state.target) {}
 
-  Result<Written> write(const RunContext& context) {
+  Result<Written> write() {
     Written written;
-    if (auto planned = make_plan(written.warnings); !planned) return planned.error();
-    // What was recorded is judged by msprobe's own rules, below.
-    if (style_.mode == Mode::kRealData && !finds_first_)
-      if (auto compared = compare_data(context); !compared) return compared.error();
-
-    written.interrupted = context.cancelled;
     std::map<std::optional<int64_t>, Rows> by_rank;
     size_t golden_only = 0;
     for (size_t i = 0; i < plan_.size(); ++i)
@@ -105,32 +158,6 @@ class Comparison {
     std::vector<size_t> both;  // or target only
     std::vector<size_t> golden_only;
   };
-
-  Result<void> compare_data(const RunContext& context) {
-    auto rules = judge::load_rules("torchair", "");
-    if (!rules) return rules.error();
-    compare::StreamOptions options{*rules, {}, {}, false, nullptr};
-    for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
-      options.columns.push_back(metrics::metric_by_name(name));
-    options.passes = compare::Passes::for_metrics(options.columns);
-    const compare::Sides sides{target_, golden_, nullptr, {}, {}};
-    collector_.emplace(plan_, style_.documented_only ? nullptr : &sides, context);
-    options.observer = &*collector_;
-    rows_ = compare::stream(compare::Streamer(sides, options), plan_, context);
-    return {};
-  }
-
-  Result<void> make_plan(std::vector<std::string>& warnings) {
-    pair::PlanOptions options;
-    Result<pair::Pairings> told = pair::Pairings();
-    if (mapping_.any()) {
-      told = choose_partners(mapping_, target_, golden_, warnings);
-      if (!told) return told.error();
-      options.told = &*told;
-    }
-    plan_ = pair::make_plan(target_, golden_, options);
-    return {};
-  }
 
   Result<void> write_rank(std::optional<int64_t> rank, const Rows& rows, Written& written) {
     auto file = ResultFile::create(
@@ -207,8 +234,8 @@ class Comparison {
       if (!differences.empty()) {
         seen[k].max_diff = differences[k][0].difference;
         seen[k].max_relative = differences[k][0].relative;
-      } else if (style_.mode == Mode::kRealData && (*collector_)[rows[k]].real) {
-        const RealData& real = *(*collector_)[rows[k]].real;
+      } else if (style_.mode == Mode::kRealData && collector_[rows[k]].real) {
+        const RealData& real = *collector_[rows[k]].real;
         seen[k].max_diff = real.max_abs;
         seen[k].cosine = real.cosine;
         seen[k].below_1e3 = real.below_1e3;
@@ -273,71 +300,59 @@ class Comparison {
     const result::Row& row = rows_[i];
     if (sides.is_refused) {
       line.judged = refused(sides);
-    } else if (const auto& data = (*collector_)[i].real; data && !line.golden_name.empty()) {
+    } else if (const auto& data = collector_[i].real; data && !line.golden_name.empty()) {
       line.metrics = &*data;
       line.judged = judge(*data);
       line.first_bad = data->first_bad;
-    } else if (row.verdict == result::Verdict::kFail && !(*collector_)[i].recorded) {
+    } else if (row.verdict == result::Verdict::kFail && !collector_[i].recorded) {
       line.judged.result = "FAIL";
       line.judged.accuracy = "No";
       line.judged.level = "error";
       line.judged.add(row.message);
-    } else if ((*collector_)[i].recorded) {
+    } else if (collector_[i].recorded) {
       line.judged.add("no data file");
     } else {
       line.judged.add(row.message.empty() ? "no golden data matched" : row.message);
     }
   }
 
-  const DumpSet& target_;
-  const DumpSet& golden_;
+  const std::vector<PlannedRow>& plan_;
+  const std::vector<result::Row> rows_;  // parallel to the plan, of real data
+  const Collector& collector_;
   const Mapping& mapping_;
   const std::filesystem::path output_;
   const FileStyle style_;
   const bool finds_first_, legacy_colours_;
   const std::optional<double> most_magnitude_;
-  std::vector<PlannedRow> plan_;
-  std::vector<result::Row> rows_;        // parallel to the plan
-  std::optional<Collector> collector_;   // of real data
   std::string target_row_, golden_row_;  // names in the line being written
   StackFiles stacks_;
 };
 
 }  // namespace
 
-Result<Written> compare_general(const GeneralRun& run, const RunContext& context) {
-  std::optional<DumpSet> sides[2];
-  std::optional<Mode> modes[2];
-  for (size_t i : {size_t{0}, size_t{1}}) {
-    const std::string& path = i == 0 ? run.target : run.golden;
-    auto opened = dump::open_dump(path);
-    if (!opened) return opened.error();
-    const dump::Traits& traits = opened->traits;
-    if (!traits.has_numbered_calls)
-      return Error{"there is no dump.json", path + ": it reads as " + opened->convention,
-                   traits.is_torchair_ge || traits.is_torchair_fx
-                       ? "add -m torchair"
-                       : "name the dump.json of a dump, or use `plumb compare`"};
-    modes[i] = mode_of(*opened);
-    const auto damaged = std::find_if(opened->skipped.begin(), opened->skipped.end(),
-                                      [](const dump::Skipped& file) { return file.error; });
-    if (!modes[i] && damaged != opened->skipped.end()) return std::move(*damaged->error).in(path);
-    if (!modes[i])
-      return Error{"the dump has neither tensors nor statistics", path,
-                   "dump again with task statistics or tensor"};
-    sides[i] = std::move(*opened);
-  }
-  if (*modes[0] != *modes[1])
-    return Error{
-        "the two dumps hold different things",
-        fmt::format("target has {}, golden has {}", words_of(*modes[0]), words_of(*modes[1])),
-        "dump both sides with the same task, or use `plumb compare`"};
+Result<Written> compare_general(const GeneralRun& run, RunContext& context) {
+  Spec spec;
+  spec.target.path = run.target;
+  spec.golden.path = run.golden;
+  spec.profile = "torchair";
+  CallPolicy policy(run.mapping);
+  auto session = compare::open_session(std::move(spec), policy, context);
+  if (!session) return session.error();
   if (auto made = make_directory(run.output); !made) return made.error();
-  auto written = Comparison(run, *sides[0], *sides[1], *modes[0]).write(context);
-  if (written)
-    for (const auto& side : sides)
-      written->warnings.insert(written->warnings.end(), side->warnings.begin(),
-                               side->warnings.end());
+  const SessionState& state = session->state();
+  std::vector<result::Row> rows;
+  // What was recorded is judged by msprobe's own rules.
+  if (policy.mode == Mode::kRealData && !run.finds_first) {
+    if (!run.documented_only) policy.collector->look_closer(*state.sides);
+    rows = stream_all(*session, context);
+  }
+  auto written = Comparison(run, policy, state, std::move(rows)).write();
+  if (!written) return written;
+  written->interrupted = context.cancelled;
+  std::vector<std::string>& told = written->warnings;
+  told.insert(told.begin(), policy.warnings.begin(), policy.warnings.end());
+  for (const DumpSet* side : {&state.target, &state.golden})
+    told.insert(told.end(), side->warnings.begin(), side->warnings.end());
   return written;
 }
 

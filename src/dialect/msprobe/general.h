@@ -25,6 +25,6 @@ struct GeneralRun {
   Mapping mapping;
 };
 
-Result<Written> compare_general(const GeneralRun& run, const RunContext& context);
+Result<Written> compare_general(const GeneralRun& run, RunContext& context);
 
 }  // namespace plumb::msprobe

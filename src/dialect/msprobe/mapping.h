@@ -11,8 +11,8 @@
 
 #include "base/result.h"
 #include "dialect/msprobe/yaml_text.h"
-#include "pair/pairing.h"
 #include "pair/name_map.h"
+#include "pair/pairing.h"
 
 namespace plumb::msprobe {
 
@@ -28,8 +28,8 @@ struct Mapping {
 
 // What the mapping says of every tensor of target; nothing where the names are the same.
 Result<pair::Pairings> choose_partners(const Mapping& mapping, const dump::DumpSet& target,
-                                      const dump::DumpSet& golden,
-                                      std::vector<std::string>& warnings);
+                                       const dump::DumpSet& golden,
+                                       std::vector<std::string>& warnings);
 
 // The parts it is made of.
 
@@ -46,14 +46,15 @@ Result<Rename> api_renaming(const Yaml& list, const dump::DumpSet& target,
 std::string pytorch_name(std::string_view mindspore_call);  // by the built-in table
 
 pair::Pairings pair_renamed(const dump::DumpSet& target, const dump::DumpSet& golden,
-                           const Rename& rename, std::string_view rule);
+                            const Rename& rename, std::string_view rule);
 pair::Pairings pair_fuzzily(const dump::DumpSet& target, const dump::DumpSet& golden,
-                           const Rename& rename);
+                            const Rename& rename);
 Result<pair::Pairings> pair_by_data(const Yaml& table, const dump::DumpSet& target,
-                                   const dump::DumpSet& golden, std::vector<std::string>& warnings);
+                                    const dump::DumpSet& golden,
+                                    std::vector<std::string>& warnings);
 // `file` is where the table comes from.
 Result<pair::Pairings> pair_by_layers(const Yaml& table, const std::string& file,
-                                     const dump::DumpSet& target, const dump::DumpSet& golden);
+                                      const dump::DumpSet& target, const dump::DumpSet& golden);
 
 // A table of texts, in the order of the file.
 using Texts = std::vector<std::pair<std::string, std::string>>;

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "compare/stream.h"
+#include "compare/session_state.h"
 #include "dialect/msprobe/collector.h"
 #include "dialect/msprobe/original.h"
 #include "dialect/msprobe/result_file.h"
@@ -27,10 +27,6 @@ using dump::Entry;
 using dump::SlotKind;
 using pair::PlannedRow;
 
-// What the columns are made from.
-constexpr const char* kMetrics[] = {"cosine",  "euclid",        "max_abs",
-                                    "max_rel", "rel_below_1e3", "rel_below_5e3"};
-
 bool holds(const std::vector<int64_t>& wanted, std::optional<int64_t> number) {
   return wanted.empty() ||
          (number && std::find(wanted.begin(), wanted.end(), *number) != wanted.end());
@@ -45,59 +41,72 @@ std::string name_of(const DumpSet& set, const Entry* entry) {
 
 const Shape* shape_of(const result::Side& side) { return side.shape ? &*side.shape : nullptr; }
 
-class Comparison {
+// Pairs as TorchAir's graphs tell them, of the ranks, graphs and tokens that are wanted.
+class TorchairPolicy final : public compare::Policy {
  public:
-  Comparison(const TorchairRun& run, const DumpSet& target, const DumpSet& golden,
-             const pair::Torchair& pairs)
-      : run_(run), target_(target), golden_(golden), pairs_(pairs) {}
+  explicit TorchairPolicy(const TorchairRun& run) : run_(run) {}
 
-  Result<Written> write(const RunContext& context) {
-    pair::PlanOptions options;
-    options.told = &pairs_.pairings;
-    options.told_all = true;
-    options.wants = [&](const Entry& entry) { return is_wanted(entry); };
-    plan_ = make_plan(target_, golden_, options);
-    Written written;
-    written.warnings = pairs_.warnings;
-    if (auto done = run_.as_original ? write_original(context, written)
-                                     : write_documented(context, written);
-        !done)
-      return done.error();
-    written.interrupted = context.cancelled;
-    return written;
+  Result<std::vector<PlannedRow>> plan(const DumpSet& target, const DumpSet& golden,
+                                       RunContext& context) override {
+    pair::TorchairOptions options;
+    options.ranks = run_.ranks;
+    options.fx_token_base = run_.fx_token_base;
+    auto told = pair::pair_torchair(target, golden, options);
+    if (!told) return told.error();
+    pairs = std::move(*told);
+    pair::PlanOptions plan_options;
+    plan_options.told = &pairs.pairings;
+    plan_options.told_all = true;
+    plan_options.wants = [&](const Entry& entry) { return is_wanted(target, entry); };
+    auto rows = pair::make_plan(target, golden, plan_options);
+    collector.emplace(rows, context);  // by the rows themselves, which stay where they are
+    return rows;
   }
 
+  std::vector<const metrics::Metric*> columns() const override {
+    std::vector<const metrics::Metric*> columns;
+    for (const char* name :
+         {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3", "rel_below_5e3"})
+      columns.push_back(metrics::metric_by_name(name));
+    return columns;
+  }
+  compare::Observer* observer() override { return &*collector; }
+
+  const pair::Torchair::Place& place_of(const DumpSet& target, const Entry& entry) const {
+    return pairs.places[static_cast<size_t>(&entry - target.entries.data())];
+  }
+  // Golden tensors go with those they belong to.
+  bool is_wanted(const DumpSet& target, const Entry& entry) const {
+    const Entry* const first = target.entries.data();
+    const std::less<> less;
+    if (less(&entry, first) || !less(&entry, first + target.entries.size())) return true;
+    const pair::Torchair::Place& place = place_of(target, entry);
+    return place.is_common && holds(run_.graphs, place.graph) && holds(run_.tokens, place.token);
+  }
+
+  pair::Torchair pairs;
+  std::optional<Collector> collector;
+
  private:
-  Result<void> write_documented(const RunContext& context, Written& written) {
-    auto rules = judge::load_rules("torchair", "");
-    if (!rules) return rules.error();
-    compare::StreamOptions stream_options{*rules, {}, {}, false, nullptr};
-    for (const char* name : kMetrics)
-      stream_options.columns.push_back(metrics::metric_by_name(name));
-    stream_options.passes = compare::Passes::for_metrics(stream_options.columns);
-    const compare::Sides sides{target_, golden_, nullptr, {}, {}};
-    Collector collector(plan_, run_.documented_only ? nullptr : &sides, context);
-    stream_options.observer = &collector;
-    rows_ = compare::stream(compare::Streamer(sides, stream_options), plan_, context);
-    collector_ = &collector;
+  const TorchairRun& run_;
+};
+
+// From a session to result files.
+class Comparison {
+ public:
+  Comparison(const TorchairRun& run, const TorchairPolicy& policy, const SessionState& state)
+      : run_(run),
+        policy_(policy),
+        target_(state.target),
+        golden_(state.golden),
+        plan_(state.rows),
+        collector_(*policy.collector) {}
+
+  Result<void> write_documented(std::vector<result::Row> compared, Written& written) {
+    rows_ = std::move(compared);
     return for_each_rank([&](std::optional<int64_t> rank, const std::vector<size_t>& rows) {
       return write_rank(rank, rows, written);
     });
-  }
-
-  template <class Write>
-  Result<void> for_each_rank(Write&& write_one) const {
-    std::map<std::optional<int64_t>, std::vector<size_t>> by_rank;
-    for (size_t i = 0; i < plan_.size(); ++i)
-      if (is_shown(plan_[i])) by_rank[rank_of(plan_[i])].push_back(i);
-    if (by_rank.empty())
-      return Error{"nothing of the target is to be compared", run_.target,
-                   "--rank, --graph and --token leave nothing, or the two sides share no token"};
-    for (auto& [rank, rows] : by_rank) {
-      std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
-      if (auto done = write_one(rank, rows); !done) return done;
-    }
-    return {};
   }
 
   // Pairs only, and only those that the original compares: of the same size, not int8 against
@@ -129,6 +138,22 @@ class Comparison {
           }
           return written.add(*file);
         });
+  }
+
+ private:
+  template <class Write>
+  Result<void> for_each_rank(Write&& write_one) const {
+    std::map<std::optional<int64_t>, std::vector<size_t>> by_rank;
+    for (size_t i = 0; i < plan_.size(); ++i)
+      if (is_shown(plan_[i])) by_rank[rank_of(plan_[i])].push_back(i);
+    if (by_rank.empty())
+      return Error{"nothing of the target is to be compared", run_.target,
+                   "--rank, --graph and --token leave nothing, or the two sides share no token"};
+    for (auto& [rank, rows] : by_rank) {
+      std::sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+      if (auto done = write_one(rank, rows); !done) return done;
+    }
+    return {};
   }
 
   Result<std::optional<OriginalLine>> original_line(const PlannedRow& row,
@@ -176,28 +201,20 @@ class Comparison {
     return text;
   }
 
-  // Golden tensors go with those they belong to.
-  bool is_wanted(const Entry& entry) const {
-    const Entry* const first = target_.entries.data();
-    const std::less<> less;
-    if (less(&entry, first) || !less(&entry, first + target_.entries.size())) return true;
-    const pair::Torchair::Place& place = place_of(entry);
-    return place.is_common && holds(run_.graphs, place.graph) && holds(run_.tokens, place.token);
-  }
-
   // Of golden only what an operator of the target has more; what was fused away, or never became an
   // operator, has no line.
   bool is_shown(const PlannedRow& row) const {
     if (row.reason == "filtered") return false;
     if (row.target != nullptr || row.damaged != nullptr) return true;
-    return row.owner != nullptr && row.reason != "inside_fusion" && is_wanted(*row.owner);
+    return row.owner != nullptr && row.reason != "inside_fusion" &&
+           policy_.is_wanted(target_, *row.owner);
   }
 
   static const Entry* anchor(const PlannedRow& row) {
     return row.target != nullptr ? row.target : row.owner;
   }
   const pair::Torchair::Place& place_of(const Entry& entry) const {
-    return pairs_.places[static_cast<size_t>(&entry - target_.entries.data())];
+    return policy_.place_of(target_, entry);
   }
   static std::optional<int64_t> rank_of(const PlannedRow& row) {
     if (const Entry* entry = anchor(row)) return entry->rank;
@@ -294,11 +311,11 @@ class Comparison {
     std::vector<size_t> real, recorded;
     // What has neither goes with the others of its kind.
     const bool any_real = std::any_of(rows.begin(), rows.end(),
-                                      [&](size_t i) { return (*collector_)[i].real.has_value(); });
+                                      [&](size_t i) { return collector_[i].real.has_value(); });
     const bool any_recorded = std::any_of(
-        rows.begin(), rows.end(), [&](size_t i) { return (*collector_)[i].recorded.has_value(); });
+        rows.begin(), rows.end(), [&](size_t i) { return collector_[i].recorded.has_value(); });
     for (size_t i : rows)
-      ((*collector_)[i].recorded || (any_recorded && !any_real) ? recorded : real).push_back(i);
+      (collector_[i].recorded || (any_recorded && !any_real) ? recorded : real).push_back(i);
     const std::string stem = fmt::format(
         "plumb_cmp_report{}_{}", rank ? fmt::format("_rank{}", *rank) : "", utc_time_stamp());
     if (!real.empty())
@@ -318,7 +335,7 @@ class Comparison {
     if (!file) return file.error();
     for (size_t i : rows) {
       Line line = line_of(i);
-      if (const auto& data = (*collector_)[i].real) {
+      if (const auto& data = collector_[i].real) {
         line.metrics = &*data;
         line.judged = judge(*data);
         line.target = data->target;
@@ -376,7 +393,7 @@ class Comparison {
     StatisticRow row;
     const Entry* entry = plan_[i].target != nullptr ? plan_[i].target : plan_[i].golden;
     row.is_output = entry != nullptr && entry->slot.kind == SlotKind::kOutput;
-    const auto& recorded = (*collector_)[i].recorded;
+    const auto& recorded = collector_[i].recorded;
     row.is_matched = recorded.has_value();
     if (recorded) {
       row.target = &recorded->target;
@@ -388,31 +405,42 @@ class Comparison {
   }
 
   const TorchairRun& run_;
+  const TorchairPolicy& policy_;
   const DumpSet& target_;
   const DumpSet& golden_;
-  const pair::Torchair& pairs_;
-  std::vector<PlannedRow> plan_;
-  std::vector<result::Row> rows_;  // parallel to the plan
-  const Collector* collector_ = nullptr;
+  const std::vector<PlannedRow>& plan_;
+  const Collector& collector_;
+  std::vector<result::Row> rows_;                         // parallel to the plan
   std::string target_name_, golden_name_, damaged_name_;  // in the line being written
 };
 
 }  // namespace
 
-Result<Written> compare_torchair(const TorchairRun& run, const RunContext& context) {
-  auto target = dump::open_dump(run.target);
-  if (!target) return target.error();
-  auto golden = dump::open_dump(run.golden);
-  if (!golden) return golden.error();
-  pair::TorchairOptions options;
-  options.ranks = run.ranks;
-  options.fx_token_base = run.fx_token_base;
-  auto pairs = pair::pair_torchair(*target, *golden, options);
-  if (!pairs) return pairs.error();
-  for (const DumpSet* set : {&*target, &*golden})
-    pairs->warnings.insert(pairs->warnings.end(), set->warnings.begin(), set->warnings.end());
+Result<Written> compare_torchair(const TorchairRun& run, RunContext& context) {
+  Spec spec;
+  spec.target.path = run.target;
+  spec.golden.path = run.golden;
+  spec.profile = "torchair";
+  TorchairPolicy policy(run);
+  auto session = compare::open_session(std::move(spec), policy, context);
+  if (!session) return session.error();
   if (auto made = make_directory(run.output); !made) return made.error();
-  return Comparison(run, *target, *golden, *pairs).write(context);
+  const SessionState& state = session->state();
+  Written written;
+  written.warnings = policy.pairs.warnings;
+  for (const DumpSet* set : {&state.target, &state.golden})
+    written.warnings.insert(written.warnings.end(), set->warnings.begin(), set->warnings.end());
+  Comparison comparison(run, policy, state);
+  Result<void> done;
+  if (run.as_original) {
+    done = comparison.write_original(context, written);
+  } else {
+    if (!run.documented_only) policy.collector->look_closer(*state.sides);
+    done = comparison.write_documented(stream_all(*session, context), written);
+  }
+  if (!done) return done.error();
+  written.interrupted = context.cancelled;
+  return written;
 }
 
 }  // namespace plumb::msprobe

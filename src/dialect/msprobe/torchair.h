@@ -24,6 +24,6 @@ struct TorchairRun {
   bool as_original = false;  // the columns and formulas that msprobe itself has
 };
 
-Result<Written> compare_torchair(const TorchairRun& run, const RunContext& context);
+Result<Written> compare_torchair(const TorchairRun& run, RunContext& context);
 
 }  // namespace plumb::msprobe
