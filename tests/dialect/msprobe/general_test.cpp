@@ -64,7 +64,7 @@ class Dumps : public Scratch {
   }
 
  private:
-  RunContext context_;
+  mutable RunContext context_;
 };
 
 std::string text_of(const fs::path& file) {

@@ -142,9 +142,9 @@ TEST(FuzzyMatch, WorkGrowsWithTheRowsOnly) {
   mine.push_back("T.last.0.forward");
   theirs.push_back("T.last.7.forward");
   const DumpSet target = calls(mine), golden = calls(theirs);
-  const auto choices = pair_fuzzily(target, golden, {});
-  EXPECT_EQ(choices.at(&target.entries.back()).op, "T.last.7.forward");
-  EXPECT_TRUE(choices.at(&target.entries.front()).op.empty());
+  const auto pairings = pair_fuzzily(target, golden, {});
+  EXPECT_EQ(pairings.at(&target.entries.back()).op, "T.last.7.forward");
+  EXPECT_TRUE(pairings.at(&target.entries.front()).op.empty());
 }
 
 TEST(DtypeMatch, Table) {

@@ -41,7 +41,8 @@ class Case : public Scratch {
     run.output = path() / "out";
     run.ranks = ranks;
     run.graphs = graphs;
-    return compare_torchair(run, RunContext{});
+    RunContext context;
+    return compare_torchair(run, context);
   }
   std::vector<int64_t> ranks, graphs;
 };
