@@ -87,11 +87,11 @@ Error name_tensor(Error error, const dump::DumpSet& set, const dump::Entry& entr
 const Shape* shape_of(const Row& row) {
   if (row.measured) return &row.measured->shape;
   if (row.info) return row.info->logical_shape ? &*row.info->logical_shape : &row.info->shape;
-  return row.entry->recorded_shape ? &*row.entry->recorded_shape : nullptr;
+  return row.entry->recorded_shape() ? &*row.entry->recorded_shape() : nullptr;
 }
 
 std::string dtype_of(const Row& row) {
-  return row.info ? dtype_text(*row.info) : row.entry->dtype_text;
+  return row.info ? dtype_text(*row.info) : row.entry->dtype_text();
 }
 
 // The layout, with the stored shape when that is not the logical one: "NC1HWC0 [1, 2, 3, 4, 16]".
@@ -136,7 +136,7 @@ std::vector<std::string> statistics_of(const Row& row) {
   const auto known = [](const std::optional<double>& v) { return v ? number(*v) : ""; };
   if (!row.measured || row.measured->stats.count == 0 || row.measured->dtype == DType::kOpaque) {
     const auto& e = *row.entry;
-    const auto recorded = e.statistics ? *e.statistics : dump::RecordedStatistics{};
+    const auto recorded = e.statistics ? *e.statistics : Statistics{};
     return {known(recorded.min),
             known(recorded.max),
             known(recorded.mean),

@@ -9,10 +9,10 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "dump/reduced.h"
 #include "judge/verdict.h"
+#include "metrics/measure.h"
 #include "pair/damaged.h"
-#include "scan/measure.h"
-#include "scan/summary.h"
 
 namespace plumb::compare {
 namespace {
@@ -27,7 +27,16 @@ using result::Verdict;
 // over their float32 copy.
 bool may_be_crc32(const Entry& entry) {
   return entry.statistics && entry.statistics->checksum.size() == 8 &&
-         judge::recorded_dtype(entry.dtype_text) != DType::kBFloat16;
+         judge::recorded_dtype(entry.dtype_text()) != DType::kBFloat16;
+}
+
+Result<metrics::Sketch> recorded_sketch(const dump::DumpSet& set, const Entry& entry) {
+  const std::string path = set.absolute(entry.record);
+  auto bytes = dump::read_sketch(path, entry.slot);
+  if (!bytes) return bytes.error();
+  auto sketch = metrics::sketch_from_bytes(*bytes);
+  if (!sketch) return std::move(sketch.error()).in(path);
+  return sketch;
 }
 
 // What --checksum asks for.
@@ -42,9 +51,9 @@ Side side_of(const Entry& entry) {
   side.operator_name = entry.operator_name;
   side.type = entry.type;
   side.slot = to_string(entry.slot);
-  side.dtype = entry.info ? dtype_text(*entry.info) : entry.dtype_text;
+  side.dtype = entry.info ? dtype_text(*entry.info) : entry.dtype_text();
   side.shape = entry.info ? std::optional(entry.info->logical_shape.value_or(entry.info->shape))
-                          : entry.recorded_shape;
+                          : entry.recorded_shape();
   side.file = entry.parts.empty() ? entry.record : entry.parts.front().file;
   return side;
 }
@@ -254,52 +263,35 @@ class RowMaker {
   }
 
   struct Record {
-    dump::RecordedStatistics statistics;
-    std::string dtype;
-    std::optional<Shape> shape;
+    Statistics statistics;
     bool is_opaque = false;
     std::optional<metrics::Sketch> sketch;
-    operator judge::Recorded() const { return {statistics, dtype, shape}; }
   };
 
   // What a dump recorded of a tensor, or what it would have recorded of one that is there.
   Result<Record> record_of(const dump::DumpSet& set, const Entry& entry, const io::ReadHints& hints,
                            const Entry& other) const {
     if (entry.parts.empty()) {
-      Record record{entry.statistics ? *entry.statistics : dump::RecordedStatistics(),
-                    entry.dtype_text,
-                    entry.recorded_shape,
-                    false,
-                    {}};
+      Record record{entry.statistics ? *entry.statistics : Statistics(), false, {}};
       const bool has_partner =
           !other.parts.empty() || (other.statistics && other.statistics->has_sketch);
-      if (!has_partner) return record;
-      auto sketch = scan::recorded_sketch(set, entry);
+      if (!has_partner || !record.statistics.has_sketch) return record;
+      auto sketch = recorded_sketch(set, entry);
       if (!sketch) return sketch.error();
       record.sketch = std::move(*sketch);
       return record;
     }
-    const bool wants_checksum =  // what other tools call a checksum need not be ours
+    metrics::Extras extras;
+    extras.checksum =  // what other tools call a checksum need not be ours
         dump::is_reduced(other) || (options_.checksum && may_be_crc32(other));
-    if (!wants_checksum) {
-      auto measured = scan::measure(set, entry, hints, context_);
-      if (!measured) return measured.error();
-      if (!*measured) return Error{"the run was interrupted", "", ""};
-      auto& [dtype, shape, stats, histogram] = **measured;
-      Record record{dump::recorded_from(scan::full_statistics(dtype, shape, stats)),
-                    std::string(name_of(dtype)),
-                    shape,
-                    dtype == DType::kOpaque,
-                    {}};
-      record.statistics.checksum.clear();
-      return record;
-    }
-    auto summary = scan::summarise(set, entry, hints, other.statistics->has_sketch, context_);
-    if (!summary) return summary.error();
-    if (!*summary) return Error{"the run was interrupted", "", ""};
-    const dump::FullStatistics& s = (*summary)->statistics;
-    return Record{dump::recorded_from(s), s.dtype, s.shape, s.dtype == name_of(DType::kOpaque),
-                  std::move((*summary)->sketch)};
+    extras.sketch = extras.checksum && other.statistics->has_sketch;
+    auto opened = EntryReader::open(set, entry, hints);
+    if (!opened) return opened.error();
+    auto measured = metrics::measure(opened->pieces(), extras, context_);
+    if (!measured) return measured.error();
+    if (!*measured) return Error{"the run was interrupted", "", ""};
+    return Record{recorded_from(full_statistics(**measured)), (*measured)->dtype == DType::kOpaque,
+                  std::move((*measured)->sketch)};
   }
 
   void compare_recorded(const pair::PlannedRow& planned, Row& row) {
@@ -309,14 +301,15 @@ class RowMaker {
     if (context_.cancelled) return leave_out(row, "interrupted", "");
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
-    row.target->shape = target->shape;
-    row.golden->shape = golden->shape;
+    const Statistics &t = target->statistics, &g = golden->statistics;
+    row.target->shape = t.shape;
+    row.golden->shape = g.shape;
     if (target->is_opaque || golden->is_opaque)
       return leave_out(row, "dtype_unsupported", "the type of the data cannot be decoded");
-    row.target->dtype = target->dtype;
-    row.golden->dtype = golden->dtype;
-    const auto target_dtype = judge::recorded_dtype(target->dtype);
-    const auto golden_dtype = judge::recorded_dtype(golden->dtype);
+    row.target->dtype = t.dtype;
+    row.golden->dtype = g.dtype;
+    const auto target_dtype = judge::recorded_dtype(t.dtype);
+    const auto golden_dtype = judge::recorded_dtype(g.dtype);
     const auto is_of = [](const std::optional<DType>& dtype, DKind kind) {
       return dtype && kind_of(*dtype) == kind;
     };
@@ -324,12 +317,11 @@ class RowMaker {
         is_of(golden_dtype, DKind::kFloat))
       return leave_out(row, "quantized_interior",
                        "integers of the quantized part, whose scale the records do not know");
-    if (options_.observer != nullptr)
-      options_.observer->recorded(planned, target->statistics, golden->statistics);
-    if (options_.checksum) return judge::judge_recorded(same_bytes(), *target, *golden, row);
+    if (options_.observer != nullptr) options_.observer->recorded(planned, t, g);
+    if (options_.checksum) return judge::judge_recorded(same_bytes(), t, g, row);
     const judge::Profile& profile =
         options_.rules.for_tensor(row.target->operator_name, row.target->slot);
-    judge::judge_recorded(profile.for_types(target_dtype, golden_dtype), *target, *golden, row);
+    judge::judge_recorded(profile.for_types(target_dtype, golden_dtype), t, g, row);
     if (target->sketch && golden->sketch && row.verdict != Verdict::kPass)
       judge::judge_estimate(profile, metrics::estimate(*target->sketch, *golden->sketch),
                             options_.columns, row);

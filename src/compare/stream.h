@@ -32,8 +32,8 @@ struct Sides {
 struct Observer {
   virtual ~Observer() = default;
   virtual void pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) = 0;
-  virtual void recorded(const pair::PlannedRow& row, const dump::RecordedStatistics& target,
-                        const dump::RecordedStatistics& golden) = 0;
+  virtual void recorded(const pair::PlannedRow& row, const Statistics& target,
+                        const Statistics& golden) = 0;
 };
 
 struct StreamOptions {

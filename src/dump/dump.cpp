@@ -86,6 +86,16 @@ void add_other_dumps(const Tree& tree, DumpSet& set) {
 
 }  // namespace
 
+const std::string& Entry::dtype_text() const {
+  static const std::string none;
+  return statistics ? statistics->dtype : none;
+}
+
+const std::optional<Shape>& Entry::recorded_shape() const {
+  static const std::optional<Shape> none;
+  return statistics ? statistics->shape : none;
+}
+
 std::string DumpSet::absolute(std::string_view file) const {
   std::string path = root.native();
   if (!path.empty() && path.back() != '/') path += '/';
@@ -355,6 +365,30 @@ Result<EntryReader> EntryReader::again() const {
   other.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
   return other;
 }
+
+namespace {
+
+// `owner` is kept as long as the source; null if somebody else keeps the reader.
+PieceSource source_of(EntryReader& entry, const std::shared_ptr<EntryReader>& owner) {
+  PieceSource source = io::pieces_of(entry.reader());
+  source.read = [&entry, owner](int64_t first, int64_t count) {
+    auto piece = entry.reader().read(first, count);
+    return piece ? piece : Result<Bytes>(std::move(piece.error()).in(entry.path()));
+  };
+  source.check = [&entry] { return entry.check_intact(); };
+  if (!entry.reader().is_random_access()) return source;
+  source.again = [&entry]() -> Result<PieceSource> {
+    auto other = entry.again();
+    if (!other) return other.error();
+    const auto own = std::make_shared<EntryReader>(std::move(*other));
+    return source_of(*own, own);
+  };
+  return source;
+}
+
+}  // namespace
+
+PieceSource EntryReader::pieces() { return source_of(*this, nullptr); }
 
 Result<void> EntryReader::check_intact() const {
   for (const auto& file : files_)

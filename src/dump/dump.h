@@ -18,6 +18,7 @@
 #include "base/boxed_optional.h"
 #include "base/result.h"
 #include "io/file.h"
+#include "tensor/statistics.h"
 
 namespace plumb::dump {
 
@@ -45,16 +46,6 @@ struct TensorRef {
   BoxedOptional<std::string> real_name = {};
 };
 
-// What a dump recorded instead of, or beside, the data. `text` holds values that are not numbers.
-struct RecordedStatistics {
-  std::optional<double> min, max, mean, l2, std;
-  std::optional<int64_t> nan_count, inf_count, zeros;
-  std::optional<bool> requires_grad;
-  std::string checksum;     // CRC-32 or the tool's own digest, lower-case hex
-  std::string text;         // of a non-tensor argument; "max=True, min=False" of a bool tensor
-  bool has_sketch = false;  // in the reduced file, see dump/reduced.h
-};
-
 struct Entry {
   std::string operator_name;  // as exact as the dump has it: the header's name before the file's
   std::string type;           // operator type, empty if the convention has none
@@ -67,15 +58,17 @@ struct Entry {
   int64_t timestamp = 0;
   // Usually one; several FFTS+ slices, joined along `join_axis`; none if only statistics exist.
   std::vector<TensorRef> parts;
-  size_t join_axis = 0;            // of the stored shape
-  BoxedOptional<TensorInfo> info;  // of parts[0], if listing had to read the header anyway
-  std::string dtype_text;          // recorded type and shape when there is no data file
-  std::optional<Shape> recorded_shape;
-  BoxedOptional<RecordedStatistics> statistics;
-  std::string record;  // the file they come from, relative to DumpSet::root
+  size_t join_axis = 0;                  // of the stored shape
+  BoxedOptional<TensorInfo> info;        // of parts[0], if listing had to read the header anyway
+  BoxedOptional<Statistics> statistics;  // recorded instead of, or beside, the data
+  std::string record;                    // the file they come from, relative to DumpSet::root
   // A tensor in memory (see dump/memory.h) instead of a file: the bytes that `info` describes, kept
   // alive by DumpSet::memory. It has one part, whose names are empty.
   const std::byte* memory = nullptr;
+
+  // As recorded, in the tool's words; empty if they are not.
+  const std::string& dtype_text() const;
+  const std::optional<Shape>& recorded_shape() const;
 };
 
 // A file or record that is not in the list, or only as a problem. Nothing is dropped in silence.
@@ -160,6 +153,9 @@ class EntryReader {
 
   // The (first) file, for messages.
   std::string path() const { return files_.front()->path; }
+
+  // For whoever knows no dumps. Borrows this reader.
+  PieceSource pieces();
 
   // Another reader of the same tensor, so that several threads may each read a part.
   Result<EntryReader> again() const;

@@ -255,7 +255,7 @@ class Calls {
     const json::json_type type = value.type();
     if (type == json::json_type::null && slot.kind != SlotKind::kOther) {
       Entry& entry = new_entry(slot);
-      entry.dtype_text = "NoneType";
+      entry.statistics->dtype = "NoneType";
       entry.statistics->text = "None";
     } else if (type == json::json_type::array) {
       add_elements(value.get_array(), slot, depth);
@@ -271,7 +271,7 @@ class Calls {
 
   void add_leaf(json::object object, const Slot& slot) {
     Entry& entry = new_entry(slot);
-    RecordedStatistics& statistics = *entry.statistics;
+    Statistics& statistics = *entry.statistics;
     std::string_view type;
     std::string others, flags;
     bool is_tensor = false;
@@ -287,10 +287,10 @@ class Calls {
       if (is(key, "type")) {
         type = string_or_empty(value);
       } else if (is(key, "dtype")) {
-        entry.dtype_text = string_or_empty(value);
+        statistics.dtype = string_or_empty(value);
         is_tensor = true;
       } else if (is(key, "shape")) {
-        entry.recorded_shape = shape_of(value);
+        statistics.shape = shape_of(value);
         is_tensor = true;
       } else if (is(key, "Max")) {
         statistics.max = number_of(value);
@@ -321,15 +321,14 @@ class Calls {
       statistics.text = std::move(flags);
       return;
     }
-    entry.dtype_text = type;
+    statistics.dtype = type;
     if (statistics.text.empty()) statistics.text = std::move(others);
     // The tool gives a plain number all four statistics.
     if (number) statistics.min = statistics.max = statistics.mean = statistics.l2 = number;
   }
 
   Entry& new_entry(const Slot& slot) {
-    const size_t memory =
-        sizeof(Entry) + sizeof(RecordedStatistics) + operator_.size() + slot.path.size();
+    const size_t memory = sizeof(Entry) + sizeof(Statistics) + operator_.size() + slot.path.size();
     if (memory > memory_left_) throw simdjson::simdjson_error(simdjson::MEMALLOC);
     memory_left_ -= memory;
     Entry& entry = out_.entries.emplace_back();

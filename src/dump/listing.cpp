@@ -2,7 +2,6 @@
 #include "dump/listing.h"
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -105,13 +104,18 @@ std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
                              "give --dtype, and --shape"});
 }
 
-const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
-  std::array<std::byte, io::kProbeBytes> head;
+std::string head_of(const Tree& tree, const TreeFile& file) {
+  std::string head(io::kProbeBytes, '\0');
   std::ifstream stream(tree.absolute(file), std::ios::binary);
-  stream.read(reinterpret_cast<char*>(head.data()), head.size());
-  const Bytes bytes(head.data(), static_cast<size_t>(stream.gcount()));
+  stream.read(head.data(), std::ssize(head));
+  head.resize(static_cast<size_t>(stream.gcount()));
+  return head;
+}
+
+const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
+  const std::string head = head_of(tree, file);
   for (const io::Format& format : io::formats())
-    if (format.probe(bytes, file.size_bytes)) return &format;
+    if (format.probe(as_bytes(head), file.size_bytes)) return &format;
   return nullptr;
 }
 

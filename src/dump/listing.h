@@ -3,18 +3,10 @@
 // Steps that several conventions share on the way from a tree to a DumpSet.
 #pragma once
 
-#include <tbb/parallel_for.h>
-
+#include "base/parallel.h"
 #include "dump/tree.h"
 
 namespace plumb::dump {
-
-// Calls work(i) for every i < count, on all cores. Each call writes to its own place, so that the
-// result does not depend on threads.
-template <class Work>
-void for_each_index(size_t count, Work&& work) {
-  tbb::parallel_for(size_t{0}, count, work);
-}
 
 // How many of a hundred files are ours, rounded up; files that are no tensors anyway (nullopt) do
 // not count. Of a large tree every n-th file is looked at.
@@ -46,6 +38,9 @@ Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view ot
 // Headerless data that cannot be used: nobody said what it is, or an npy file of that name says it
 // all.
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file, const io::ReadHints& hints);
+
+// The first bytes, up to io::kProbeBytes; fewer or none if they cannot be read.
+std::string head_of(const Tree& tree, const TreeFile& file);
 
 // The format the first bytes look like; null if no format claims them or they cannot be read.
 const io::Format* probe_format(const Tree& tree, const TreeFile& file);

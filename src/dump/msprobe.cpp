@@ -3,7 +3,6 @@
 // Dumps of msprobe for PyTorch and MindSpore: stepS/rankR/dump.json lists the calls with statistics
 // or checksums; with task "tensor" the data lie beside it, in dump_tensor_data/.
 #include <algorithm>
-#include <fstream>
 #include <set>
 
 #include <fmt/format.h>
@@ -21,10 +20,7 @@ constexpr std::string_view kDataDirectory = "dump_tensor_data";
 
 bool is_index(const Tree& tree, const TreeFile& file) {
   if (!tree.is_single_file && file.name() != kIndexName) return false;
-  std::ifstream stream(tree.absolute(file), std::ios::binary);
-  std::string head(std::min<uint64_t>(file.size_bytes, io::kProbeBytes), '\0');
-  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return stream && is_dump_json(head);
+  return is_dump_json(head_of(tree, file));
 }
 
 int match(const Tree& tree) {

@@ -4,7 +4,6 @@
 // which file is which tensor of which operator. With several samples there is one such directory
 // for each, sample_0, sample_1, ...
 #include <algorithm>
-#include <fstream>
 #include <set>
 
 #include <fmt/format.h>
@@ -23,10 +22,8 @@ constexpr std::string_view kIndexName = "dump.json", kSchema = "plumb.dump/1", k
 
 bool is_index(const Tree& tree, const TreeFile& file) {
   if (file.name() != kIndexName) return false;
-  std::ifstream stream(tree.absolute(file), std::ios::binary);
-  std::string head(std::min<uint64_t>(file.size_bytes, 256), '\0');
-  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
-  return stream && head.starts_with('{') && head.find(kSchema) != std::string::npos;
+  const std::string start = head_of(tree, file).substr(0, 256);
+  return start.starts_with('{') && start.find(kSchema) != std::string::npos;
 }
 
 int match(const Tree& tree) {
@@ -94,42 +91,45 @@ class IndexReader {
   }
 
   void add_tensors(dom::element op, std::string_view key, SlotKind kind) {
-    int64_t index = -1;
-    each(op, key, [&](dom::element item) {
-      ++index;
-      const std::string name = text(item, "file");
-      const std::string problem = text(item, "problem");
-      if (name.empty() && !problem.empty()) {
-        std::string promised =
-            fmt::format("{}.{}.{}.npy", entry_.operator_name, index, entry_.timestamp);
-        std::replace(promised.begin(), promised.end(), '/', '_');
-        set_.skipped.push_back({beside(promised), problem,
-                                Error{"the engine could not give this tensor",
-                                      fmt::format("{} {}: {}", entry_.operator_name,
-                                                  to_string(Slot{kind, index, {}}), problem),
-                                      "dump the model by another engine"}});
-      }
-      if (name.empty()) return;  // was not to be dumped, or could not be
-      const std::string path = beside(name);
-      const TreeFile* data = name.find('/') == std::string::npos ? tree_.find(path) : nullptr;
-      Entry entry = entry_;
-      entry.slot = {kind, index, {}};
-      if (data == nullptr) {
-        Error error{"a data file of the dump is missing",
-                    fmt::format("{}: {} {} is in {}", file_.path, entry.operator_name,
-                                to_string(entry.slot), path),
-                    "copy the whole dump again"};
-        set_.skipped.push_back({path, error.what, error});
-        return;
-      }
-      used_.insert(data->path);
-      if (data->size_bytes == 0) {
-        set_.skipped.push_back(skip_empty(tree_, *data));
-        return;
-      }
-      entry.parts.push_back({data->path, text(item, "member")});
-      set_.entries.push_back(std::move(entry));
-    });
+    int64_t index = 0;
+    each(op, key, [&](dom::element item) { add_tensor(item, {kind, index++, {}}); });
+  }
+
+  void add_tensor(dom::element item, const Slot& slot) {
+    const std::string name = text(item, "file"), problem = text(item, "problem");
+    if (name.empty()) {  // was not to be dumped, or could not be
+      if (!problem.empty()) skip_problem(slot, problem);
+      return;
+    }
+    const std::string path = beside(name);
+    const TreeFile* data = name.find('/') == std::string::npos ? tree_.find(path) : nullptr;
+    if (data == nullptr) return skip_missing(slot, path);
+    used_.insert(data->path);
+    if (data->size_bytes == 0) {
+      set_.skipped.push_back(skip_empty(tree_, *data));
+      return;
+    }
+    Entry& entry = set_.entries.emplace_back(entry_);
+    entry.slot = slot;
+    entry.parts.push_back({data->path, text(item, "member")});
+  }
+
+  void skip_problem(const Slot& slot, const std::string& problem) {
+    std::string promised =
+        fmt::format("{}.{}.{}.npy", entry_.operator_name, slot.index, entry_.timestamp);
+    std::replace(promised.begin(), promised.end(), '/', '_');
+    Error error{"the engine could not give this tensor",
+                fmt::format("{} {}: {}", entry_.operator_name, to_string(slot), problem),
+                "dump the model by another engine"};
+    set_.skipped.push_back({beside(promised), problem, std::move(error)});
+  }
+
+  void skip_missing(const Slot& slot, const std::string& path) {
+    Error error{
+        "a data file of the dump is missing",
+        fmt::format("{}: {} {} is in {}", file_.path, entry_.operator_name, to_string(slot), path),
+        "copy the whole dump again"};
+    set_.skipped.push_back({path, error.what, error});
   }
 
   const Tree& tree_;

@@ -33,22 +33,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 // --- numbers
 
-// The extremes of a tensor as numpy finds them: NaN wins, then infinities.
-struct Extremes {
-  long double min = 0, max = 0;
-};
-Extremes extremes_of(const FullStatistics& s) {
-  if (s.count == 0) return {};
-  if (s.nan > 0) return {kNan, kNan};
-  const bool any = s.finite() > 0;
-  return {s.negative_inf > 0 ? -kInf
-          : any              ? s.min
-                             : kInf,
-          s.positive_inf > 0 ? kInf
-          : any              ? s.max
-                             : -kInf};
-}
-
 // What a row of the arrays has as its type.
 DType row_dtype(const FullStatistics& s) {
   const auto dtype = dtype_from_name(s.dtype);
@@ -139,7 +123,7 @@ Json json_of(const ReducedTensor& tensor) {
           {"inf", s.positive_inf + s.negative_inf},
           {"negative_inf", s.negative_inf},
           {"zeros", s.zeros},
-          {"crc32", fmt::format("{:08x}", s.crc32)}};
+          {"crc32", fmt::format("{:08x}", s.crc32.value_or(0))}};
 }
 
 std::string details_of(const ReducedFile& file) {
@@ -376,33 +360,6 @@ Result<ReducedFile> read_opened(const io::TensorFile& opened) {
 
 }  // namespace
 
-bool FullStatistics::operator==(const FullStatistics& other) const {
-  const auto same = [](long double a, long double b) { return a == b || (a != a && b != b); };
-  return dtype == other.dtype && shape == other.shape && count == other.count && nan == other.nan &&
-         positive_inf == other.positive_inf && negative_inf == other.negative_inf &&
-         zeros == other.zeros && crc32 == other.crc32 && same(min, other.min) &&
-         same(max, other.max) && same(mean, other.mean) && same(std, other.std) &&
-         same(l2, other.l2);
-}
-
-RecordedStatistics recorded_from(const FullStatistics& s) {
-  RecordedStatistics recorded;
-  recorded.checksum = fmt::format("{:08x}", s.crc32);
-  recorded.nan_count = s.nan;
-  recorded.inf_count = s.positive_inf + s.negative_inf;
-  recorded.zeros = s.zeros;
-  if (s.count == 0 || s.dtype == name_of(DType::kOpaque)) return recorded;
-  const bool low = s.negative_inf > 0, high = s.positive_inf > 0;
-  const Extremes extremes = extremes_of(s);
-  recorded.min = static_cast<double>(extremes.min);
-  recorded.max = static_cast<double>(extremes.max);
-  recorded.mean = low && high ? kNan : low ? -kInf : high ? kInf : s.mean;
-  recorded.l2 = low || high ? kInf : s.l2;
-  recorded.std = low || high ? kNan : s.std;
-  if (s.nan > 0) recorded.mean = recorded.l2 = recorded.std = kNan;
-  return recorded;
-}
-
 bool has_original(const Tree& tree, const TreeFile& file) {
   constexpr std::string_view kNpyEnd = "_min_max.npy", kNpzEnd = "_min_max.npz";
   std::string path = file.path;
@@ -525,8 +482,6 @@ Result<std::vector<Entry>> list_reduced(const std::filesystem::path& path, std::
     if (tensor.full) {
       *entry.statistics = recorded_from(*tensor.full);
       entry.statistics->has_sketch = tensor.has_sketch;
-      entry.dtype_text = tensor.full->dtype;
-      entry.recorded_shape = tensor.full->shape;
     } else {
       entry.statistics->min = tensor.min;
       entry.statistics->max = tensor.max;

@@ -22,22 +22,6 @@
 
 namespace plumb::dump {
 
-// Numbers over the finite elements, and how many there are of each kind.
-struct FullStatistics {
-  std::string dtype;  // "bfloat16"
-  Shape shape;        // logical
-  int64_t count = 0, nan = 0, positive_inf = 0, negative_inf = 0, zeros = 0;
-  long double min = 0, max = 0;  // holds every 64-bit integer
-  double mean = 0, std = 0, l2 = 0;
-  uint32_t crc32 = 0;  // of the elements in plain order
-
-  int64_t finite() const { return count - nan - positive_inf - negative_inf; }
-  bool operator==(const FullStatistics& other) const;  // NaN is NaN
-};
-
-// What a dump tool would have recorded: it lets NaN and infinities through to its statistics.
-RecordedStatistics recorded_from(const FullStatistics& statistics);
-
 struct ReducedTensor {
   Slot slot;
   std::optional<double> min, max;      // as in the arrays, if it is there and has elements

@@ -87,9 +87,9 @@ Result<std::vector<Entry>> parse_statistics_csv(std::string_view text) {
       return damaged(line, fmt::format("'{}' is not an input or output", row.substr(0, 80)));
     Entry& entry = entries.emplace_back();
     entry.slot = {is_input ? SlotKind::kInput : SlotKind::kOutput, *index, {}};
-    entry.dtype_text = cell(kType);
-    if (is_digits(cell(kShape).substr(0, 1))) entry.recorded_shape = shape_from_text(cell(kShape));
-    RecordedStatistics& statistics = entry.statistics.emplace();
+    Statistics& statistics = entry.statistics.emplace();
+    statistics.dtype = cell(kType);
+    if (is_digits(cell(kShape).substr(0, 1))) statistics.shape = shape_from_text(cell(kShape));
     statistics.max = number_of(cell(kMax));
     statistics.min = number_of(cell(kMin));
     statistics.mean = number_of(cell(kMean));

@@ -12,7 +12,7 @@
 
 namespace plumb::dump {
 
-// Entries with slot, dtype_text, recorded_shape and statistics. Errors start with "line N".
+// Entries with slot and statistics. Errors start with "line N".
 Result<std::vector<Entry>> parse_statistics_csv(std::string_view text);
 
 }  // namespace plumb::dump

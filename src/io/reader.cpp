@@ -368,4 +368,10 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
   return result;
 }
 
+PieceSource pieces_of(TensorReader& reader) {
+  PieceSource source{reader.dtype(), reader.shape(), reader.count()};
+  source.read = [&reader](int64_t first, int64_t count) { return reader.read(first, count); };
+  return source;
+}
+
 }  // namespace plumb::io

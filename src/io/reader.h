@@ -10,6 +10,7 @@
 
 #include "base/mapped_file.h"
 #include "io/format.h"
+#include "tensor/piece_source.h"
 
 namespace plumb::io {
 
@@ -59,6 +60,9 @@ class TensorReader {
   explicit TensorReader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+// For whoever knows no files. Borrows the reader; the source has no other ones.
+PieceSource pieces_of(TensorReader& reader);
 
 // Calls `use(bytes, first, count)` for consecutive pieces of the whole tensor, about `piece_bytes`
 // each, and stops at the first error.

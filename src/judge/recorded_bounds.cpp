@@ -29,7 +29,7 @@ double ratio(double part, double whole) {
 
 class Proof {
  public:
-  Proof(const Recorded& target, const Recorded& golden, const Slack& slack)
+  Proof(const Statistics& target, const Statistics& golden, const Slack& slack)
       : target_(target), golden_(golden), slack_(slack) {}
 
   // Both ends; nullopt if nothing is known.
@@ -61,13 +61,13 @@ class Proof {
 
   // Of a script's reduced file nothing is known but extremes, and it may have taken them over the
   // padding of a device layout, which is zeros.
-  static bool may_be_padding(const Recorded& side, double extreme) {
+  static bool may_be_padding(const Statistics& side, double extreme) {
     return extreme == 0 && !side.shape;
   }
   bool is_complex() const {  // its extremes are those of the parts
     return is_complex(target_) || is_complex(golden_);
   }
-  static bool is_complex(const Recorded& side) {
+  static bool is_complex(const Statistics& side) {
     const auto dtype = recorded_dtype(side.dtype);
     return dtype && kind_of(*dtype) == DKind::kComplex;
   }
@@ -79,23 +79,21 @@ class Proof {
     return std::max(0.0, std::abs(*target - *golden) - slack_.extremes * size);
   }
   double error() const {
-    const dump::RecordedStatistics &t = target_.statistics, &g = golden_.statistics;
-    return std::max(least_difference(t.min, g.min), least_difference(t.max, g.max));
+    return std::max(least_difference(target_.min, golden_.min),
+                    least_difference(target_.max, golden_.max));
   }
 
   // Infinite if not known: then nothing follows from it.
-  static bool has_extremes(const Recorded& side) {
-    const dump::RecordedStatistics& s = side.statistics;
+  static bool has_extremes(const Statistics& s) {
     return is_finite(s.min) && is_finite(s.max) && *s.min <= *s.max;
   }
-  double largest(const Recorded& side) const {
-    if (!has_extremes(side)) return kInf;
-    const dump::RecordedStatistics& s = side.statistics;
+  double largest(const Statistics& s) const {
+    if (!has_extremes(s)) return kInf;
     return std::max(std::abs(*s.min), std::abs(*s.max)) * (1 + slack_.extremes);
   }
   double golden_range() const {
     if (!has_extremes(golden_)) return kInf;
-    const double min = *golden_.statistics.min, max = *golden_.statistics.max;
+    const double min = *golden_.min, max = *golden_.max;
     if (min == max) return largest(golden_);  // as the metric has it of a constant
     return max - min + slack_.extremes * (std::abs(min) + std::abs(max));
   }
@@ -106,26 +104,26 @@ class Proof {
   }
 
   bool has_lengths() const {
-    const Number &t = target_.statistics.l2, &g = golden_.statistics.l2;
+    const Number &t = target_.l2, &g = golden_.l2;
     return is_finite(t) && is_finite(g) && *t >= 0 && *g >= 0;
   }
   double length_difference() const {
     if (!has_lengths()) return 0;
-    const double t = *target_.statistics.l2, g = *golden_.statistics.l2;
+    const double t = *target_.l2, g = *golden_.l2;
     return std::max(0.0, std::abs(t - g) - slack_.sums * (t + g));
   }
   double distance() const { return std::max(error(), length_difference()); }
 
   std::optional<std::pair<double, double>> relative_distance(std::string_view metric) const {
-    if (!has_lengths() || *golden_.statistics.l2 == 0) return std::nullopt;
-    const double least = ratio(distance(), *golden_.statistics.l2 * (1 + slack_.sums));
+    if (!has_lengths() || *golden_.l2 == 0) return std::nullopt;
+    const double least = ratio(distance(), *golden_.l2 * (1 + slack_.sums));
     if (metric == "rel_euclid") return at_least(least);
     return {{-kInf, -20 * std::log10(least)}};  // sqnr_db is this of rel_euclid, and falls with it
   }
 
   std::optional<std::pair<double, double>> norm_ratio() const {
     if (!has_lengths()) return std::nullopt;
-    const double t = *target_.statistics.l2, g = *golden_.statistics.l2;
+    const double t = *target_.l2, g = *golden_.l2;
     if (t == g) return {{1, 1}};
     const double more = 1 + slack_.sums, less = 1 - slack_.sums;
     return {{ratio(t * less, g * more), ratio(t * more, g * less)}};
@@ -133,7 +131,7 @@ class Proof {
 
   // Sums that nearly cancel are off by a share of what was summed, not of the result.
   double mean_difference() const {
-    const Number &t = target_.statistics.mean, &g = golden_.statistics.mean;
+    const Number &t = target_.mean, &g = golden_.mean;
     const double summed = largest(target_) + largest(golden_);
     if (!is_finite(t) || !is_finite(g) || !std::isfinite(summed) || is_complex()) return 0;
     return std::max(0.0, std::abs(*t - *g) - slack_.sums * summed);
@@ -141,16 +139,16 @@ class Proof {
 
   bool differs() const {
     if (distance() > 0 || mean_difference() > 0) return true;
-    const std::string &x = target_.statistics.text, &y = golden_.statistics.text;
+    const std::string &x = target_.text, &y = golden_.text;
     if (!x.empty() && !y.empty() && x != y) return true;  // extremes that are no numbers
     // Other bytes are other numbers only where each number has one form.
     const auto t = recorded_dtype(target_.dtype), g = recorded_dtype(golden_.dtype);
-    const std::string &a = target_.statistics.checksum, &b = golden_.statistics.checksum;
+    const std::string &a = target_.checksum, &b = golden_.checksum;
     return t && t == g && kind_of(*t) == DKind::kInteger && a.size() == b.size() && a != b;
   }
 
-  const Recorded& target_;
-  const Recorded& golden_;
+  const Statistics& target_;
+  const Statistics& golden_;
   const Slack slack_;
 };
 
@@ -177,8 +175,8 @@ std::optional<DType> recorded_dtype(std::string_view text) {
   return dtype_from_name(plain_dtype(text));
 }
 
-std::optional<metrics::Bounded> proven(std::string_view metric, const Recorded& target,
-                                       const Recorded& golden) {
+std::optional<metrics::Bounded> proven(std::string_view metric, const Statistics& target,
+                                       const Statistics& golden) {
   const Slack slack{1e-6, std::max(sum_slack(target.dtype), sum_slack(golden.dtype))};
   const auto ends = Proof(target, golden, slack).of(metric);
   if (!ends) return std::nullopt;

@@ -8,17 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "dump/dump.h"
 #include "metrics/sketch.h"
+#include "tensor/dtype.h"
+#include "tensor/statistics.h"
 
 namespace plumb::judge {
-
-// What a dump recorded about a tensor whose data it did not keep.
-struct Recorded {
-  const dump::RecordedStatistics& statistics;
-  std::string_view dtype;  // in the tool's words; empty if not known
-  const std::optional<Shape>& shape;
-};
 
 // The tools' words for a type, "torch.float16" or "Float16", as we write it; unknown words stay.
 std::string plain_dtype(std::string_view text);
@@ -30,7 +24,7 @@ std::optional<DType> recorded_dtype(std::string_view text);
 //
 // Where NaN or infinities do not stand in the same places on both sides, metrics of the other
 // elements need not keep to it; such tensors differ whatever the metrics are.
-std::optional<metrics::Bounded> proven(std::string_view metric, const Recorded& target,
-                                       const Recorded& golden);
+std::optional<metrics::Bounded> proven(std::string_view metric, const Statistics& target,
+                                       const Statistics& golden);
 
 }  // namespace plumb::judge

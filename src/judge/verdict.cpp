@@ -323,12 +323,12 @@ namespace {
 
 struct Statistic {
   std::string_view name;
-  std::optional<double> dump::RecordedStatistics::*value;
+  std::optional<double> Statistics::*value;
 };
-constexpr Statistic kStatistics[] = {{"min", &dump::RecordedStatistics::min},
-                                     {"max", &dump::RecordedStatistics::max},
-                                     {"mean", &dump::RecordedStatistics::mean},
-                                     {"l2", &dump::RecordedStatistics::l2}};
+constexpr Statistic kStatistics[] = {{"min", &Statistics::min},
+                                     {"max", &Statistics::max},
+                                     {"mean", &Statistics::mean},
+                                     {"l2", &Statistics::l2}};
 
 void fail(Row& row, std::string reason, std::string_view clause) {
   row.verdict = Verdict::kFail;
@@ -355,8 +355,7 @@ void compare_counts(std::optional<int64_t> target, std::optional<int64_t> golden
 }
 
 // A statistic that is not finite says that an element is not, or that a sum overflowed.
-void judge_recorded_non_finite(const dump::RecordedStatistics& target,
-                               const dump::RecordedStatistics& golden, Row& row) {
+void judge_recorded_non_finite(const Statistics& target, const Statistics& golden, Row& row) {
   compare_counts(target.nan_count, golden.nan_count, "NaN", "nan_only_in_target",
                  "nan_only_in_golden", row);
   compare_counts(target.inf_count, golden.inf_count, "infinities", "inf_mismatch", "inf_mismatch",
@@ -400,7 +399,7 @@ std::string proven_clause(const Limit& limit, const metrics::Bounded& number) {
 }
 
 // See is_rounding(): values that look like float32 may have been narrower once.
-bool may_be_rounding(const Limit& limit, const Recorded& target, const Recorded& golden) {
+bool may_be_rounding(const Limit& limit, const Statistics& target, const Statistics& golden) {
   if (limit.metric->name != "max_err_to_range") return false;
   const auto t = recorded_dtype(target.dtype), g = recorded_dtype(golden.dtype);
   const auto is_exact = [](const std::optional<DType>& dtype) {
@@ -410,19 +409,18 @@ bool may_be_rounding(const Limit& limit, const Recorded& target, const Recorded&
   DType coarsest = DType::kBFloat16;
   for (const auto& dtype : {t, g})
     if (dtype) coarsest = metrics::coarser_of(coarsest, *dtype);
-  const dump::RecordedStatistics& s = golden.statistics;
-  const double largest = std::max(std::abs(s.min.value_or(0)), std::abs(s.max.value_or(0)));
+  const double largest =
+      std::max(std::abs(golden.min.value_or(0)), std::abs(golden.max.value_or(0)));
   const auto error = proven("max_abs", target, golden);
   return error && error->low <= metrics::resolution_of(coarsest).relative / 2 * largest;
 }
 
-bool is_all_zero(const dump::RecordedStatistics& s) {
+bool is_all_zero(const Statistics& s) {
   return s.l2 ? *s.l2 == 0 : s.min && s.max && *s.min == 0 && *s.max == 0;
 }
 
 // "max is 480 in target, 4.8 in golden"; empty if extremes do not differ
-std::string extremes_clause(const dump::RecordedStatistics& target,
-                            const dump::RecordedStatistics& golden) {
+std::string extremes_clause(const Statistics& target, const Statistics& golden) {
   double largest = 0;
   std::string clause;
   for (const auto& [name, value] : std::span(kStatistics).first(2)) {
@@ -435,7 +433,7 @@ std::string extremes_clause(const dump::RecordedStatistics& target,
   return clause;
 }
 
-void judge_recorded_bounds(const Limits& limits, const Recorded& target, const Recorded& golden,
+void judge_recorded_bounds(const Limits& limits, const Statistics& target, const Statistics& golden,
                            Row& row) {
   std::vector<std::pair<const Limit*, metrics::Bounded>> broken;
   for (const Limit& limit : limits.limits)
@@ -443,17 +441,16 @@ void judge_recorded_bounds(const Limits& limits, const Recorded& target, const R
         number && must_break(limit, *number) && !may_be_rounding(limit, target, golden))
       broken.emplace_back(&limit, *number);
   if (broken.empty()) return;
-  const dump::RecordedStatistics &t = target.statistics, &g = golden.statistics;
-  if (is_all_zero(g) && !is_all_zero(t)) fail(row, "all_zero_golden", "golden is all zeros");
-  if (is_all_zero(t) && !is_all_zero(g)) fail(row, "all_zero_target", "target is all zeros");
+  const bool target_is_zero = is_all_zero(target), golden_is_zero = is_all_zero(golden);
+  if (golden_is_zero && !target_is_zero) fail(row, "all_zero_golden", "golden is all zeros");
+  if (target_is_zero && !golden_is_zero) fail(row, "all_zero_target", "target is all zeros");
   for (const auto& [limit, number] : broken)
     fail(row, limit_reason(*limit), proven_clause(*limit, number));
-  if (const std::string clause = extremes_clause(t, g); !clause.empty()) say(row, clause);
+  if (const std::string clause = extremes_clause(target, golden); !clause.empty()) say(row, clause);
 }
 
 // "largest relative difference 0.012 (mean)"
-std::string largest_difference(const dump::RecordedStatistics& target,
-                               const dump::RecordedStatistics& golden) {
+std::string largest_difference(const Statistics& target, const Statistics& golden) {
   double largest = -1;
   std::string_view of;
   for (const auto& [name, value] : kStatistics) {
@@ -471,33 +468,28 @@ std::string largest_difference(const dump::RecordedStatistics& target,
                      rounded(largest, 3), of);
 }
 
-bool is_one_value(const dump::RecordedStatistics& s) {
+bool is_one_value(const Statistics& s) {
   return s.min && s.max && *s.min == *s.max && std::isfinite(*s.min) &&
          s.nan_count.value_or(0) == 0;
 }
 
 }  // namespace
 
-void judge_recorded(const Limits& limits, const Recorded& target, const Recorded& golden,
-                    Row& row) {
-  const dump::RecordedStatistics &t = target.statistics, &g = golden.statistics;
+void judge_recorded(const Limits& limits, const Statistics& t, const Statistics& g, Row& row) {
   start(row);
-  const auto is_argument = [](const Recorded& side) {
-    return !side.shape && !side.statistics.text.empty();
-  };
-  if (is_argument(target) || is_argument(golden)) return judge_texts(t.text, g.text, row);
+  const auto is_argument = [](const Statistics& side) { return !side.shape && !side.text.empty(); };
+  if (is_argument(t) || is_argument(g)) return judge_texts(t.text, g.text, row);
 
-  const bool shapes_known = target.shape && golden.shape;
-  if (shapes_known && squeezed(*target.shape) != squeezed(*golden.shape))
+  const bool shapes_known = t.shape && g.shape;
+  if (shapes_known && squeezed(*t.shape) != squeezed(*g.shape))
     return fail(row, "shape_mismatch",
-                fmt::format("{} in target, {} in golden", plumb::to_string(*target.shape),
-                            plumb::to_string(*golden.shape)));
-  const bool dtypes_known = !target.dtype.empty() && !golden.dtype.empty();
-  const bool same_dtype = plain_dtype(target.dtype) == plain_dtype(golden.dtype);
+                fmt::format("{} in target, {} in golden", plumb::to_string(*t.shape),
+                            plumb::to_string(*g.shape)));
+  const bool dtypes_known = !t.dtype.empty() && !g.dtype.empty();
+  const bool same_dtype = plain_dtype(t.dtype) == plain_dtype(g.dtype);
   if (limits.same_bytes && dtypes_known && !same_dtype)
-    return fail(row, "limit:equal_share",
-                fmt::format("target is {}, golden {}", target.dtype, golden.dtype));
-  if (shapes_known && element_count(*target.shape) == 0)
+    return fail(row, "limit:equal_share", fmt::format("target is {}, golden {}", t.dtype, g.dtype));
+  if (shapes_known && element_count(*t.shape) == 0)
     return add(row, "empty", "both tensors are empty");
 
   // Digests of different kinds say nothing.
@@ -511,7 +503,7 @@ void judge_recorded(const Limits& limits, const Recorded& target, const Recorded
         fmt::format("the checksums differ: {} of target, {} of golden", t.checksum, g.checksum));
 
   judge_recorded_non_finite(t, g, row);
-  judge_recorded_bounds(limits, target, golden, row);
+  judge_recorded_bounds(limits, t, g, row);
   if (row.verdict == Verdict::kFail) return;
 
   const bool statistics = std::any_of(

@@ -26,7 +26,7 @@ Limits floor_limits(const Limits& profile, const metrics::PairFacts& pair,
 
 // As judge(), from records alone: they prove differences, and agreement only by checksum or if all
 // elements are one value. `limits` are Profile::for_types.
-void judge_recorded(const Limits& limits, const Recorded& target, const Recorded& golden,
+void judge_recorded(const Limits& limits, const Statistics& target, const Statistics& golden,
                     result::Row& row);
 
 // Goes on where records fail a row or leave it inconclusive and both sides have sketches: fails it

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <tbb/parallel_for.h>
 
+#include "base/parallel.h"
 #include "dump/names.h"
 #include "graph/importers.h"
 
@@ -140,8 +140,8 @@ TorchairModels load_models(const DumpSet& set, const graph::Graph* extra,
   TorchairModels models;
   const std::vector<GraphFile> files = graph_files_of(set, warnings);
   std::vector<std::optional<Result<graph::Graph>>> loaded(files.size());
-  tbb::parallel_for(size_t{0}, files.size(),
-                    [&](size_t i) { loaded[i] = graph::load_graph(set.root / files[i].path); });
+  for_each_index(files.size(),
+                 [&](size_t i) { loaded[i] = graph::load_graph(set.root / files[i].path); });
   models.graphs.reserve(files.size());  // borrowed from
   for (size_t i = 0; i < files.size(); ++i) {
     if (!*loaded[i]) {

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <tbb/parallel_for.h>
 
+#include "base/parallel.h"
 #include "pair/align_operands.h"
 
 namespace plumb::pair {
@@ -56,8 +56,8 @@ int64_t count_of(const DumpSet& set, const Entry& entry) {
   if (entry.parts.size() > 1) return kUnknownCount;
   if (entry.info) return count(*entry.info);
   if (entry.parts.empty())
-    return entry.recorded_shape ? element_count(*entry.recorded_shape).value_or(kUnknownCount)
-                                : kUnknownCount;
+    return entry.recorded_shape() ? element_count(*entry.recorded_shape()).value_or(kUnknownCount)
+                                  : kUnknownCount;
   const auto file = dump::open_part(set, entry.parts.front(), {});
   if (!file) return kUnknownCount;
   const auto info = dump::find_tensor(*file, entry.parts.front().tensor);
@@ -86,8 +86,7 @@ class TokenPairing {
   void run(Pairings& out, size_t& duplicates) {
     // Headers are read on the way: on all cores, each operator into its own list.
     std::vector<Decided> decided(targets_.size());
-    tbb::parallel_for(size_t{0}, targets_.size(),
-                      [&](size_t i) { decide(targets_[i], decided[i]); });
+    for_each_index(targets_.size(), [&](size_t i) { decide(targets_[i], decided[i]); });
     std::unordered_map<const Execution*, const Entry*> members;  // and who they belong to
     for (Decided& list : decided) {
       for (auto& [entry, pairing] : list.tensors) out.try_emplace(entry, std::move(pairing));

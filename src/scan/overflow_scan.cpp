@@ -54,26 +54,25 @@ bool is_integer(std::optional<DType> dtype) {
 }
 
 // A tensor with elements that might overflow, of which no number was recorded.
-bool shows_nothing(const Entry& entry, const dump::RecordedStatistics& s) {
-  const bool is_tensor = entry.recorded_shape || !s.checksum.empty();  // else an argument
-  const bool is_empty = entry.recorded_shape && element_count(*entry.recorded_shape) == 0;
-  return is_tensor && !is_empty && !is_integer(judge::recorded_dtype(entry.dtype_text)) && !s.min &&
-         !s.max && !s.nan_count && !s.inf_count;
+bool shows_nothing(const Entry& entry, const Statistics& s) {
+  const bool is_tensor = entry.recorded_shape() || !s.checksum.empty();  // else an argument
+  const bool is_empty = entry.recorded_shape() && element_count(*entry.recorded_shape()) == 0;
+  return is_tensor && !is_empty && !is_integer(judge::recorded_dtype(entry.dtype_text())) &&
+         !s.min && !s.max && !s.nan_count && !s.inf_count;
 }
 
 void read_recorded(ScannedTensor& tensor) {
   const Entry& entry = *tensor.entry;
-  tensor.dtype = entry.dtype_text;
-  tensor.shape = entry.recorded_shape;
-  const dump::RecordedStatistics s =
-      entry.statistics ? *entry.statistics : dump::RecordedStatistics();
+  tensor.dtype = entry.dtype_text();
+  tensor.shape = entry.recorded_shape();
+  const Statistics s = entry.statistics ? *entry.statistics : Statistics();
   tensor.is_blind = shows_nothing(entry, s);
   const double min = s.min.value_or(0), max = s.max.value_or(0);
   const bool nan = std::isnan(min) || std::isnan(max) || std::isnan(s.mean.value_or(0));
   tensor.nan = s.nan_count.value_or(nan);
   tensor.positive_inf = s.inf_count.value_or(max > 0 && std::isinf(max));
   tensor.negative_inf = s.inf_count ? 0 : min < 0 && std::isinf(min);
-  const auto dtype = judge::recorded_dtype(entry.dtype_text);
+  const auto dtype = judge::recorded_dtype(entry.dtype_text());
   // A mean lets every NaN and infinity through; the extremes of some tools pass NaN over.
   const bool is_counted = (s.nan_count && s.inf_count) || s.mean || is_integer(dtype);
   tensor.is_unsure = (s.min || s.max) && tensor.is_finite() && !is_counted;
@@ -96,7 +95,7 @@ void read_recorded(ScannedTensor& tensor) {
 Result<void> read_data(const dump::DumpSet& set, const io::ReadHints& hints,
                        const RunContext& context, ScannedTensor& tensor) {
   const Entry& entry = *tensor.entry;
-  auto measured = measure(set, entry, hints, context);
+  auto measured = measure(set, entry, hints, context, {});
   if (!measured) return measured.error();
   if (!*measured) return {};
   const metrics::TensorStats& stats = (*measured)->stats;

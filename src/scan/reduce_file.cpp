@@ -12,7 +12,7 @@
 #include "dump/names.h"
 #include "dump/reduced.h"
 #include "io/file.h"
-#include "scan/summary.h"
+#include "metrics/measure.h"
 
 namespace plumb::scan {
 namespace {
@@ -35,12 +35,13 @@ Result<ReducedTensor> measure(const io::TensorFile& file, const TensorInfo& info
                              dtype_text(info)),
                  "nothing: the file is left as it is"};
   const RunContext to_the_end;  // a file once begun is finished
-  auto summary = summarise(*reader, sketch && is_row, to_the_end);
-  if (!summary) return std::move(summary.error()).in(file.path);
+  auto measured = metrics::measure(io::pieces_of(*reader),
+                                   {.checksum = true, .sketch = sketch && is_row}, to_the_end);
+  if (!measured) return std::move(measured.error()).in(file.path);
   ReducedTensor tensor;
   tensor.slot = dump::slot_from_tensor_name(info.name);
-  tensor.full = std::move((*summary)->statistics);
-  if ((*summary)->sketch) tensor.sketch = metrics::bytes_of(*(*summary)->sketch);
+  tensor.full = full_statistics(**measured);
+  if ((*measured)->sketch) tensor.sketch = metrics::bytes_of(*(*measured)->sketch);
   return tensor;
 }
 

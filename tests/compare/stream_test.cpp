@@ -287,17 +287,17 @@ TEST(Stream, InterruptedRowsSaySo) {
 
 // --- records without data
 
-Entry recorded(std::string name, dump::RecordedStatistics statistics) {
+Entry recorded(std::string name, Statistics statistics) {
   Entry entry;
   entry.operator_name = std::move(name);
   entry.statistics.emplace(std::move(statistics));
-  entry.dtype_text = "torch.float32";
-  entry.recorded_shape = Shape{4};
+  entry.statistics->dtype = "torch.float32";
+  entry.statistics->shape = Shape{4};
   entry.record = "dump.json";
   return entry;
 }
-dump::RecordedStatistics statistics(double min, double max, double mean, double l2) {
-  dump::RecordedStatistics made;
+Statistics statistics(double min, double max, double mean, double l2) {
+  Statistics made;
   made.min = min;
   made.max = max;
   made.mean = mean;
@@ -309,7 +309,7 @@ TEST(Stream, StatisticsAgainstData) {
   struct Case {
     const char* what;
     std::vector<float> data;
-    dump::RecordedStatistics statistics;
+    Statistics statistics;
     const char* line;
   };
   // What torch records of such data: min, max, mean, norm.
@@ -371,11 +371,11 @@ TEST(Stream, ExtremesAloneFailARow) {
   DumpSet target, golden;
   const auto add = [&](const char* name, const char* dtype, double target_max) {
     for (DumpSet* side : {&target, &golden}) {
-      dump::RecordedStatistics extremes;
+      Statistics extremes;
       extremes.min = -1;
       extremes.max = side == &target ? target_max : 2;
       side->entries.push_back(recorded(name, extremes));
-      side->entries.back().dtype_text = dtype;
+      side->entries.back().statistics->dtype = dtype;
     }
   };
   add("a", "float16", 2.06);  // 0.06 over a range of 3
@@ -397,7 +397,7 @@ TEST(Stream, RecordsOfQuantizedTensors) {
   for (DumpSet* side : {&target, &golden})
     for (const char* name : {"a", "b"})
       side->entries.push_back(recorded(name, statistics(-1, 2, 0, 2)));
-  target.entries[0].dtype_text = "int8";
+  target.entries[0].statistics->dtype = "int8";
   target.entries[0].statistics->max = 127;
   std::vector<pair::PlannedRow> plan = pair::make_plan(target, golden);
   for (pair::PlannedRow& row : plan) row.is_quantized = true;
@@ -475,10 +475,10 @@ TEST(Stream, RecordedChecksums) {
     const DumpSet data = or_throw(dump::open_dump(dumps.target.path()));
     DumpSet records[2];
     for (size_t i : {size_t{0}, size_t{1}}) {
-      dump::RecordedStatistics made = statistics(1, 4, 2.5, std::sqrt(30.0));
+      Statistics made = statistics(1, 4, 2.5, std::sqrt(30.0));
       made.checksum = c.checksums[i];
       records[i].entries.push_back(recorded("a", made));
-      records[i].entries.back().dtype_text = c.dtype;
+      records[i].entries.back().statistics->dtype = c.dtype;
     }
     const auto rows = dumps.compare(c.checksums[0] == "data" ? data : records[0],
                                     c.checksums[1] == "data" ? data : records[1]);

@@ -302,15 +302,15 @@ TEST(StatisticsCsv, ColumnsByName) {
   ASSERT_EQ(entries->size(), 3u);
   const Entry& first = (*entries)[0];
   EXPECT_EQ(to_string(first.slot), "input:0");
-  EXPECT_EQ(first.dtype_text, "DT_FLOAT");
-  EXPECT_EQ(first.recorded_shape, (Shape{2, 3}));
+  EXPECT_EQ(first.dtype_text(), "DT_FLOAT");
+  EXPECT_EQ(first.recorded_shape(), (Shape{2, 3}));
   EXPECT_EQ(first.statistics->max, 1.5);
   EXPECT_EQ(first.statistics->min, -2.0);
   EXPECT_EQ(first.statistics->mean, 0.25);
   EXPECT_FALSE(first.statistics->l2);
   EXPECT_EQ(first.statistics->nan_count, 1);
   EXPECT_EQ(first.statistics->inf_count, 5);
-  EXPECT_FALSE((*entries)[1].recorded_shape);
+  EXPECT_FALSE((*entries)[1].recorded_shape());
   EXPECT_FALSE((*entries)[1].statistics->max);
   EXPECT_TRUE(std::isnan((*entries)[2].statistics->mean.value()));
   EXPECT_EQ((*entries)[2].statistics->max, std::numeric_limits<double>::infinity());
@@ -318,7 +318,7 @@ TEST(StatisticsCsv, ColumnsByName) {
   const auto newer = parse_statistics_csv(
       "Index,Input/Output,Shape,Count,Max Value,l2norm\n0,Output,4,4,NA,2.5\n");
   ASSERT_TRUE(newer);
-  EXPECT_EQ((*newer)[0].recorded_shape, Shape{4});
+  EXPECT_EQ((*newer)[0].recorded_shape(), Shape{4});
   EXPECT_EQ((*newer)[0].statistics->l2, 2.5);
   EXPECT_FALSE((*newer)[0].statistics->max);
 }

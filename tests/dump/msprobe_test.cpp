@@ -52,8 +52,8 @@ TEST(Msprobe, Statistics) {
   EXPECT_THAT(skipped_of(set),
               ElementsAre("construct.json: tree of modules", "stack.json: call stacks"));
   const Entry& linear = set.entries[0];
-  EXPECT_EQ(linear.dtype_text, "torch.float32");
-  EXPECT_EQ(linear.recorded_shape, (Shape{4, 8}));
+  EXPECT_EQ(linear.dtype_text(), "torch.float32");
+  EXPECT_EQ(linear.recorded_shape(), (Shape{4, 8}));
   EXPECT_TRUE(linear.parts.empty());
   EXPECT_EQ(linear.record, "dump.json");
   EXPECT_EQ(linear.statistics->max, 1.7597544193267822);
@@ -62,16 +62,16 @@ TEST(Msprobe, Statistics) {
   EXPECT_EQ(linear.statistics->l2, 4.704580783843994);
   EXPECT_EQ(linear.statistics->requires_grad, false);
   EXPECT_EQ(linear.statistics->checksum, "");
-  const RecordedStatistics& mul = *find(set, "Tensor.mul.0.forward output:0").statistics;
+  const Statistics& mul = *find(set, "Tensor.mul.0.forward output:0").statistics;
   EXPECT_EQ(mul.max, std::numeric_limits<double>::infinity());
   EXPECT_EQ(mul.min, -6.280542850494385);
-  const RecordedStatistics& argmax = *find(set, "Torch.argmax.0.forward output:0").statistics;
+  const Statistics& argmax = *find(set, "Torch.argmax.0.forward output:0").statistics;
   EXPECT_EQ(argmax.max, 5.0);
   EXPECT_FALSE(argmax.mean);  // null
   EXPECT_EQ(find(set, "Functional.relu.0.forward input:inplace").statistics->text, "False");
   EXPECT_EQ(find(set, "Tensor.to.0.forward input:1").statistics->text, "npu:0");
-  EXPECT_EQ(find(set, "Tensor.to.0.forward input:1").dtype_text, "torch.device");
-  const RecordedStatistics& quarter = *find(set, "Torch.clamp.0.forward input:1").statistics;
+  EXPECT_EQ(find(set, "Tensor.to.0.forward input:1").dtype_text(), "torch.device");
+  const Statistics& quarter = *find(set, "Torch.clamp.0.forward input:1").statistics;
   EXPECT_EQ(quarter.text, "0.25");
   EXPECT_EQ(quarter.max, 0.25);
   EXPECT_EQ(quarter.l2, 0.25);
@@ -217,9 +217,9 @@ TEST(DumpJson, NestedArguments) {
                           "Module.a.B.parameters_grad gradient:w = 5",
                           "Module.a.B.parameters_grad gradient:w.1 = 6",
                           "Module.a.B.parameters_grad gradient:b = None"));
-  EXPECT_EQ(dump.entries[4].recorded_shape, Shape{});
+  EXPECT_EQ(dump.entries[4].recorded_shape(), Shape{});
   EXPECT_FALSE(dump.entries[4].statistics->max);  // a bool is no number
-  EXPECT_EQ(dump.entries[7].recorded_shape, (Shape{1, 2}));
+  EXPECT_EQ(dump.entries[7].recorded_shape(), (Shape{1, 2}));
   EXPECT_EQ(dump.entries[8].timestamp, 1);
 }
 
@@ -231,7 +231,7 @@ TEST(DumpJson, NumbersThatJsonDoesNotKnow) {
     {"type": "float", "value": NaN}, {"type": "torch.Tensor", "shape": [-1]},
     {"type": "torch.Tensor", "shape": [1.5]}, {"type": "torch.Tensor", "shape": 7}]}}})");
   ASSERT_EQ(dump.entries.size(), 7u);
-  const RecordedStatistics& first = *dump.entries[0].statistics;
+  const Statistics& first = *dump.entries[0].statistics;
   EXPECT_TRUE(std::isnan(first.max.value()));
   EXPECT_EQ(first.min, -std::numeric_limits<double>::infinity());
   EXPECT_EQ(first.mean, std::numeric_limits<double>::infinity());
@@ -241,7 +241,7 @@ TEST(DumpJson, NumbersThatJsonDoesNotKnow) {
   EXPECT_EQ(dump.entries[2].statistics->text, "NaN -Infinity \" Infinity");
   EXPECT_EQ(dump.entries[3].statistics->text, "NaN");
   EXPECT_TRUE(std::isnan(dump.entries[3].statistics->max.value()));
-  for (size_t i : {4, 5, 6}) EXPECT_FALSE(dump.entries[i].recorded_shape) << i;
+  for (size_t i : {4, 5, 6}) EXPECT_FALSE(dump.entries[i].recorded_shape()) << i;
 }
 
 TEST(DumpJson, DamagedFiles) {

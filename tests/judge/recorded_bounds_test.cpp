@@ -20,16 +20,22 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 using Number = std::optional<double>;
 
-dump::RecordedStatistics extremes(Number min, Number max) {
-  dump::RecordedStatistics s;
+Statistics extremes(Number min, Number max) {
+  Statistics s;
   s.min = min;
   s.max = max;
   return s;
 }
-dump::RecordedStatistics full(Number min, Number max, Number mean, Number l2) {
-  dump::RecordedStatistics s = extremes(min, max);
+Statistics full(Number min, Number max, Number mean, Number l2) {
+  Statistics s = extremes(min, max);
   s.mean = mean;
   s.l2 = l2;
+  return s;
+}
+
+Statistics known(Statistics s, const char* dtype, const std::optional<Shape>& shape) {
+  s.dtype = dtype;
+  s.shape = shape;
   return s;
 }
 
@@ -38,7 +44,7 @@ TEST(RecordedBounds, Cases) {
   struct Case {
     const char* what;
     const char* metric;
-    dump::RecordedStatistics target, golden;
+    Statistics target, golden;
     std::optional<double> value;  // none if nothing is known
     const std::optional<Shape>& shape;
     const char* dtype = "float32";
@@ -91,7 +97,7 @@ TEST(RecordedBounds, Cases) {
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.metric) + ": " + c.what);
     const auto number =
-        proven(c.metric, {c.target, c.dtype, c.shape}, {c.golden, c.dtype, c.shape});
+        proven(c.metric, known(c.target, c.dtype, c.shape), known(c.golden, c.dtype, c.shape));
     ASSERT_EQ(number.has_value(), c.value.has_value());
     if (!number) continue;
     EXPECT_DOUBLE_EQ(number->value, *c.value);
@@ -112,14 +118,20 @@ TEST(RecordedBounds, RoundingProvesNothing) {
   const auto exact = full(-0.1, 0.3, 0.07, 0.4);
   const auto single = full(-0.1f, 0.3f, 0.07f, 0.4f);
   for (const char* metric : {"max_abs", "max_rel", "max_err_to_range", "rel_euclid", "rmse"})
-    EXPECT_EQ(proven(metric, {exact, "float32", shape}, {single, "float32", shape})->low, 0);
-  EXPECT_FALSE(proven("equal_share", {exact, "float32", shape}, {single, "float32", shape}));
+    EXPECT_EQ(proven(metric, known(exact, "float32", shape), known(single, "float32", shape))->low,
+              0);
+  EXPECT_FALSE(
+      proven("equal_share", known(exact, "float32", shape), known(single, "float32", shape)));
   // torch has the length of float16 data as float16: steps of 1/1024 and up.
   const auto half = full(-0.1, 0.3, 0.07, 0.4 * (1 + 0x1p-11));
-  EXPECT_EQ(proven("rel_euclid", {half, "torch.float16", shape}, {exact, "float32", shape})->low,
-            0);
-  EXPECT_GT(proven("rel_euclid", {half, "torch.float32", shape}, {exact, "float32", shape})->low,
-            0);
+  EXPECT_EQ(
+      proven("rel_euclid", known(half, "torch.float16", shape), known(exact, "float32", shape))
+          ->low,
+      0);
+  EXPECT_GT(
+      proven("rel_euclid", known(half, "torch.float32", shape), known(exact, "float32", shape))
+          ->low,
+      0);
 }
 
 // Integers have one form each, so other bytes are other numbers; -0 and 0 are one number.
@@ -128,11 +140,12 @@ TEST(RecordedBounds, ChecksumsOfIntegers) {
   auto a = full(0, 3, 1, 4), b = a;
   a.checksum = "00000001";
   b.checksum = "00000002";
-  EXPECT_EQ(proven("equal_share", {a, "int64", shape}, {b, "torch.int64", shape})->value, 0.75);
-  EXPECT_FALSE(proven("equal_share", {a, "int64", shape}, {b, "int32", shape}));
-  EXPECT_FALSE(proven("equal_share", {a, "float32", shape}, {b, "float32", shape}));
+  EXPECT_EQ(proven("equal_share", known(a, "int64", shape), known(b, "torch.int64", shape))->value,
+            0.75);
+  EXPECT_FALSE(proven("equal_share", known(a, "int64", shape), known(b, "int32", shape)));
+  EXPECT_FALSE(proven("equal_share", known(a, "float32", shape), known(b, "float32", shape)));
   b.checksum = "d41d8cd98f00b204e9800998ecf8427e";
-  EXPECT_FALSE(proven("equal_share", {a, "int64", shape}, {b, "int64", shape}));
+  EXPECT_FALSE(proven("equal_share", known(a, "int64", shape), known(b, "int64", shape)));
 }
 
 // The metrics of any two tensors lie within the bounds of what would be recorded of them.
@@ -166,7 +179,7 @@ TEST(RecordedBounds, HoldForAnyTensors) {
     const auto target = record_of(t), golden = record_of(g);
     for (const metrics::Metric& metric : metrics::metrics()) {
       const auto number =
-          proven(metric.name, {target, "float32", shape}, {golden, "float32", shape});
+          proven(metric.name, known(target, "float32", shape), known(golden, "float32", shape));
       if (!number) continue;
       const metrics::Value value = metric.finish(facts);
       if (!value.is_defined()) continue;

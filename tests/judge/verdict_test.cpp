@@ -584,30 +584,30 @@ TEST(Floor, TwiceTheNoise) {
   EXPECT_THAT(row.reasons, ElementsAre("nan_only_in_target"));
 }
 
-dump::RecordedStatistics statistics(double min, double max, double mean, double l2) {
-  dump::RecordedStatistics s;
+Statistics statistics(double min, double max, double mean, double l2) {
+  Statistics s;
   s.min = min;
   s.max = max;
   s.mean = mean;
   s.l2 = l2;
   return s;
 }
-dump::RecordedStatistics checksum(const char* hex) {
-  dump::RecordedStatistics s;
+Statistics checksum(const char* hex) {
+  Statistics s;
   s.checksum = hex;
   return s;
 }
-dump::RecordedStatistics text(const char* value) {
-  dump::RecordedStatistics s;
+Statistics text(const char* value) {
+  Statistics s;
   s.text = value;
   return s;
 }
-dump::RecordedStatistics with_counts(dump::RecordedStatistics s, int64_t nan, int64_t inf) {
+Statistics with_counts(Statistics s, int64_t nan, int64_t inf) {
   s.nan_count = nan;
   s.inf_count = inf;
   return s;
 }
-dump::RecordedStatistics with_checksum(dump::RecordedStatistics s, const char* hex) {
+Statistics with_checksum(Statistics s, const char* hex) {
   s.checksum = hex;
   return s;
 }
@@ -620,7 +620,7 @@ TEST(JudgeRecorded, Cases) {
   exact.same_bytes = true;
   const std::optional<Shape> shape = Shape{2, 3}, none;
   struct Side {
-    dump::RecordedStatistics statistics;
+    Statistics statistics;
     std::optional<Shape> shape;
     const char* dtype = "torch.float16";
   };
@@ -1019,10 +1019,15 @@ TEST(JudgeRecorded, Cases) {
        {"statistics_only"},
        "the recorded values agree as far as they were kept"},
   };
+  const auto known = [](const Side& side) {
+    Statistics s = side.statistics;
+    s.dtype = side.dtype;
+    s.shape = side.shape;
+    return s;
+  };
   for (const Case& c : cases) {
     Row row;
-    judge_recorded(c.limits, {c.target.statistics, c.target.dtype, c.target.shape},
-                   {c.golden.statistics, c.golden.dtype, c.golden.shape}, row);
+    judge_recorded(c.limits, known(c.target), known(c.golden), row);
     EXPECT_EQ(row.verdict, c.verdict) << c.name;
     EXPECT_EQ(row.reasons, c.reasons) << c.name;
     EXPECT_EQ(row.message, c.message) << c.name;

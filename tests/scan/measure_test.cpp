@@ -13,6 +13,8 @@
 namespace plumb::scan {
 namespace {
 
+using metrics::kHistogramSample;
+
 std::vector<std::byte> noise(int64_t count) {
   std::mt19937 engine(3);
   std::vector<float> values(static_cast<size_t>(count));

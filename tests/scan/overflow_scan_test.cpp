@@ -163,15 +163,15 @@ TEST(OverflowScan, PlantedOverflow) {
 }
 
 // Recorded statistics serve where there is no data; a checksum alone shows nothing.
-TEST(OverflowScan, RecordedStatistics) {
+TEST(OverflowScan, Statistics) {
   dump::DumpSet set;
   const auto add = [&](const char* dtype, std::optional<double> min, std::optional<double> max,
                        std::string checksum = {}) {
     dump::Entry& entry = set.entries.emplace_back();
     entry.operator_name = fmt::format("op{}", set.entries.size());
     entry.timestamp = std::ssize(set.entries);
-    entry.dtype_text = dtype;
-    entry.statistics = dump::RecordedStatistics{};
+    entry.statistics = Statistics{};
+    entry.statistics->dtype = dtype;
     entry.statistics->min = min;
     entry.statistics->max = max;
     entry.statistics->checksum = std::move(checksum);
@@ -198,25 +198,22 @@ TEST(OverflowScan, NothingRecorded) {
   const struct {
     const char* dtype;
     std::optional<Shape> shape;
-    bool has_statistics, is_blind;
+    bool is_blind;
   } cases[] = {
-      {"torch.float16", Shape{2, 3}, true, true},
-      {"torch.float16", Shape{2, 3}, false, true},
-      {"torch.float16", Shape{0, 3}, true, false},
-      {"torch.bool", Shape{2}, true, false},
-      {"UInt8", Shape{2}, true, false},
-      {"NoneType", std::nullopt, true, false},
+      {"torch.float16", Shape{2, 3}, true}, {"torch.float16", Shape{0, 3}, false},
+      {"torch.bool", Shape{2}, false},      {"UInt8", Shape{2}, false},
+      {"NoneType", std::nullopt, false},
   };
-  for (const auto& [dtype, shape, has_statistics, is_blind] : cases) {
+  for (const auto& [dtype, shape, is_blind] : cases) {
     dump::DumpSet set;
     dump::Entry& input = set.entries.emplace_back();
     input.slot.kind = dump::SlotKind::kInput;
-    input.dtype_text = dtype;
-    input.recorded_shape = shape;
-    if (has_statistics) input.statistics = dump::RecordedStatistics{};
+    input.statistics = Statistics{};
+    input.statistics->dtype = dtype;
+    input.statistics->shape = shape;
     dump::Entry& output = set.entries.emplace_back();
-    output.dtype_text = "torch.float32";
-    output.statistics = dump::RecordedStatistics{};
+    output.statistics = Statistics{};
+    output.statistics->dtype = "torch.float32";
     output.statistics->max = kInf;
     const OverflowScan scan =
         scan_overflow(set, {&set.entries[0], &set.entries[1]}, {}, RunContext{});
@@ -254,8 +251,8 @@ TEST(OverflowScan, ExtremesThatDoNotTell) {
     dump::DumpSet set;
     dump::Entry& entry = set.entries.emplace_back();
     entry.operator_name = "op";
-    entry.dtype_text = c.dtype;
-    dump::RecordedStatistics& statistics = entry.statistics.emplace();
+    Statistics& statistics = entry.statistics.emplace();
+    statistics.dtype = c.dtype;
     statistics.min = c.min;
     statistics.max = c.max;
     if (c.has_mean) statistics.mean = 1;
@@ -275,7 +272,7 @@ TEST(OverflowScan, OrderOfStepsAndRanks) {
     entry.rank = rank;
     entry.step = step;
     entry.timestamp = time;
-    entry.statistics = dump::RecordedStatistics{};
+    entry.statistics = Statistics{};
     entry.statistics->max = kInf;
   };
   add(0, 0, 20);

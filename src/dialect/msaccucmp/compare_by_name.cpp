@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/parallel.h"
 #include "dialect/msaccucmp/compare_network.h"
-#include "dump/listing.h"
 
 namespace plumb::msaccucmp {
 namespace {
@@ -157,7 +157,7 @@ ResultTable compare_by_name(const Network& network, const NetworkOptions& option
   all.max_elements = 0;  // the tool knows no limit here
   const auto operators = operators_of(network);
   std::vector<Compared> results(operators.size());
-  dump::for_each_index(operators.size(), [&](size_t i) {
+  for_each_index(operators.size(), [&](size_t i) {
     if (!context.cancelled) OperatorComparison(network, operators[i], all, results[i]).run();
   });
   for (size_t i = 0; i < results.size(); ++i)

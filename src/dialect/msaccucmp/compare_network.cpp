@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "dump/listing.h"
+#include "base/parallel.h"
 
 namespace plumb::msaccucmp {
 namespace {
@@ -361,7 +361,7 @@ Outcome<ResultTable> compare_network(const Network& network, const NetworkOption
   std::vector<GroupComparison> comparisons;
   comparisons.reserve(groups.size());
   for (const RuleGroup* group : groups) comparisons.emplace_back(network, options, *group);
-  dump::for_each_index(comparisons.size(), [&](size_t i) {
+  for_each_index(comparisons.size(), [&](size_t i) {
     if (!context.cancelled) comparisons[i].run();
   });
   bool matched = false;

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/parallel.h"
 #include "dialect/msaccucmp/align.h"
 #include "dialect/msaccucmp/output.h"
-#include "dump/listing.h"
 #include "dump/names.h"
 #include "io/ascend_overflow.h"
 
@@ -145,7 +145,7 @@ Converted convert_file(const fs::path& file, const ConvertOptions& options,
 Converted convert_files(const std::vector<fs::path>& files, const ConvertOptions& options,
                         const fs::path& output, RunContext& context) {
   std::vector<Converted> results(files.size());
-  dump::for_each_index(files.size(), [&](size_t i) {
+  for_each_index(files.size(), [&](size_t i) {
     if (!context.cancelled) results[i] = convert_file(files[i], options, output);
   });
   Converted all;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "dump/listing.h"
+#include "base/parallel.h"
 
 namespace plumb::msaccucmp {
 namespace {
@@ -58,7 +58,7 @@ Outcome<std::string> mapping_csv(const Network& network, const Choice& choice,
     header.emplace_back(name);
   const auto& groups = network.rules->groups();
   std::vector<std::string> lines(groups.size());
-  dump::for_each_index(groups.size(), [&](size_t i) {
+  for_each_index(groups.size(), [&](size_t i) {
     const auto is_wanted = [&](size_t member) {
       return !choice.is_given() || wanted.contains(network.rules->operators()[member].id);
     };

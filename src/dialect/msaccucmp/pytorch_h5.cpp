@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "dump/listing.h"
+#include "base/parallel.h"
 #include "dump/names.h"
 
 namespace plumb::msaccucmp {
@@ -250,7 +250,7 @@ Outcome<H5Result> compare_h5(const std::filesystem::path& target,
     for (const Call& call : here) calls.push_back(&call);
   std::vector<std::vector<H5Row>> rows(calls.size());
   std::vector<std::vector<const Dataset*>> used(calls.size());
-  dump::for_each_index(calls.size(), [&](size_t i) {
+  for_each_index(calls.size(), [&](size_t i) {
     if (context.cancelled) return;
     const Call& call = *calls[i];
     const Call* other = comparison.golden_call(call);

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "base/parallel.h"
 #include "dialect/msaccucmp/decimal.h"
-#include "dump/listing.h"
 #include "tensor/decode.h"
 #include "tensor/encode.h"
 
@@ -183,7 +183,7 @@ void write_rows(const Writer& writer, int64_t first, int64_t last, FileSink& sin
     const int64_t end = std::min(last, begin + kWindow);
     std::vector<fmt::memory_buffer> blocks(
         static_cast<size_t>((end - begin + kBlock - 1) / kBlock));
-    dump::for_each_index(blocks.size(), [&](size_t b) {
+    for_each_index(blocks.size(), [&](size_t b) {
       const int64_t at = begin + static_cast<int64_t>(b) * kBlock;
       writer.append(at, std::min(end, at + kBlock), false, blocks[b]);
     });

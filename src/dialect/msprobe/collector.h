@@ -14,7 +14,7 @@
 namespace plumb::msprobe {
 
 struct RecordedPair {
-  dump::RecordedStatistics target, golden;
+  Statistics target, golden;
 };
 
 // At most one of them: data, or what a dump recorded instead.
@@ -32,8 +32,8 @@ class Collector : public compare::Observer {
 
   // Each row is told of once, by one thread.
   void pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) override;
-  void recorded(const pair::PlannedRow& row, const dump::RecordedStatistics& target,
-                const dump::RecordedStatistics& golden) override {
+  void recorded(const pair::PlannedRow& row, const Statistics& target,
+                const Statistics& golden) override {
     at(row).recorded = RecordedPair{target, golden};
   }
   const Collected& operator[](size_t row) const { return rows_[row]; }

@@ -15,15 +15,15 @@ using pair::PlannedRow;
 
 bool may_be_compared(const Entry& target, const Entry& golden) {
   return is_argument(target) || is_argument(golden) ||
-         dtypes_match(target.dtype_text, golden.dtype_text);
+         dtypes_match(target.dtype_text(), golden.dtype_text());
 }
 
 }  // namespace
 
-bool is_argument(const Entry& entry) { return !entry.recorded_shape && entry.parts.empty(); }
+bool is_argument(const Entry& entry) { return !entry.recorded_shape() && entry.parts.empty(); }
 
 const Shape* shape_of(const Entry& entry) {
-  return entry.recorded_shape ? &*entry.recorded_shape : nullptr;
+  return entry.recorded_shape() ? &*entry.recorded_shape() : nullptr;
 }
 
 std::string_view io_of(SlotKind kind) {
@@ -53,15 +53,15 @@ StatisticRow statistic_row(const PlannedRow& planned, bool any_type) {
   row.is_refused = has_golden && !row.is_matched;
   if (row.is_refused)
     row.why_unmatched = fmt::format("dtype differs: {} and {} are not compared",
-                                    planned.target->dtype_text, planned.golden->dtype_text);
+                                    planned.target->dtype_text(), planned.golden->dtype_text());
   else if (!row.is_matched)
     row.why_unmatched = planned.message;
   if (planned.target->statistics) row.target = &*planned.target->statistics;
-  if (!row.is_argument) row.target_dtype = planned.target->dtype_text;
+  if (!row.is_argument) row.target_dtype = planned.target->dtype_text();
   row.target_shape = shape_of(*planned.target);
   if (!row.is_matched) return row;
   if (planned.golden->statistics) row.golden = &*planned.golden->statistics;
-  if (!row.is_argument) row.golden_dtype = planned.golden->dtype_text;
+  if (!row.is_argument) row.golden_dtype = planned.golden->dtype_text();
   row.golden_shape = shape_of(*planned.golden);
   row.is_empty = row.target_shape != nullptr && element_count(*row.target_shape) == 0;
   return row;

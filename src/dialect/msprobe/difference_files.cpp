@@ -18,7 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using dump::Entry;
-using dump::RecordedStatistics;
 using dump::SlotKind;
 using pair::PlannedRow;
 
@@ -76,8 +75,7 @@ std::string json_stack(std::string_view stack) {
 }
 
 // One of the four statistics; of a Python value they are all its text.
-std::string json_value(const RecordedStatistics& side, std::optional<double> number,
-                       bool is_argument) {
+std::string json_value(const Statistics& side, std::optional<double> number, bool is_argument) {
   if (!is_argument) return json_number(number);
   const auto ranks = group_ranks(side.text);
   return json_text(ranks.empty() ? side.text : fmt::format("[{}]", fmt::join(ranks, ", ")));
@@ -89,7 +87,7 @@ struct SideTitle {
 constexpr SideTitle kTarget{"NPU max", "NPU min", "NPU mean", "NPU l2norm", "NPU MD5"};
 constexpr SideTitle kGolden{"Bench max", "Bench min", "Bench mean", "Bench l2norm", "BENCH MD5"};
 
-void add_numbers(JsonObject& object, const SideTitle& titles, const RecordedStatistics& side,
+void add_numbers(JsonObject& object, const SideTitle& titles, const Statistics& side,
                  bool is_argument) {
   object.add(titles.max, json_value(side, side.max, is_argument));
   object.add(titles.min, json_value(side, side.min, is_argument));
@@ -183,7 +181,7 @@ class DifferenceFiles {
     if (by_checksum())
       return checksum_of(*sides.target, sides.is_argument) !=
              checksum_of(*sides.golden, sides.is_argument);
-    const RecordedStatistics &t = *sides.target, &g = *sides.golden;
+    const Statistics &t = *sides.target, &g = *sides.golden;
     if ((is_known_and(t.max, false) || is_known_and(t.min, false)) && is_known_and(g.max, true) &&
         is_known_and(g.min, true))
       return true;
@@ -194,7 +192,7 @@ class DifferenceFiles {
   }
 
   // Whom a communication is with: input.src, input.dst, input.group.
-  static void add_peers(const Entry& argument, const RecordedStatistics& recorded, Call& call) {
+  static void add_peers(const Entry& argument, const Statistics& recorded, Call& call) {
     const std::string& name = argument.slot.path;
     const auto rank = dump::number_from(recorded.text);
     if (name == "src" || name == "group_src") call.source = rank;
@@ -228,8 +226,8 @@ class DifferenceFiles {
     JsonObject item(text, "   ");
     item.add("NPU Name", json_text(row_name(target)));
     item.add("Bench Name", json_text(golden ? row_name(*golden) : "N/A"));
-    item.add("NPU Dtype", json_text(target.dtype_text));
-    item.add("Bench Dtype", json_text(golden ? golden->dtype_text : "N/A"));
+    item.add("NPU Dtype", json_text(target.dtype_text()));
+    item.add("Bench Dtype", json_text(golden ? golden->dtype_text() : "N/A"));
     item.add("NPU Tensor Shape", json_text(shape(&target)));
     item.add("Bench Tensor Shape", json_text(shape(golden)));
     item.add("NPU Requires_grad", json_text(flag(sides.target->requires_grad)));

@@ -19,7 +19,6 @@ namespace {
 
 using dump::DumpSet;
 using dump::Entry;
-using dump::RecordedStatistics;
 using dump::SlotKind;
 using pair::PlannedRow;
 
@@ -224,7 +223,7 @@ class Comparison {
                                      std::span<const Differences> differences) const {
     std::vector<HighlightRow> seen(rows.size());
     for (size_t k = 0; k < rows.size(); ++k) {
-      const RecordedStatistics &t = *api[k].target, &g = *api[k].golden;
+      const Statistics &t = *api[k].target, &g = *api[k].golden;
       const auto is_bad = [](std::optional<double> n) { return n && !std::isfinite(*n); };
       seen[k].is_output = api[k].is_output;
       seen[k].is_input = plan_[rows[k]].target->slot.kind == SlotKind::kInput;
@@ -257,11 +256,11 @@ class Comparison {
     line.token = planned.target->step;
     line.io = io_of(planned.target->slot.kind);
     line.rule = row.is_matched ? planned.rule : "";
-    line.target_dtype = planned.target->dtype_text;
+    line.target_dtype = planned.target->dtype_text();
     line.target_shape = shape_of(*planned.target);
     line.target = side_numbers(*row.target);
     if (!row.is_matched) return line;
-    line.golden_dtype = planned.golden->dtype_text;
+    line.golden_dtype = planned.golden->dtype_text();
     line.golden_shape = shape_of(*planned.golden);
     line.golden = side_numbers(*row.golden);
     return line;
@@ -276,7 +275,7 @@ class Comparison {
     line.rank = golden.rank;
     line.token = golden.step;
     line.io = io_of(golden.slot.kind);
-    line.golden_dtype = golden.dtype_text;
+    line.golden_dtype = golden.dtype_text();
     line.golden_shape = shape_of(golden);
     if (golden.statistics) line.golden = side_numbers(*golden.statistics);
     line.judged.add(planned.message.empty() ? "no target data for this tensor" : planned.message);

@@ -34,7 +34,7 @@ bool is_one_of(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-std::array<std::optional<double>, 4> numbers_of(const dump::RecordedStatistics& statistics) {
+std::array<std::optional<double>, 4> numbers_of(const Statistics& statistics) {
   return {statistics.max, statistics.min, statistics.mean, statistics.l2};
 }
 
@@ -107,7 +107,7 @@ void doubt(const StatisticRow& row, const Differences& differences, Judged& judg
   };
   const bool any_number = std::any_of(differences.begin(), differences.end(),
                                       [](const Difference& d) { return d.difference.has_value(); });
-  const dump::RecordedStatistics &t = *row.target, &g = *row.golden;
+  const Statistics &t = *row.target, &g = *row.golden;
   if (!any_number) {
     if (!t.text.empty() && !g.text.empty())  // of bool tensors
       return t.text == g.text ? void() : warn("max or min differs");
@@ -177,7 +177,7 @@ Differences differences_of(const StatisticRow& row) {
   return differences;
 }
 
-std::optional<SideNumbers> side_numbers(const dump::RecordedStatistics& s) {
+std::optional<SideNumbers> side_numbers(const Statistics& s) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (!s.max || !s.min) return {};
   return SideNumbers{*s.max, *s.min, s.mean.value_or(kNan), s.l2.value_or(kNan)};
@@ -219,7 +219,7 @@ void judge_magnitude(const StatisticRow& row, double most, Judged& judged) {
   }
 }
 
-std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument) {
+std::string checksum_of(const Statistics& statistics, bool is_argument) {
   if (!is_argument || !statistics.checksum.empty()) return statistics.checksum;
   return fmt::format("{:08x}", crc32(0, as_bytes(statistics.text)));
 }

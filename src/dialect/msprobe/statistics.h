@@ -15,12 +15,12 @@
 
 namespace plumb::msprobe {
 
-inline const dump::RecordedStatistics kNothingRecorded;
+inline const Statistics kNothingRecorded;
 
 // A tensor or argument of an API on both sides. Borrows from the dumps.
 struct StatisticRow {
-  const dump::RecordedStatistics* target = &kNothingRecorded;
-  const dump::RecordedStatistics* golden = &kNothingRecorded;
+  const Statistics* target = &kNothingRecorded;
+  const Statistics* golden = &kNothingRecorded;
   bool is_output = false;
   bool is_argument = false;  // a Python value, no tensor
   bool is_matched = true;    // golden has it
@@ -44,7 +44,7 @@ using Differences = std::array<Difference, 4>;
 Difference difference_of(std::optional<double> target, std::optional<double> golden);
 Differences differences_of(const StatisticRow& row);
 // Of one side, if it has extremes at all; NaN for what it lacks.
-std::optional<SideNumbers> side_numbers(const dump::RecordedStatistics& statistics);
+std::optional<SideNumbers> side_numbers(const Statistics& statistics);
 
 Judged refused(const StatisticRow& row);
 
@@ -59,7 +59,7 @@ std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
 void judge_magnitude(const StatisticRow& row, double most, Judged& judged);
 
 // What is compared in MD5 mode: the recorded checksum, or the CRC-32 of a Python value's text.
-std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument);
+std::string checksum_of(const Statistics& statistics, bool is_argument);
 std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::string_view function);
 
 }  // namespace plumb::msprobe

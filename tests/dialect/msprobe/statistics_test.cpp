@@ -42,7 +42,7 @@ TEST(Statistics, DifferencesAreExact) {
 
 // A row with what it borrows.
 struct Row {
-  dump::RecordedStatistics target, golden;
+  Statistics target, golden;
   std::optional<Shape> target_shape, golden_shape;
   bool is_output = false, is_argument = false, is_matched = true, is_empty = false;
 
@@ -234,7 +234,7 @@ TEST(Statistics, WithoutChecksumsNothingPasses) {
 }
 
 TEST(Statistics, ValuesOfPythonHaveChecksums) {
-  dump::RecordedStatistics value;
+  Statistics value;
   value.text = "False";
   EXPECT_EQ(checksum_of(value, true), "ea0c4734");  // zlib.crc32(b"False")
   EXPECT_EQ(checksum_of(value, false), "");
