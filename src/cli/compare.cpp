@@ -355,12 +355,9 @@ int run_compare(int argc, char** argv, RunContext& context) {
   run.doubts = inputs.doubts;
   run.warnings = inputs.warnings;
   if (!wishes.checksum) run.metrics = columns_for(*wanted, **rules);
-  compare::StreamOptions stream_options{**rules, run.metrics,
-                                        compare::Passes::for_metrics(run.metrics), wishes.checksum};
-  stream_options.passes.bulk_exactly =
-      (*rules)->are_tighter_than_bounds() ||
-      std::any_of(wanted->begin(), wanted->end(),
-                  [](const Metric* metric) { return metric->needs == metrics::Needs::kBulk; });
+  const auto& exactly = (*rules)->are_tighter_than_bounds() ? run.metrics : *wanted;
+  const compare::StreamOptions stream_options{
+      **rules, run.metrics, metrics::request_for(run.metrics, exactly), wishes.checksum, nullptr};
   {
     const bool shown = ProgressBar::is_wanted(common);
     ProgressBar bar(context, common, shown ? bytes_of(sides, *plan) : 0);

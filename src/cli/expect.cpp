@@ -154,8 +154,8 @@ class CaseRunner {
     };
     const auto plan = pair::make_plan(*target, *golden, options);
     std::vector<const metrics::Metric*> columns = rules_.metrics();
-    const compare::StreamOptions stream_options{
-        rules_, columns, compare::Passes::for_metrics(columns), false, nullptr};
+    const compare::StreamOptions stream_options{rules_, columns, metrics::request_for(columns),
+                                                false, nullptr};
     const auto streamed =
         compare::stream({*target, *golden, nullptr, {}, {}}, plan, stream_options, context_);
     size_t passed = 0;

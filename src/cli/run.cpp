@@ -359,8 +359,8 @@ class Runner {
     if (matcher) options.map = pair::output_pairs(*matcher, *graphs.target, *graphs.golden);
     const auto plan = pair::make_plan(*target, *golden, options);
     const compare::Sides sides{*target, *golden, nullptr, {}, {}};
-    const compare::StreamOptions stream_options{
-        *rules_, run_.metrics, compare::Passes::for_metrics(run_.metrics), false, nullptr};
+    const compare::StreamOptions stream_options{*rules_, run_.metrics,
+                                                metrics::request_for(run_.metrics), false, nullptr};
     compare::Streamed streamed = compare::stream(sides, plan, stream_options, context_);
     if (matcher) {
       const auto wants = [&](const dump::Entry& entry) { return is_asked_for(entry); };
@@ -408,8 +408,7 @@ class Runner {
       if (side->model) shown->convention = side->model->engine().version();
     std::vector<const metrics::Metric*> wanted;
     for (const metrics::Metric& metric : metrics::metrics())
-      if (metric.needs == metrics::Needs::kSums || metric.name == "pearson")
-        wanted.push_back(&metric);
+      if (metric.is_free()) wanted.push_back(&metric);
     run_.metrics = columns_for(wanted, *rules_);
     if (graphs.target)
       for (const graph::Edge& output : graphs.target->outputs)

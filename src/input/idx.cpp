@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "base/crc32.h"
 #include "input/gzip.h"
-#include "io/crc32.h"
 #include "io/inflate.h"
 
 namespace plumb::input {
@@ -76,7 +76,7 @@ Result<IdxImages> read_idx_images(Bytes file) {
     return read.error();
   if (packed) {
     const auto recorded = load_le<uint32_t>(file.data() + file.size() - 8);
-    const uint32_t found = io::crc32(io::crc32(0, head), pixels);
+    const uint32_t found = crc32(crc32(0, head), pixels);
     if (recorded != found)
       return Error{
           "the checksum of the pictures is wrong",

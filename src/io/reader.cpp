@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "io/crc32.h"
+#include "base/crc32.h"
 #include "io/inflate.h"
 #include "tensor/decode.h"
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/checked.h"
-#include "io/crc32.h"
+#include "base/crc32.h"
 #include "io/inflate.h"
 
 namespace plumb::io {

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/crc32.h"
 #include "base/file_sink.h"
 #include "base/mapped_file.h"
-#include "io/crc32.h"
 
 namespace plumb::replay {
 namespace {
@@ -127,7 +127,7 @@ Result<Replay> replay_from(const Json& json) {
 }  // namespace
 
 FileMark mark_of(std::string path, Bytes file, size_t nodes) {
-  return {std::move(path), file.size(), io::crc32(0, file), nodes};
+  return {std::move(path), file.size(), crc32(0, file), nodes};
 }
 
 Result<void> write_replay(const std::filesystem::path& path, const Replay& replay) {

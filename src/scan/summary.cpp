@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "io/crc32.h"
+#include "base/crc32.h"
 
 namespace plumb::scan {
 
@@ -40,7 +40,7 @@ Result<std::optional<TensorSummary>> summarise(io::TensorReader& reader, bool sk
     auto piece = reader.read(first, count);
     if (!piece) return piece.error();
     stats.append(metrics::stats_of(dtype, piece->data(), count));
-    crc = io::crc32(crc, *piece);
+    crc = crc32(crc, *piece);
     if (sketch) sketcher.add(dtype, piece->data(), count);
     context.advance(std::ssize(*piece));
   }

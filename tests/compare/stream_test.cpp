@@ -62,7 +62,7 @@ struct Dumps {
     std::vector<const metrics::Metric*> columns = rules.metrics();
     for (const std::string& name : metrics) columns.push_back(metrics::metric_by_name(name));
     return stream({t, g, f, {}, {}}, pair::make_plan(t, g),
-                  {rules, columns, Passes::for_metrics(columns), checksum}, context)
+                  {rules, columns, metrics::request_for(columns), checksum}, context)
         .rows;
   }
 };
@@ -126,8 +126,9 @@ TEST(Stream, ValuesAreParallelToColumns) {
   const judge::Rules rules = or_throw(judge::load_rules("standard", ""));
   std::vector<const metrics::Metric*> columns;
   for (const std::string& name : dumps.metrics) columns.push_back(metrics::metric_by_name(name));
-  const auto streamed = stream({t, g, nullptr, {}, {}}, pair::make_plan(t, g),
-                               {rules, columns, Passes::for_metrics(columns), false}, RunContext{});
+  const auto streamed =
+      stream({t, g, nullptr, {}, {}}, pair::make_plan(t, g),
+             {rules, columns, metrics::request_for(columns), false}, RunContext{});
   EXPECT_EQ(streamed.bytes, 32);
   const auto& values = streamed.rows[0].values;
   ASSERT_THAT(values, SizeIs(columns.size()));

@@ -112,7 +112,7 @@ class Comparison {
     compare::StreamOptions options{*rules, {}, {}, false, nullptr};
     for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
       options.columns.push_back(metrics::metric_by_name(name));
-    options.passes = compare::Passes::for_metrics(options.columns);
+    options.request = metrics::request_for(options.columns);
     const compare::Sides sides{target_, golden_, nullptr, {}, {}};
     collector_.emplace(plan_, style_.documented_only ? nullptr : &sides, context);
     options.observer = &*collector_;

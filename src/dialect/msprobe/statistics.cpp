@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/crc32.h"
 #include "dialect/msprobe/dtype_match.h"
-#include "io/crc32.h"
 
 namespace plumb::msprobe {
 namespace {
@@ -221,7 +221,7 @@ void judge_magnitude(const StatisticRow& row, double most, Judged& judged) {
 
 std::string checksum_of(const dump::RecordedStatistics& statistics, bool is_argument) {
   if (!is_argument || !statistics.checksum.empty()) return statistics.checksum;
-  return fmt::format("{:08x}", io::crc32(0, as_bytes(statistics.text)));
+  return fmt::format("{:08x}", crc32(0, as_bytes(statistics.text)));
 }
 
 std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::string_view function) {

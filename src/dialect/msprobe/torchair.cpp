@@ -73,7 +73,7 @@ class Comparison {
     compare::StreamOptions stream_options{*rules, {}, {}, false, nullptr};
     for (const char* name : kMetrics)
       stream_options.columns.push_back(metrics::metric_by_name(name));
-    stream_options.passes = compare::Passes::for_metrics(stream_options.columns);
+    stream_options.request = metrics::request_for(stream_options.columns);
     const compare::Sides sides{target_, golden_, nullptr, {}, {}};
     Collector collector(plan_, run_.documented_only ? nullptr : &sides, context);
     stream_options.observer = &collector;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "io/crc32.h"
+#include "base/crc32.h"
 
 #include <libdeflate.h>
 #include <zlib.h>
 
-namespace plumb::io {
+namespace plumb {
 
 uint32_t crc32(uint32_t crc, Bytes more) {
   // libdeflate takes a null pointer as "start over", even in the middle.
@@ -21,4 +21,4 @@ void Checksum::append(const Checksum& later) {
   size_ += later.size_;
 }
 
-}  // namespace plumb::io
+}  // namespace plumb

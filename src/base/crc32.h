@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 
-namespace plumb::io {
+namespace plumb {
 
 // Of the bytes that `crc` covers and `more` behind them; 0 for none.
 uint32_t crc32(uint32_t crc, Bytes more);
@@ -24,4 +24,4 @@ class Checksum {
   int64_t size_ = 0;
 };
 
-}  // namespace plumb::io
+}  // namespace plumb
