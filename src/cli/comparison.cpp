@@ -82,7 +82,7 @@ std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
     return std::find(list.begin(), list.end(), metric) != list.end();
   };
   for (const Metric& metric : metrics::metrics()) {
-    const bool is_free = wanted.empty() && metric.needs == metrics::Needs::kSums;
+    const bool is_free = wanted.empty() && metric.is_free();
     if (is_free || contains(wanted, &metric) || contains(judged, &metric))
       columns.push_back(&metric);
   }

@@ -374,7 +374,7 @@ class Isolation {
       return Error{"shapes differ",
                    fmt::format("{} against {}", to_string(t_shape), to_string(g_shape)),
                    "`plumb compare` tells more about such tensors"};
-    auto facts = compare::gather(*t, *g, compare::Passes::for_metrics(replayed_.columns), context_);
+    auto facts = compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_);
     if (!facts) return facts.error();
     if (!*facts) return Error{"interrupted", wishes_.op, "run the command again"};
     Row row;

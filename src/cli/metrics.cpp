@@ -10,7 +10,6 @@ namespace plumb::cli {
 namespace {
 
 using metrics::Better;
-using metrics::Needs;
 
 std::string_view word_for(Better better) {
   switch (better) {
@@ -22,17 +21,9 @@ std::string_view word_for(Better better) {
   return "";
 }
 
-std::string_view cost_of(Needs needs) {
-  switch (needs) {
-    case Needs::kSums: return "";
-    case Needs::kRelative: return "division";
-    case Needs::kBulk:
-    case Needs::kKl:
-    case Needs::kUlp:
-    case Needs::kCrc32:
-    case Needs::kLimits: break;
-  }
-  return "2nd pass";
+std::string_view cost_of(const metrics::Metric& metric) {
+  if (metric.is_free()) return "";
+  return metric.relative ? "division" : "2nd pass";
 }
 
 }  // namespace
@@ -47,7 +38,7 @@ int run_metrics(int argc, char** argv, RunContext&) {
   };
   print_line("metric", "better", "cost", "what it is");
   for (const metrics::Metric& metric : metrics::metrics())
-    print_line(metric.name, word_for(metric.better), cost_of(metric.needs), metric.summary);
+    print_line(metric.name, word_for(metric.better), cost_of(metric), metric.summary);
   return kAgreement;
 }
 

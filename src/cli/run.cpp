@@ -362,7 +362,7 @@ class Runner {
     const auto plan = pair::make_plan(*target, *golden, options);
     const compare::Sides sides{*target, *golden, nullptr, {}, {}};
     const compare::StreamOptions stream_options{
-        *rules_, run_.metrics, compare::Passes::for_metrics(run_.metrics), false, nullptr};
+        *rules_, run_.metrics, metrics::request_for(run_.metrics), false, nullptr};
     std::vector<result::Row> rows =
         compare::stream(compare::Streamer(sides, stream_options), plan, context_);
     if (matcher) {
@@ -415,7 +415,7 @@ class Runner {
       if (side->model) shown->convention = side->model->engine().version();
     std::vector<const metrics::Metric*> wanted;
     for (const metrics::Metric& metric : metrics::metrics())
-      if (metric.needs == metrics::Needs::kSums || metric.name == "pearson")
+      if (metric.is_free())
         wanted.push_back(&metric);
     run_.metrics = columns_for(wanted, *rules_);
     if (graphs.target)

@@ -9,9 +9,6 @@
 #include <tbb/task_arena.h>
 
 #include "base/crc32.h"
-#include "metrics/decoded_pairs.h"
-#include "metrics/limits.h"
-#include "metrics/max_ulp.h"
 
 namespace plumb::compare {
 namespace {
@@ -127,62 +124,11 @@ Result<PairSums> first_pass(dump::EntryReader& target, dump::EntryReader& golden
   return all;
 }
 
-// The values of a side that are at the limit of its type.
-struct LimitCount {
-  metrics::Limits limits;
-  int64_t count = 0;
-  void add(const double* values, int64_t n) {
-    count += metrics::at_limit_block(values, n, limits.low, limits.high);
-  }
-};
-
-// What only a second reading can tell, all of it in one.
-struct Details {
-  std::optional<metrics::CentredSums> centred;
-  std::optional<metrics::BulkSums> bulk;
-  std::optional<metrics::KlSums> kl;
-  std::optional<int64_t> max_ulp;
-  std::optional<Checksum> target_crc32, golden_crc32;
-  std::optional<LimitCount> target_limit, golden_limit;
-
-  bool any() const { return any_in_blocks() || max_ulp || target_crc32 || golden_crc32; }
-
-  void add(const PairPiece& piece) {
-    if (any_in_blocks())
-      metrics::for_each_block(piece, [this](const double* t, const double* g, int64_t n) {
-        if (centred) centred->add(t, g, n);
-        if (bulk) bulk->add(t, g, n);
-        if (kl) kl->add(t, g, n);
-        if (target_limit) target_limit->add(t, n);
-        if (golden_limit) golden_limit->add(g, n);
-      });
-    if (max_ulp) max_ulp = std::max(*max_ulp, metrics::max_ulp(piece));
-    if (target_crc32) target_crc32->add(bytes_of(piece.target, piece.target_dtype, piece.count));
-    if (golden_crc32) golden_crc32->add(bytes_of(piece.golden, piece.golden_dtype, piece.count));
-  }
-  void append(const Details& later) {
-    if (centred) centred->append(*later.centred);
-    if (bulk) bulk->append(*later.bulk);
-    if (kl) kl->append(*later.kl);
-    if (max_ulp) max_ulp = std::max(*max_ulp, *later.max_ulp);
-    if (target_crc32) target_crc32->append(*later.target_crc32);
-    if (golden_crc32) golden_crc32->append(*later.golden_crc32);
-    if (target_limit) target_limit->count += later.target_limit->count;
-    if (golden_limit) golden_limit->count += later.golden_limit->count;
-  }
-
- private:
-  bool any_in_blocks() const { return centred || bulk || kl || target_limit || golden_limit; }
-  static Bytes bytes_of(const std::byte* data, DType dtype, int64_t count) {
-    return {data, static_cast<size_t>(count * (bits_of(dtype) / 8))};
-  }
-};
-
-// An accumulator for each chunk, merged in order.
-Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
-                         const RunContext& context, Details& details) {
-  const Details fresh = details;
-  std::vector<std::optional<Details>> parts(kWindow);
+// Quantities of their own for each chunk, merged in order.
+Result<void> read_again(dump::EntryReader& target, dump::EntryReader& golden,
+                        const RunContext& context, metrics::SecondPass& all) {
+  const metrics::SecondPass fresh = all;
+  std::vector<std::optional<metrics::SecondPass>> parts(kWindow);
   return for_each_pair_piece(
       target, golden, context, false,
       [&](size_t chunk, int64_t, const PairPiece& piece) {
@@ -190,25 +136,12 @@ Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
         parts[chunk]->add(piece);
       },
       [&](size_t chunk) {
-        details.append(*parts[chunk]);
+        all.append(*parts[chunk]);
         parts[chunk].reset();
       });
 }
 
 }  // namespace
-
-Passes Passes::for_metrics(std::span<const metrics::Metric* const> wanted) {
-  Passes passes;
-  for (const metrics::Metric* metric : wanted) {
-    passes.relative |= metric->needs == metrics::Needs::kRelative;
-    passes.kl |= metric->needs == metrics::Needs::kKl;
-    passes.ulp |= metric->needs == metrics::Needs::kUlp;
-    passes.crc32 |= metric->needs == metrics::Needs::kCrc32;
-    passes.limits |= metric->needs == metrics::Needs::kLimits;
-    passes.bulk |= metric->needs == metrics::Needs::kBulk;
-  }
-  return passes;
-}
 
 Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunContext& context) {
   auto again = tensor.again();
@@ -226,53 +159,28 @@ Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunCon
 }
 
 Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryReader& golden,
-                                        const Passes& passes, const RunContext& context) {
-  PairFacts facts;
-  facts.target_dtype = target.reader().dtype();
-  facts.golden_dtype = golden.reader().dtype();
-  facts.target_is_dequantized = kind_of(target.info().dtype) == DKind::kInteger &&
-                                kind_of(facts.target_dtype) == DKind::kFloat;
-  const metrics::PairPass pass{passes.relative};
+                                        const metrics::Request& request,
+                                        const RunContext& context) {
+  const metrics::PairPass pass{request.relative};
   auto sums = first_pass(target, golden, pass, context, true);
   if (sums && !context.cancelled) {
     if (const auto better = metrics::better_pass(*sums, pass))
       sums = first_pass(target, golden, *better, context, false);
   }
   if (!sums) return sums.error();
-  facts.sums = *sums;
 
-  Details details;
-  if (metrics::needs_centring(*sums)) details.centred.emplace(*sums);
-  if (passes.bulk &&
-      (passes.bulk_exactly || !metrics::bulk_bound(*sums) || !metrics::off_bound(*sums)))
-    details.bulk.emplace(*sums, facts.target_dtype, facts.golden_dtype);
-  if (passes.kl) details.kl.emplace(*sums);
-  if (passes.ulp) details.max_ulp = 0;
-  if (passes.crc32) details.target_crc32 = details.golden_crc32 = Checksum();
-  if (passes.limits) {
-    // Of the types as stored: int4 ends before the int8 it is read as.
-    const auto t_limits =
-        metrics::limits_of(facts.target_is_dequantized ? facts.target_dtype : target.info().dtype);
-    const auto g_limits = metrics::limits_of(golden.info().dtype);
-    facts.target_at_limit = metrics::target_at_limit_by_sums(*sums, t_limits);
-    facts.golden_at_limit = metrics::golden_at_limit_by_sums(*sums, g_limits);
-    if (!facts.target_at_limit) details.target_limit = LimitCount{*t_limits};
-    if (!facts.golden_at_limit) details.golden_limit = LimitCount{*g_limits};
-  }
-  if (details.any() && !context.cancelled) {
-    if (auto done = second_pass(target, golden, context, details); !done) return done.error();
+  PairFacts facts;
+  facts.target_dtype = target.reader().dtype();
+  facts.golden_dtype = golden.reader().dtype();
+  facts.target_stored = target.info().dtype;
+  facts.golden_stored = golden.info().dtype;
+  facts.sums = *sums;
+  facts.second_pass = {request, facts};
+  if (facts.second_pass.is_needed() && !context.cancelled) {
+    if (auto done = read_again(target, golden, context, facts.second_pass); !done)
+      return done.error();
   }
   if (context.cancelled) return std::optional<PairFacts>();
-  facts.centred = std::move(details.centred);
-  facts.bulk = std::move(details.bulk);
-  facts.kl = std::move(details.kl);
-  facts.max_ulp = details.max_ulp;
-  if (passes.crc32) {
-    facts.target_crc32 = details.target_crc32->value();
-    facts.golden_crc32 = details.golden_crc32->value();
-  }
-  if (details.target_limit) facts.target_at_limit = details.target_limit->count;
-  if (details.golden_limit) facts.golden_at_limit = details.golden_limit->count;
   return std::optional(std::move(facts));
 }
 

@@ -13,18 +13,10 @@
 
 namespace plumb::compare {
 
-// Which passes the wanted metrics need.
-struct Passes {
-  bool relative = false, kl = false, ulp = false, crc32 = false, limits = false;
-  bool bulk = false;          // the bulk rule is judged: look closer unless the sums settle it
-  bool bulk_exactly = false;  // its number is wanted
-
-  static Passes for_metrics(std::span<const metrics::Metric* const> wanted);
-};
-
 // nullopt if the run was cancelled. The error tells which file is to blame.
 Result<std::optional<metrics::PairFacts>> gather(dump::EntryReader& target,
-                                                 dump::EntryReader& golden, const Passes& passes,
+                                                 dump::EntryReader& golden,
+                                                 const metrics::Request& request,
                                                  const RunContext& context);
 
 // CRC-32 of a tensor's elements in plain order, as `plumb convert --format bin` writes them.

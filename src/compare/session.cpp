@@ -46,8 +46,7 @@ std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
   std::vector<const Metric*> columns;
   const std::vector<const Metric*> judged = rules.metrics();
   for (const Metric& metric : metrics::metrics()) {
-    const bool is_free = wanted.empty() && metric.needs == metrics::Needs::kSums;
-    if (is_free || contains(wanted, &metric) || contains(judged, &metric))
+    if ((wanted.empty() && metric.is_free()) || contains(wanted, &metric) || contains(judged, &metric))
       columns.push_back(&metric);
   }
   return columns;
@@ -103,15 +102,12 @@ void prepare_streaming(SessionState& state) {
     columns = state.policy->columns();
   else if (!checksum)
     columns = columns_for(state.wanted, *state.rules);
-  compare::Passes passes = compare::Passes::for_metrics(columns);
-  passes.bulk_exactly =
-      state.rules->are_tighter_than_bounds() ||
-      std::any_of(state.wanted.begin(), state.wanted.end(),
-                  [](const Metric* metric) { return metric->needs == metrics::Needs::kBulk; });
+  const auto& exactly = state.rules->are_tighter_than_bounds() ? columns : state.wanted;
+  metrics::Request request = metrics::request_for(columns, exactly);
   state.sides.emplace(compare::Sides{
       state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
   state.stream_options.emplace(
-      compare::StreamOptions{*state.rules, std::move(columns), passes, checksum,
+      compare::StreamOptions{*state.rules, std::move(columns), std::move(request), checksum,
                              state.policy != nullptr ? state.policy->observer() : nullptr});
   state.streamer.emplace(*state.sides, *state.stream_options);
 }

@@ -196,7 +196,7 @@ class RowMaker {
       return context_.advance(bytes);
     }
 
-    auto facts = gather(*target, *golden, options_.passes, context_);
+    auto facts = gather(*target, *golden, options_.request, context_);
     if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
     if (!*facts) return leave_out(row, "interrupted", "");
     if (options_.observer != nullptr) options_.observer->pair(planned, **facts);
@@ -238,7 +238,7 @@ class RowMaker {
     if (const auto obstacle = obstacle_of(*other, *again, planned.is_flat))
       return leave_out(row, obstacle->reason,
                        "the second golden run against the first: " + obstacle->message);
-    auto noise = gather(*other, *again, options_.passes, context_);
+    auto noise = gather(*other, *again, options_.request, context_);
     if (!noise) return leave_out(row, "damaged_file", in_words(noise.error()));
     if (!*noise) return leave_out(row, "interrupted", "");
     judge::judge(judge::floor_limits(limits, facts, **noise), facts, options_.columns, row);

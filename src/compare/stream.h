@@ -39,8 +39,8 @@ struct Observer {
 struct StreamOptions {
   const judge::Rules& rules;
   std::vector<const metrics::Metric*> columns;  // computed for each row, in this order
-  Passes passes;
-  bool checksum = false;  // compare CRC-32 only
+  metrics::Request request;                     // what they read
+  bool checksum = false;                        // compare CRC-32 only
   Observer* observer = nullptr;
 };
 

@@ -13,6 +13,7 @@
 #include "base/name_pattern.h"
 #include "base/nearest.h"
 #include "base/toml_text.h"
+#include "metrics/bulk_sums.h"
 #include "metrics/resolution.h"
 
 namespace plumb::judge {
@@ -287,7 +288,7 @@ const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   const DType golden = metrics::shown_golden_dtype(facts.golden_dtype, facts.sums);
   if (integer && are_exact(target, golden)) return *integer;
   // An integer of eight bits is no finer for having been read as float32.
-  if (float32 && !facts.target_is_dequantized && is_wide_float(target) && is_wide_float(golden))
+  if (float32 && !facts.target_is_dequantized() && is_wide_float(target) && is_wide_float(golden))
     return *float32;
   return any;
 }
@@ -315,7 +316,7 @@ bool Rules::ask_for_same_bytes() const {
 bool Rules::are_tighter_than_bounds() const {
   const auto is_tight = [](const Limit& limit) {
     const double usual = limit.metric->name == "off_share" ? 0.2 : 0.1;
-    return limit.metric->needs == metrics::Needs::kBulk && limit.bound < usual;
+    return limit.metric->needs == &metrics::kBulkSums && limit.bound < usual;
   };
   const auto any_tight = [&](const Limits& limits) {
     return std::any_of(limits.limits.begin(), limits.limits.end(), is_tight) ||

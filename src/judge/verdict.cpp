@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "metrics/checksums.h"
 #include "metrics/resolution.h"
 
 namespace plumb::judge {
@@ -182,20 +183,20 @@ void judge_non_finite(const metrics::PairSums& sums, Row& row) {
 
 void judge_bytes(const PairFacts& facts, Row& row) {
   if (has_reason(row, "limit:equal_share")) return;
+  const auto* crc32 = facts.find<metrics::Checksums>();
   std::string clause;
   if (facts.target_dtype != facts.golden_dtype)
     clause = fmt::format("target is {}, golden {}", name_of(facts.target_dtype),
                          name_of(facts.golden_dtype));
   else if (facts.sums.count == 0 ||
-           (facts.target_crc32 && facts.target_crc32 == facts.golden_crc32))
+           (crc32 != nullptr && crc32->target.value() == crc32->golden.value()))
     return;
-  else if (facts.target_crc32 && facts.golden_crc32)
+  else if (crc32 != nullptr)
     clause = fmt::format("the bytes differ: checksum {:08x} of target, {:08x} of golden",
-                         *facts.target_crc32, *facts.golden_crc32);
+                         crc32->target.value(), crc32->golden.value());
   else {
     settle(row, Verdict::kInconclusive);
-    return add(row, facts.target_crc32 ? "undefined:golden_crc32" : "undefined:target_crc32",
-               "the bytes were not compared");
+    return add(row, "undefined:target_crc32", "the bytes were not compared");
   }
   row.verdict = Verdict::kFail;
   add(row, "limit:equal_share", clause);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
 #include "metrics/resolution.h"
 
@@ -36,10 +35,6 @@ BulkSums::BulkSums(const PairSums& first, DType target, DType golden) {
 void BulkSums::add(const double* target, const double* golden, int64_t count) {
   BulkTables tables = {tables_[0].data(), tables_[1].data()};
   off_by_half_ += bulk_block(target, golden, count, scale_, tables);
-}
-
-void BulkSums::add(const PairPiece& piece) {
-  for_each_block(piece, [this](const double* t, const double* g, int64_t n) { add(t, g, n); });
 }
 
 void BulkSums::append(const BulkSums& later) {
@@ -108,5 +103,11 @@ std::optional<double> off_bound(const PairSums& sums) {
       others == 0 ? 0 : static_cast<double>(sums.off_by_half) / static_cast<double>(others);
   return share <= 0.1 ? std::optional(share) : std::nullopt;  // half of the usual limit
 }
+
+constinit const Accumulator kBulkSums{[](const PairFacts& first, bool exactly) {
+  const bool is_bounded = !exactly && bulk_bound(first.sums) && off_bound(first.sums);
+  return is_bounded ? nullptr
+                    : accumulated(BulkSums(first.sums, first.target_dtype, first.golden_dtype));
+}};
 
 }  // namespace plumb::metrics

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "metrics/accumulator.h"
 #include "metrics/detail_block.h"
-#include "metrics/pair_sums.h"
 
 namespace plumb::metrics {
 
@@ -19,7 +19,6 @@ class BulkSums {
   // PairSums::t_fits_half) are ignored.
   BulkSums(const PairSums& first, DType target, DType golden);
 
-  void add(const PairPiece& piece);
   void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
   void append(const BulkSums& later);
 
@@ -38,6 +37,9 @@ class BulkSums {
   BulkScale scale_;
   int64_t off_by_half_ = 0;
 };
+
+// If not exactly, only where one of the following says nothing.
+extern const Accumulator kBulkSums;
 
 // An upper bound of the distance by the first pass's sums alone, if they give one.
 std::optional<double> bulk_bound(const PairSums& sums);

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "metrics/decoded_pairs.h"
 #include "metrics/detail_block.h"
 
 namespace plumb::metrics {
@@ -32,10 +31,6 @@ void CentredSums::add(const double* target, const double* golden, int64_t count)
   tg += block.tg;
 }
 
-void CentredSums::add(const PairPiece& piece) {
-  for_each_block(piece, [this](const double* t, const double* g, int64_t n) { add(t, g, n); });
-}
-
 void CentredSums::append(const CentredSums& later) {
   t_sum += later.t_sum;
   g_sum += later.g_sum;
@@ -43,5 +38,11 @@ void CentredSums::append(const CentredSums& later) {
   gg += later.gg;
   tg += later.tg;
 }
+
+constinit const Accumulator kCentredSums{
+    [](const PairFacts& first, bool) {
+      return needs_centring(first.sums) ? accumulated(CentredSums(first.sums)) : nullptr;
+    },
+    true};
 
 }  // namespace plumb::metrics

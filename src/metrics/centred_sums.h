@@ -5,7 +5,7 @@
 // pass, with the means of the first.
 #pragma once
 
-#include "metrics/pair_sums.h"
+#include "metrics/accumulator.h"
 
 namespace plumb::metrics {
 
@@ -21,9 +21,11 @@ struct CentredSums {
   double t_sum = 0, g_sum = 0;
   double tt = 0, gg = 0, tg = 0;
 
-  void add(const PairPiece& piece);
   void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
   void append(const CentredSums& later);
 };
+
+// Only where it is needed.
+extern const Accumulator kCentredSums;
 
 }  // namespace plumb::metrics

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 
+#include "metrics/centred_sums.h"
 #include "metrics/metric.h"
 
 namespace plumb::metrics {
@@ -40,16 +42,19 @@ inline Value number_or_lost(double number) {
 }
 
 // Sums of squares and products around the means, scaled: from the second pass if there was one.
+// nullopt if it was needed, but not asked for.
 struct Spread {
   double tt, gg, tg;
 };
-inline Spread spread_of(const PairFacts& facts) {
+inline std::optional<Spread> spread_of(const PairFacts& facts) {
   const auto n = static_cast<double>(facts.sums.finite);
   const auto around_means = [n](const auto& s) {
     const double t_mean = s.t_sum / n, g_mean = s.g_sum / n;
     return Spread{s.tt - s.t_sum * t_mean, s.gg - s.g_sum * g_mean, s.tg - s.t_sum * g_mean};
   };
-  return facts.centred ? around_means(*facts.centred) : around_means(facts.sums);
+  if (const auto* centred = facts.find<CentredSums>()) return around_means(*centred);
+  if (needs_centring(facts.sums)) return std::nullopt;
+  return around_means(facts.sums);
 }
 
 }  // namespace plumb::metrics

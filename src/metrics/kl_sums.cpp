@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "metrics/decoded_pairs.h"
-
 namespace plumb::metrics {
 namespace {
 
@@ -27,10 +25,6 @@ void KlSums::add(const double* target, const double* golden, int64_t count) {
   log_sum += block.log_sum;
 }
 
-void KlSums::add(const PairPiece& piece) {
-  for_each_block(piece, [this](const double* t, const double* g, int64_t n) { add(t, g, n); });
-}
-
 void KlSums::append(const KlSums& later) {
   t_sum += later.t_sum;
   g_sum += later.g_sum;
@@ -43,5 +37,8 @@ double KlSums::divergence() const {
   const double divergence = log_sum / t_sum - log_ratio(t_sum, g_sum);
   return divergence < std::numeric_limits<double>::epsilon() ? 0 : divergence;
 }
+
+constinit const Accumulator kKlSums{
+    [](const PairFacts& first, bool) { return accumulated(KlSums(first.sums)); }};
 
 }  // namespace plumb::metrics

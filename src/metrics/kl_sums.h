@@ -5,8 +5,8 @@
 // first pass.
 #pragma once
 
+#include "metrics/accumulator.h"
 #include "metrics/detail_block.h"
-#include "metrics/pair_sums.h"
 
 namespace plumb::metrics {
 
@@ -18,10 +18,11 @@ struct KlSums {
   double t_sum = 0, g_sum = 0;  // of the shares
   double log_sum = 0;           // of t_share * ln(t_share / g_share)
 
-  void add(const PairPiece& piece);
   void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
   void append(const KlSums& later);
   double divergence() const;  // never below 0
 };
+
+extern const Accumulator kKlSums;
 
 }  // namespace plumb::metrics

@@ -22,8 +22,47 @@ std::optional<int64_t> by_extremes(const PairSums& s, const std::optional<Limits
   return std::nullopt;
 }
 
-Value counted(std::optional<int64_t> count) {
-  return count ? Value::of(static_cast<double>(*count)) : Value::undefined(kNotComputed);
+// int4 ends before the int8 it is read as; what stands for other numbers ends where those do.
+std::optional<Limits> target_limits(const PairFacts& facts) {
+  return limits_of(facts.target_is_dequantized() ? facts.target_dtype : facts.target_stored);
+}
+std::optional<Limits> golden_limits(const PairFacts& facts) {
+  return limits_of(facts.golden_stored);
+}
+std::optional<int64_t> settled_target(const PairFacts& facts) {
+  return target_at_limit_by_sums(facts.sums, target_limits(facts));
+}
+std::optional<int64_t> settled_golden(const PairFacts& facts) {
+  return golden_at_limit_by_sums(facts.sums, golden_limits(facts));
+}
+
+// Of a side, unless the sums settle it.
+struct LimitCount {
+  std::optional<Limits> limits;
+  int64_t count = 0;
+  void add(const double* values, int64_t n) {
+    if (limits) count += at_limit_block(values, n, limits->low, limits->high);
+  }
+};
+
+struct LimitCounts {
+  LimitCount target, golden;
+  void add(const double* t, const double* g, int64_t n) {
+    target.add(t, n);
+    golden.add(g, n);
+  }
+  void append(const LimitCounts& later) {
+    target.count += later.target.count;
+    golden.count += later.golden.count;
+  }
+};
+
+Value counted(const PairFacts& facts, std::optional<int64_t> settled,
+              LimitCount LimitCounts::*side) {
+  if (settled) return Value::of(static_cast<double>(*settled));
+  const auto* counts = facts.find<LimitCounts>();
+  if (counts == nullptr) return Value::undefined(kNotComputed);
+  return Value::of(static_cast<double>((counts->*side).count));
 }
 
 }  // namespace
@@ -69,7 +108,20 @@ std::optional<int64_t> golden_at_limit_by_sums(const PairSums& s,
   return by_extremes(s, limits, s.g_min, s.g_max, s.g_nan, s.g_inf);
 }
 
-Value target_at_limit(const PairFacts& facts) { return counted(facts.target_at_limit); }
-Value golden_at_limit(const PairFacts& facts) { return counted(facts.golden_at_limit); }
+constinit const Accumulator kLimitCounts{
+    [](const PairFacts& first, bool) -> std::unique_ptr<Accumulated> {
+      LimitCounts counts;
+      if (!settled_target(first)) counts.target.limits = target_limits(first);
+      if (!settled_golden(first)) counts.golden.limits = golden_limits(first);
+      if (!counts.target.limits && !counts.golden.limits) return nullptr;
+      return accumulated(counts);
+    }};
+
+Value target_at_limit(const PairFacts& facts) {
+  return counted(facts, settled_target(facts), &LimitCounts::target);
+}
+Value golden_at_limit(const PairFacts& facts) {
+  return counted(facts, settled_golden(facts), &LimitCounts::golden);
+}
 
 }  // namespace plumb::metrics

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "metrics/pair_sums.h"
+#include "metrics/accumulator.h"
 
 namespace plumb::metrics {
 
@@ -30,5 +30,8 @@ std::optional<int64_t> target_at_limit_by_sums(const PairSums& sums,
                                                const std::optional<Limits>& limits);
 std::optional<int64_t> golden_at_limit_by_sums(const PairSums& sums,
                                                const std::optional<Limits>& limits);
+
+// Both counts, where the sums do not settle them.
+extern const Accumulator kLimitCounts;
 
 }  // namespace plumb::metrics

@@ -167,11 +167,24 @@ int64_t max_ulp(const PairPiece& piece) {
   }
 }
 
+namespace {
+
+struct MaxUlp {
+  int64_t steps = 0;
+  void add(const PairPiece& piece) { steps = std::max(steps, max_ulp(piece)); }
+  void append(const MaxUlp& later) { steps = std::max(steps, later.steps); }
+};
+
+}  // namespace
+
+constinit const Accumulator kMaxUlp{[](const PairFacts&, bool) { return accumulated(MaxUlp()); }};
+
 // The metric.
 Value max_ulp(const PairFacts& facts) {
   if (const char* why = nothing_finite(facts.sums)) return Value::undefined(why);
-  if (!facts.max_ulp) return Value::undefined(kNotComputed);
-  return Value::of(static_cast<double>(*facts.max_ulp));
+  const auto* most = facts.find<MaxUlp>();
+  if (most == nullptr) return Value::undefined(kNotComputed);
+  return Value::of(static_cast<double>(most->steps));
 }
 
 }  // namespace plumb::metrics

@@ -4,7 +4,7 @@
 // can take.
 #pragma once
 
-#include "metrics/pair_sums.h"
+#include "metrics/accumulator.h"
 
 namespace plumb::metrics {
 
@@ -12,5 +12,7 @@ namespace plumb::metrics {
 // rounded to the coarser of the two types (resolution.h); a value beyond its largest counts as the
 // next one. +0 and -0 are the same. Integers: the difference. Saturates at INT64_MAX.
 int64_t max_ulp(const PairPiece& piece);
+
+extern const Accumulator kMaxUlp;
 
 }  // namespace plumb::metrics

@@ -5,14 +5,10 @@
 // cases of each: docs/metrics.md.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string_view>
 
-#include "metrics/bulk_sums.h"
-#include "metrics/centred_sums.h"
-#include "metrics/kl_sums.h"
-#include "metrics/pair_sums.h"
+#include "metrics/accumulator.h"
 
 namespace plumb::metrics {
 
@@ -37,25 +33,6 @@ class Value {
   const char* reason_;
 };
 
-// What a metric reads. The sums of the first pass are always there; the rest only if a wanted
-// metric needs it.
-struct PairFacts {
-  DType target_dtype = DType::kFloat32;
-  DType golden_dtype = DType::kFloat32;
-  PairSums sums;
-  std::optional<CentredSums> centred;  // where the first pass's sums would cancel
-  std::optional<BulkSums> bulk;
-  std::optional<KlSums> kl;
-  std::optional<int64_t> max_ulp;
-  std::optional<uint32_t> target_crc32, golden_crc32;
-  std::optional<int64_t> target_at_limit, golden_at_limit;
-  bool target_is_dequantized = false;  // integers, read as the numbers they stand for
-};
-
-// What beyond the plain sums has to be gathered. `kRelative` is part of the first pass, but costs a
-// division for each pair; the others read both tensors once more.
-enum class Needs : uint8_t { kSums, kRelative, kBulk, kKl, kUlp, kCrc32, kLimits };
-
 // Which direction is good, so that a table can be sorted worst first.
 enum class Better : uint8_t { kHigher, kLower, kNearOne, kNeither };
 
@@ -65,13 +42,22 @@ enum class Print : uint8_t { kNumber, kCount, kHex };
 struct Metric {
   std::string_view name;     // as in options, JSON and CSV
   std::string_view summary;  // one line for `plumb metrics`
-  Needs needs = Needs::kSums;
   Better better = Better::kNeither;
   Print print = Print::kNumber;
   Value (*finish)(const PairFacts& facts) = nullptr;
+  const Accumulator* needs = nullptr;  // beyond the sums of the first pass
+  bool relative = false;               // reads PairSums::has_relative's: a division for each pair
+
+  // True if it costs nothing beside the plain sums.
+  bool is_free() const { return !relative && (needs == nullptr || needs->is_rare); }
 };
 
 std::span<const Metric> metrics();  // in the order of columns
 const Metric* metric_by_name(std::string_view name);
+
+// What to gather for `wanted`, which need not be of the table. A bound will do for what is not in
+// `exactly`.
+Request request_for(std::span<const Metric* const> wanted,
+                    std::span<const Metric* const> exactly = {});
 
 }  // namespace plumb::metrics

@@ -16,10 +16,12 @@ Value pearson(const PairFacts& facts) {
   if (t_constant && g_constant) return Value::undefined("both sides are constant");
   if (t_constant) return Value::undefined("target is constant");
   if (g_constant) return Value::undefined("golden is constant");
-  const Spread spread = spread_of(facts);
-  if (!(spread.tt > 0 && spread.gg > 0)) return Value::undefined("the spread is lost in rounding");
+  const auto spread = spread_of(facts);
+  if (!spread) return Value::undefined(kNotComputed);
+  if (!(spread->tt > 0 && spread->gg > 0))
+    return Value::undefined("the spread is lost in rounding");
   return number_or_lost(
-      std::clamp(spread.tg / std::sqrt(spread.tt) / std::sqrt(spread.gg), -1.0, 1.0));
+      std::clamp(spread->tg / std::sqrt(spread->tt) / std::sqrt(spread->gg), -1.0, 1.0));
 }
 
 }  // namespace plumb::metrics

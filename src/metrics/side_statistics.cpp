@@ -10,23 +10,16 @@ namespace plumb::metrics {
 namespace {
 
 struct Side {
-  double min, max, sum, squares, spread;
+  double min, max, sum, squares;
 };
 
-Side target_of(const PairFacts& facts) {
-  const PairSums& s = facts.sums;
-  return {s.t_min, s.t_max, s.t_sum, s.tt, spread_of(facts).tt};
-}
+Side target_of(const PairSums& s) { return {s.t_min, s.t_max, s.t_sum, s.tt}; }
+Side golden_of(const PairSums& s) { return {s.g_min, s.g_max, s.g_sum, s.gg}; }
 
-Side golden_of(const PairFacts& facts) {
-  const PairSums& s = facts.sums;
-  return {s.g_min, s.g_max, s.g_sum, s.gg, spread_of(facts).gg};
-}
-
-template <Side (*side)(const PairFacts&), class Number>
+template <Side (*side)(const PairSums&), class Number>
 Value number(const PairFacts& facts, Number&& of) {
   if (const char* why = nothing_finite(facts.sums)) return Value::undefined(why);
-  return Value::of(of(facts.sums, side(facts)));
+  return Value::of(of(facts.sums, side(facts.sums)));
 }
 
 double min(const PairSums&, const Side& side) { return side.min; }
@@ -36,9 +29,14 @@ double mean(const PairSums& s, const Side& side) {
   return in_unit(s, side.sum / static_cast<double>(s.finite));
 }
 
-double standard_deviation(const PairSums& s, const Side& side) {
-  if (side.min == side.max) return 0;
-  return in_unit(s, std::sqrt(std::max(side.spread, 0.0) / static_cast<double>(s.finite)));
+Value standard_deviation(const PairFacts& facts, const Side& side, double Spread::*squares) {
+  const PairSums& s = facts.sums;
+  if (const char* why = nothing_finite(s)) return Value::undefined(why);
+  if (side.min == side.max) return Value::of(0);
+  const auto spread = spread_of(facts);
+  if (!spread) return Value::undefined(kNotComputed);
+  const double variance = std::max((*spread).*squares, 0.0) / static_cast<double>(s.finite);
+  return Value::of(in_unit(s, std::sqrt(variance)));
 }
 
 // Not less than the largest value; this matters where squares vanish.
@@ -49,30 +47,28 @@ double l2(const PairSums& s, const Side& side) {
 
 Value count(int64_t n) { return Value::of(static_cast<double>(n)); }
 
-Value checksum(std::optional<uint32_t> crc32) {
-  return crc32 ? Value::of(*crc32) : Value::undefined(kNotComputed);
-}
-
 }  // namespace
 
 Value target_min(const PairFacts& facts) { return number<target_of>(facts, min); }
 Value target_max(const PairFacts& facts) { return number<target_of>(facts, max); }
 Value target_mean(const PairFacts& facts) { return number<target_of>(facts, mean); }
-Value target_std(const PairFacts& facts) { return number<target_of>(facts, standard_deviation); }
+Value target_std(const PairFacts& facts) {
+  return standard_deviation(facts, target_of(facts.sums), &Spread::tt);
+}
 Value target_l2(const PairFacts& facts) { return number<target_of>(facts, l2); }
 Value target_nan(const PairFacts& facts) { return count(facts.sums.t_nan); }
 Value target_inf(const PairFacts& facts) { return count(facts.sums.t_inf); }
 Value target_zeros(const PairFacts& facts) { return count(facts.sums.t_zeros); }
-Value target_crc32(const PairFacts& facts) { return checksum(facts.target_crc32); }
 
 Value golden_min(const PairFacts& facts) { return number<golden_of>(facts, min); }
 Value golden_max(const PairFacts& facts) { return number<golden_of>(facts, max); }
 Value golden_mean(const PairFacts& facts) { return number<golden_of>(facts, mean); }
-Value golden_std(const PairFacts& facts) { return number<golden_of>(facts, standard_deviation); }
+Value golden_std(const PairFacts& facts) {
+  return standard_deviation(facts, golden_of(facts.sums), &Spread::gg);
+}
 Value golden_l2(const PairFacts& facts) { return number<golden_of>(facts, l2); }
 Value golden_nan(const PairFacts& facts) { return count(facts.sums.g_nan); }
 Value golden_inf(const PairFacts& facts) { return count(facts.sums.g_inf); }
 Value golden_zeros(const PairFacts& facts) { return count(facts.sums.g_zeros); }
-Value golden_crc32(const PairFacts& facts) { return checksum(facts.golden_crc32); }
 
 }  // namespace plumb::metrics

@@ -11,7 +11,9 @@
 #include <tbb/global_control.h>
 
 #include "compare/tensors.h"
-#include "metrics/max_ulp.h"
+#include "metrics/bulk_sums.h"
+#include "metrics/centred_sums.h"
+#include "metrics/kl_sums.h"
 
 namespace plumb::compare {
 namespace {
@@ -19,26 +21,37 @@ namespace {
 using dump::EntryReader;
 using metrics::kPairPiece;
 using metrics::PairFacts;
+using metrics::Request;
 using testing::HasSubstr;
 
 constexpr int64_t kChunk = kPairPiece * kPiecesPerChunk;
-constexpr Passes kAll{.relative = true,
-                      .kl = true,
-                      .ulp = true,
-                      .crc32 = true,
-                      .limits = true,
-                      .bulk = true,
-                      .bulk_exactly = true};
 
-PairFacts facts_of(EntryReader& target, EntryReader& golden, const Passes& passes = kAll) {
-  auto facts = or_throw(gather(target, golden, passes, RunContext{}));
+Request request_for(const std::vector<std::string_view>& names, bool exactly = false) {
+  std::vector<const metrics::Metric*> wanted;
+  for (std::string_view name : names) wanted.push_back(metrics::metric_by_name(name));
+  return metrics::request_for(wanted, exactly ? wanted : std::vector<const metrics::Metric*>());
+}
+const Request kAll = [] {
+  std::vector<std::string_view> names;
+  for (const metrics::Metric& metric : metrics::metrics()) names.push_back(metric.name);
+  return request_for(names, true);
+}();
+
+PairFacts facts_of(EntryReader& target, EntryReader& golden, const Request& request = kAll) {
+  auto facts = or_throw(gather(target, golden, request, RunContext{}));
   if (!facts) throw std::runtime_error("cancelled");
   return *facts;
 }
 PairFacts facts_of(const std::filesystem::path& target, const std::filesystem::path& golden,
-                   const Passes& passes = kAll) {
+                   const Request& request = kAll) {
   EntryReader t = open_tensor(target), g = open_tensor(golden);
-  return facts_of(t, g, passes);
+  return facts_of(t, g, request);
+}
+
+// -1 if it was not computed.
+double value_of(const PairFacts& facts, std::string_view name) {
+  const metrics::Value value = metrics::metric_by_name(name)->finish(facts);
+  return value.is_defined() ? value.number() : -1;
 }
 
 // Every bit of the facts, as text.
@@ -56,17 +69,14 @@ std::string bits_of(const PairFacts& facts) {
   for (double x : {s.t_sum, s.g_sum, s.tt, s.gg, s.tg, s.dd, s.abs_sum, s.abs_max, s.rel_max,
                    s.rel_sum, s.t_min, s.t_max, s.g_min, s.g_max})
     text += fmt::format("{:a} ", x);
-  if (const auto& c = facts.centred)
+  if (const auto* c = facts.find<metrics::CentredSums>())
     text += fmt::format("\ncentred {:a} {:a} {:a} {:a} {:a} {:a} {:a}", c->t_mean, c->g_mean,
                         c->t_sum, c->g_sum, c->tt, c->gg, c->tg);
-  if (facts.bulk) text += fmt::format("\nbulk {:a}", facts.bulk->rel_euclid());
-  if (const auto& k = facts.kl)
+  if (const auto* k = facts.find<metrics::KlSums>())
     text += fmt::format("\nkl {:a} {:a} {:a}", k->t_sum, k->g_sum, k->log_sum);
-  if (facts.max_ulp) text += fmt::format("\nulp {}", *facts.max_ulp);
-  if (facts.target_crc32) text += fmt::format("\ncrc {:08x}", *facts.target_crc32);
-  if (facts.golden_crc32) text += fmt::format(" {:08x}", *facts.golden_crc32);
-  if (facts.target_at_limit) text += fmt::format("\nlimit {}", *facts.target_at_limit);
-  if (facts.golden_at_limit) text += fmt::format(" {}", *facts.golden_at_limit);
+  for (const metrics::Metric& metric : metrics::metrics())
+    if (facts.second_pass.is_needed() && !metric.is_free())
+      text += fmt::format("\n{} {:a}", metric.name, value_of(facts, metric.name));
   return text;
 }
 
@@ -104,9 +114,8 @@ PairFacts plain_facts(const metrics::PairPiece& whole) {
          whole.golden + first * g_item, std::min(kPairPiece, whole.count - first)},
         {true, 0}));
   }
-  facts.bulk.emplace(facts.sums, whole.target_dtype, whole.golden_dtype).add(whole);
-  facts.kl.emplace(facts.sums).add(whole);
-  facts.max_ulp = metrics::max_ulp(whole);
+  facts.second_pass = {kAll, facts};
+  facts.second_pass.add(whole);
   return facts;
 }
 
@@ -121,15 +130,19 @@ TEST(Gather, ChunkBordersLoseNothing) {
     const PairFacts plain =
         plain_facts({pair.dtype, reinterpret_cast<const std::byte*>(pair.target.data()), pair.dtype,
                      reinterpret_cast<const std::byte*>(pair.golden.data()), count});
-    const auto first_lines = [](const PairFacts& facts) {
-      return bits_of(
-          {facts.target_dtype, facts.golden_dtype, facts.sums, {}, {}, {}, {}, {}, {}, {}, {}});
+    const auto first_lines = [](PairFacts facts) {
+      facts.second_pass = {};
+      return bits_of(facts);
     };
     EXPECT_EQ(first_lines(found), first_lines(plain));
-    EXPECT_EQ(found.max_ulp, plain.max_ulp);
-    EXPECT_NEAR(found.bulk->rel_euclid(), plain.bulk->rel_euclid(), 1e-12);
-    EXPECT_NEAR(found.kl->divergence(), plain.kl->divergence(), 1e-12);
-    EXPECT_NEAR(found.kl->t_sum, plain.kl->t_sum, 1e-12 * plain.kl->t_sum);
+    for (const metrics::Metric& metric : metrics::metrics()) {
+      const double expected = value_of(plain, metric.name);
+      EXPECT_NEAR(value_of(found, metric.name), expected,
+                  metric.print == metrics::Print::kNumber ? 1e-12 : 0)
+          << metric.name;
+    }
+    const auto *k = found.find<metrics::KlSums>(), *p = plain.find<metrics::KlSums>();
+    EXPECT_NEAR(k->t_sum, p->t_sum, 1e-12 * p->t_sum);
   }
 }
 
@@ -149,14 +162,14 @@ TEST(Gather, WindowBordersLoseNothing) {
       file.put(static_cast<char>(is_target ? 3 : at == window ? 5 : 3));
     }
   }
-  const PairFacts facts = facts_of(paths[0], paths[1], {.ulp = true});
+  const PairFacts facts = facts_of(paths[0], paths[1], request_for({"max_ulp"}));
   EXPECT_EQ(facts.sums.count, count);
   EXPECT_EQ(facts.sums.equal, count - 1);
   EXPECT_EQ(facts.sums.t_sum, 12);
   EXPECT_EQ(facts.sums.g_sum, 14);
   EXPECT_EQ(facts.sums.dd, 4);
   EXPECT_EQ(facts.sums.g_max, 5);
-  EXPECT_EQ(facts.max_ulp, 2);
+  EXPECT_EQ(value_of(facts, "max_ulp"), 2);
 }
 
 // A pair for each kind of second pass: far from zero, float64 whose squares overflow, complex.
@@ -253,9 +266,9 @@ TEST(Gather, DeflatedArchive) {
   EXPECT_EQ(facts.sums.g_sum, -3329);
   EXPECT_EQ(facts.sums.dd, 4195);
   EXPECT_EQ(facts.sums.equal, 4190114);
-  EXPECT_EQ(facts.target_crc32, 0xb9b902e6u);
-  EXPECT_EQ(facts.max_ulp, 1);
-  EXPECT_TRUE(facts.kl.has_value());
+  EXPECT_EQ(value_of(facts, "target_crc32"), 0xb9b902e6u);
+  EXPECT_EQ(value_of(facts, "max_ulp"), 1);
+  EXPECT_GT(value_of(facts, "kl"), 0);
 }
 
 TEST(Gather, DeviceLayoutsAreReadInPlainOrder) {
@@ -274,7 +287,7 @@ TEST(Gather, DeviceLayoutsAreReadInPlainOrder) {
     EXPECT_EQ(facts.sums.count, *element_count(golden.reader().shape()));
     EXPECT_EQ(facts.sums.equal, facts.sums.count);
     EXPECT_GT(facts.sums.tt, 0);
-    EXPECT_EQ(facts.target_crc32, facts.golden_crc32);
+    EXPECT_EQ(value_of(facts, "target_crc32"), value_of(facts, "golden_crc32"));
   }
 }
 
@@ -289,20 +302,21 @@ TEST(Gather, JoinedSlices) {
   const PairFacts facts = facts_of(target, golden);
   EXPECT_GT(facts.sums.count, 0);
   EXPECT_EQ(facts.sums.equal, facts.sums.count);
-  EXPECT_EQ(facts.target_crc32, facts.golden_crc32);
+  EXPECT_EQ(value_of(facts, "target_crc32"), value_of(facts, "golden_crc32"));
 }
 
 TEST(Gather, OnlyWhatIsWanted) {
   const Tensors dir;
   const auto t = dir.npy("t.npy", {1, 2, 3}), g = dir.npy("g.npy", {1, 2, 4});
   const PairFacts facts = facts_of(t, g, {});
-  EXPECT_FALSE(facts.bulk || facts.kl || facts.max_ulp || facts.target_crc32);
+  EXPECT_FALSE(facts.second_pass.is_needed());
   EXPECT_FALSE(facts.sums.has_relative);
   // A difference the sums bound is not worth a pass, unless its number is wanted.
   const auto near = dir.npy("near.npy", {1, 2, 4.00001f});
-  EXPECT_FALSE(facts_of(near, g, {.bulk = true}).bulk);
-  EXPECT_TRUE(facts_of(near, g, {.bulk = true, .bulk_exactly = true}).bulk);
-  EXPECT_TRUE(facts_of(t, g, {.bulk = true}).bulk);
+  const Request judged = request_for({"bulk_rel_euclid"});
+  EXPECT_FALSE(facts_of(near, g, judged).find<metrics::BulkSums>());
+  EXPECT_TRUE(facts_of(near, g, request_for({"off_share"}, true)).find<metrics::BulkSums>());
+  EXPECT_TRUE(facts_of(t, g, judged).find<metrics::BulkSums>());
 }
 
 // Elements at the limit on both sides of every border, and some that only a second reading finds.
@@ -318,10 +332,10 @@ TEST(Gather, CountsValuesAtTheLimit) {
   target[9] = 0x7BFF;                          // seen by no extreme: golden is NaN there
   const auto t = dir.npy("t.npy", DType::kFloat16, {count}, target);
   const auto g = dir.npy("g.npy", DType::kFloat16, {count}, golden);
-  const PairFacts facts = facts_of(t, g, {.limits = true});
-  EXPECT_EQ(facts.target_at_limit, 8);
-  EXPECT_EQ(facts.golden_at_limit, 1);
-  EXPECT_FALSE(facts_of(t, g, {}).target_at_limit);
+  const PairFacts facts = facts_of(t, g, request_for({"target_at_limit"}));
+  EXPECT_EQ(value_of(facts, "target_at_limit"), 8);
+  EXPECT_EQ(value_of(facts, "golden_at_limit"), 1);
+  EXPECT_EQ(value_of(facts_of(t, g, {}), "target_at_limit"), -1);
 }
 
 // int4 is read as int8, but ends at -8 and 7. Low nibble first.
@@ -335,17 +349,17 @@ TEST(Gather, LimitsAreThoseOfTheStoredType) {
     return or_throw(EntryReader::open(set, set.entries.at(0), hints));
   };
   EntryReader target = open("t.bin", "\x78\x16\x87"), golden = open("g.bin", "\x11\x11\x11");
-  const PairFacts facts = facts_of(target, golden, {.limits = true});
+  const PairFacts facts = facts_of(target, golden, request_for({"target_at_limit"}));
   EXPECT_EQ(facts.sums.count, 6);
-  EXPECT_EQ(facts.target_at_limit, 4);
-  EXPECT_EQ(facts.golden_at_limit, 0);
+  EXPECT_EQ(value_of(facts, "target_at_limit"), 4);
+  EXPECT_EQ(value_of(facts, "golden_at_limit"), 0);
 }
 
 TEST(Gather, EmptyTensors) {
   const Tensors dir;
   const PairFacts facts = facts_of(dir.npy("t.npy", {}), dir.npy("g.npy", {}));
   EXPECT_EQ(facts.sums.count, 0);
-  EXPECT_EQ(facts.target_crc32, 0u);
+  EXPECT_EQ(value_of(facts, "target_crc32"), 0);
 }
 
 // The sides are told apart, and no kernel sees what it cannot take.
@@ -461,21 +475,6 @@ TEST(Gather, ProgressCountsEachByteOnce) {
   context.progress = [&](int64_t more) { bytes += more; };
   ASSERT_TRUE(gather(target, golden, kAll, context));
   EXPECT_EQ(bytes, 2 * 2 * (kChunk + 1));
-}
-
-TEST(Passes, ForMetrics) {
-  const auto passes = [](std::vector<std::string_view> names) {
-    std::vector<const metrics::Metric*> wanted;
-    for (std::string_view name : names) wanted.push_back(metrics::metric_by_name(name));
-    return Passes::for_metrics(wanted);
-  };
-  EXPECT_FALSE(passes({"cosine", "max_rel"}).relative);
-  EXPECT_TRUE(passes({"mean_rel"}).relative);
-  EXPECT_TRUE(passes({"kl"}).kl);
-  EXPECT_TRUE(passes({"max_ulp"}).ulp);
-  EXPECT_TRUE(passes({"golden_crc32"}).crc32);
-  EXPECT_TRUE(passes({"bulk_rel_euclid"}).bulk);
-  EXPECT_FALSE(passes({"bulk_rel_euclid"}).bulk_exactly);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ struct Dumps {
     std::vector<const metrics::Metric*> columns = rules.metrics();
     for (const std::string& name : metrics) columns.push_back(metrics::metric_by_name(name));
     const Sides sides{t, g, f, {}, {}};
-    const StreamOptions options{rules, columns, Passes::for_metrics(columns), checksum};
+    const StreamOptions options{rules, columns, metrics::request_for(columns), checksum};
     return stream(Streamer(sides, options), pair::make_plan(t, g), context);
   }
 };
@@ -133,7 +133,7 @@ TEST(Stream, ValuesAreParallelToColumns) {
   std::vector<const metrics::Metric*> columns;
   for (const std::string& name : dumps.metrics) columns.push_back(metrics::metric_by_name(name));
   const Sides sides{t, g, nullptr, {}, {}};
-  const StreamOptions options{rules, columns, Passes::for_metrics(columns), false};
+  const StreamOptions options{rules, columns, metrics::request_for(columns), false};
   const auto rows = stream(Streamer(sides, options), pair::make_plan(t, g), RunContext{});
   EXPECT_EQ(rows[0].bytes, 32);
   const auto& values = rows[0].values;
@@ -438,7 +438,7 @@ TEST(Stream, IntegersOfQuantizedModels) {
     const judge::Rules rules = or_throw(judge::load_rules("quantized", ""));
     const std::vector<const metrics::Metric*> columns = rules.metrics();
     const Sides sides{t, g, nullptr, {}, {}};
-    const StreamOptions options{rules, columns, Passes::for_metrics(columns), false};
+    const StreamOptions options{rules, columns, metrics::request_for(columns), false};
     EXPECT_THAT(lines_of(stream(Streamer(sides, options), plan, {})), ElementsAre(each.line))
         << name_of(each.dtype);
     // Where the model is not quantized they are numbers like any other.

@@ -126,7 +126,7 @@ TEST(Profile, DequantizedIntegersAreNotJudgedAsFloat32) {
   ASSERT_TRUE(profile.ok());
   metrics::PairFacts facts;
   EXPECT_EQ(&profile->for_pair(facts), &*profile->float32);
-  facts.target_is_dequantized = true;
+  facts.target_stored = DType::kInt8;
   EXPECT_EQ(&profile->for_pair(facts), &profile->any);
 }
 

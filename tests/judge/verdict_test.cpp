@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metrics/checksums.h"
+
 namespace plumb::judge {
 namespace {
 
@@ -407,37 +409,37 @@ TEST(Judge, ExactMeansSameTypeAndSameBytes) {
     const char* name;
     std::vector<double> target, golden;
     DType target_dtype;
-    std::optional<uint32_t> target_crc32, golden_crc32;
+    const char *target_bytes, *golden_bytes;  // instead of those of the values
     Verdict verdict;
     std::vector<std::string> reasons;
     const char* message;
   };
   const Case cases[] = {
-      {"same", {1, 2}, {1, 2}, DType::kFloat32, 7, 7, kPass, {}, ""},
+      {"same", {1, 2}, {1, 2}, DType::kFloat32, "a", "a", kPass, {}, ""},
       {"signs of zeros",
        {0., 1},
        {-0., 1},
        DType::kFloat32,
-       7,
-       8,
+       "a",
+       "b",
        kFail,
        {"limit:equal_share"},
-       "the bytes differ: checksum 00000007 of target, 00000008 of golden"},
+       "the bytes differ: checksum e8b7be43 of target, 71beeff9 of golden"},
       {"payloads of NaN",
        {kNan},
        {kNan},
        DType::kFloat32,
-       7,
-       8,
+       "a",
+       "b",
        kFail,
        {"limit:equal_share"},
-       "the bytes differ: checksum 00000007 of target, 00000008 of golden"},
+       "the bytes differ: checksum e8b7be43 of target, 71beeff9 of golden"},
       {"types",
        {1},
        {1},
        DType::kFloat64,
-       7,
-       7,
+       "a",
+       "a",
        kFail,
        {"limit:equal_share"},
        "target is float64, golden float32"},
@@ -445,8 +447,8 @@ TEST(Judge, ExactMeansSameTypeAndSameBytes) {
        {1, 2},
        {1, 3},
        DType::kFloat32,
-       7,
-       8,
+       "a",
+       "b",
        kFail,
        {"limit:equal_share"},
        "equal_share 0.5 is below 1"},
@@ -454,18 +456,26 @@ TEST(Judge, ExactMeansSameTypeAndSameBytes) {
        {1},
        {1},
        DType::kFloat32,
-       7,
-       {},
+       nullptr,
+       nullptr,
        kInconclusive,
-       {"undefined:golden_crc32"},
+       {"undefined:target_crc32"},
        "the bytes were not compared"},
-      {"empty", {}, {}, DType::kFloat32, {}, {}, kPass, {"empty"}, "both tensors are empty"},
+      {"empty",
+       {},
+       {},
+       DType::kFloat32,
+       nullptr,
+       nullptr,
+       kPass,
+       {"empty"},
+       "both tensors are empty"},
       {"empty, other type",
        {},
        {},
        DType::kFloat16,
-       {},
-       {},
+       nullptr,
+       nullptr,
        kFail,
        {"limit:equal_share"},
        "target is float16, golden float32"},
@@ -473,8 +483,8 @@ TEST(Judge, ExactMeansSameTypeAndSameBytes) {
        {kNan, 1},
        {1, 1},
        DType::kFloat32,
-       7,
-       8,
+       "a",
+       "b",
        kFail,
        {"nan_only_in_target", "limit:equal_share"},
        "1 NaN in target where golden has none; equal_share 0.5 is below 1"},
@@ -482,8 +492,12 @@ TEST(Judge, ExactMeansSameTypeAndSameBytes) {
   for (const Case& c : cases) {
     PairFacts facts = facts_of(c.target, c.golden);
     facts.target_dtype = c.target_dtype;
-    facts.target_crc32 = c.target_crc32;
-    facts.golden_crc32 = c.golden_crc32;
+    if (c.target_bytes != nullptr) {
+      metrics::Checksums crc32;  // Python: zlib.crc32(b"a")
+      crc32.target.add(as_bytes(c.target_bytes));
+      crc32.golden.add(as_bytes(c.golden_bytes));
+      facts.second_pass.hold(metrics::accumulated(crc32));
+    }
     const Row row = judged(profile->for_pair(facts), facts);
     EXPECT_EQ(row.verdict, c.verdict) << c.name;
     EXPECT_EQ(row.reasons, c.reasons) << c.name;

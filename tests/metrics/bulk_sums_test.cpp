@@ -10,7 +10,7 @@ namespace {
 
 double bulk_of(const Tensor& target, const Tensor& golden) {
   BulkSums sums(sums_of(target, golden), target.dtype, golden.dtype);
-  sums.add(piece_of(target, golden));
+  add(piece_of(target, golden), sums);
   return sums.rel_euclid();
 }
 
@@ -87,13 +87,13 @@ TEST(BulkSums, PiecesAddUp) {
   const auto sums = [&] { return BulkSums(first, target.dtype, golden.dtype); };
   BulkSums whole = sums(), front = sums(), back = sums();
   PairPiece piece = piece_of(target, golden);
-  whole.add(piece);
+  add(piece, whole);
   piece.count = 999;
-  front.add(piece);
+  add(piece, front);
   piece.target += 4 * 999;
   piece.golden += 4 * 999;
   piece.count = 5000 - 999;
-  back.add(piece);
+  add(piece, back);
   front.append(back);
   EXPECT_NEAR(front.rel_euclid(), whole.rel_euclid(), 1e-13);
 }

@@ -42,13 +42,13 @@ TEST(CentredSums, PiecesAddUpAndNonFiniteOnesAreLeftOut) {
   ASSERT_EQ(first.finite, 2998);
   CentredSums whole(first), front(first), back(first);
   PairPiece piece = piece_of(target, golden);
-  whole.add(piece);
+  add(piece, whole);
   piece.count = 1025;
-  front.add(piece);
+  add(piece, front);
   piece.target += 8 * 1025;
   piece.golden += 8 * 1025;
   piece.count = 3000 - 1025;
-  back.add(piece);
+  add(piece, back);
   front.append(back);
   EXPECT_NEAR(front.tt, whole.tt, 1e-12 * whole.tt);
   EXPECT_NEAR(front.gg, whole.gg, 1e-12 * whole.gg);

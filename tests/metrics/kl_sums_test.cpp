@@ -15,7 +15,7 @@ TEST(KlSums, AgreesWithMsaccucmp) {
     SCOPED_TRACE(c["name"].get<std::string>());
     const Tensor target = tensor_of(c["target"]), golden = tensor_of(c["golden"]);
     KlSums sums(sums_of(target, golden));
-    sums.add(piece_of(target, golden));
+    add(piece_of(target, golden), sums);
     const double expected = c["kl"];
     EXPECT_NEAR(sums.divergence(), expected, 2e-6 + 5e-6 * expected);
   }
@@ -32,13 +32,13 @@ TEST(KlSums, PiecesAddUp) {
   const PairSums first = sums_of(target, golden);
   KlSums whole(first), front(first), back(first);
   PairPiece piece = piece_of(target, golden);
-  whole.add(piece);
+  add(piece, whole);
   piece.count = 1234;
-  front.add(piece);
+  add(piece, front);
   piece.target += 4 * 1234;
   piece.golden += 4 * 1234;
   piece.count = 5000 - 1234;
-  back.add(piece);
+  add(piece, back);
   front.append(back);
   EXPECT_NEAR(front.divergence(), whole.divergence(), 1e-12 * whole.divergence());
   EXPECT_GT(whole.divergence(), 0);

@@ -13,8 +13,6 @@
 #include <nlohmann/json.hpp>
 
 #include "metrics/decoded_pairs.h"
-#include "metrics/limits.h"
-#include "metrics/max_ulp.h"
 #include "metrics/metric.h"
 #include "tensor/encode.h"
 
@@ -120,23 +118,20 @@ inline PairSums sums_of(const Tensor& target, const Tensor& golden) {
   return sums_of(t, g);
 }
 
-// Everything that any metric could want to know, but the checksums.
+inline void add(const PairPiece& piece, TakesBlocks auto& sums) {
+  for_each_block(piece, [&](const double* t, const double* g, int64_t n) { sums.add(t, g, n); });
+}
+
+// Everything that any metric could want to know.
 inline PairFacts facts_of(const Tensor& target, const Tensor& golden) {
-  const PairPiece piece = piece_of(target, golden);
   PairFacts facts;
-  facts.target_dtype = target.dtype;
-  facts.golden_dtype = golden.dtype;
+  facts.target_dtype = facts.target_stored = target.dtype;
+  facts.golden_dtype = facts.golden_stored = golden.dtype;
   facts.sums = sums_of(target, golden);
-  if (needs_centring(facts.sums)) facts.centred.emplace(facts.sums).add(piece);
-  facts.bulk.emplace(facts.sums, target.dtype, golden.dtype).add(piece);
-  facts.kl.emplace(facts.sums).add(piece);
-  facts.max_ulp = max_ulp(piece);
-  const auto at_limit = [](const Tensor& side) {
-    const auto limits = limits_of(side.dtype);
-    return limits ? count_at_limit(side.dtype, side.bytes.data(), side.count(), *limits) : 0;
-  };
-  facts.target_at_limit = at_limit(target);
-  facts.golden_at_limit = at_limit(golden);
+  std::vector<const Metric*> all;
+  for (const Metric& metric : metrics()) all.push_back(&metric);
+  facts.second_pass = {request_for(all, all), facts};
+  facts.second_pass.add(piece_of(target, golden));
   return facts;
 }
 

@@ -15,7 +15,6 @@ namespace plumb::report {
 
 using metrics::Better;
 using metrics::Metric;
-using metrics::Needs;
 using metrics::Print;
 using metrics::Value;
 using result::Row;
@@ -27,13 +26,13 @@ inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 inline constexpr double kInf = std::numeric_limits<double>::infinity();
 
 inline constexpr Metric kSampleMetrics[] = {
-    {"cosine", "", Needs::kSums, Better::kHigher},
-    {"rel_euclid", "", Needs::kSums, Better::kLower},
-    {"max_abs", "", Needs::kSums, Better::kLower},
-    {"max_rel", "", Needs::kSums, Better::kLower},
-    {"bulk_rel_euclid", "", Needs::kBulk, Better::kLower},
-    {"target_nan", "", Needs::kSums, Better::kNeither, Print::kCount},
-    {"target_crc32", "", Needs::kCrc32, Better::kNeither, Print::kHex},
+    {"cosine", "", Better::kHigher},
+    {"rel_euclid", "", Better::kLower},
+    {"max_abs", "", Better::kLower},
+    {"max_rel", "", Better::kLower},
+    {"bulk_rel_euclid", "", Better::kLower},
+    {"target_nan", "", Better::kNeither, Print::kCount},
+    {"target_crc32", "", Better::kNeither, Print::kHex},
 };
 
 inline Run sample_run() {

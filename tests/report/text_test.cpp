@@ -12,8 +12,8 @@ namespace plumb::report {
 namespace {
 
 const Metric kNumber{"cosine", ""};
-const Metric kCount{"target_nan", "", Needs::kSums, Better::kNeither, Print::kCount};
-const Metric kHex{"target_crc32", "", Needs::kCrc32, Better::kNeither, Print::kHex};
+const Metric kCount{"target_nan", "", Better::kNeither, Print::kCount};
+const Metric kHex{"target_crc32", "", Better::kNeither, Print::kHex};
 
 TEST(Text, Printable) {
   const std::pair<std::string, std::string> kCases[] = {

@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/nearest.h"
 #include "metrics/centred_sums.h"
+#include "metrics/decoded_pairs.h"
 #include "metrics/kl_sums.h"
 #include "metrics/pair_sums.h"
 
@@ -277,8 +278,11 @@ Result<Sums> sum_pairs(const Pairs& pairs, const Wanted& wanted) {
   metrics::KlSums divergence(sums);
   metrics::CentredSums centred(sums);
   auto second = pairs([&](const float* target, const float* golden, int64_t n) {
-    if (wanted.divergence) divergence.add(piece_of(target, golden, n));
-    if (is_centred) centred.add(piece_of(target, golden, n));
+    metrics::for_each_block(piece_of(target, golden, n),
+                            [&](const double* t, const double* g, int64_t count) {
+                              if (wanted.divergence) divergence.add(t, g, count);
+                              if (is_centred) centred.add(t, g, count);
+                            });
   });
   if (!second) return second.error();
   if (wanted.divergence) s.divergence = divergence.divergence();

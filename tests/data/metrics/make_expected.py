@@ -190,6 +190,17 @@ def divergence(t, g):
     return 0 if abs(result) < EPS64 else result
 
 
+def wasserstein(t, g):
+    """Sorted values against each other, those within golden's range rounded to 2048 steps of it."""
+    most, low, width = sum(abs(x - y) for x, y in zip(t, g)) / len(t), min(g), max(g) - min(g)
+    if not width:
+        return most / abs(low) if low else INF if most else 0
+    step = width / 2048
+    placed = lambda v: low + step * math.floor((v - low) / step + Fraction(1, 2)) if low <= v <= low + width else v
+    moved = sum(abs(x - y) for x, y in zip(sorted(map(placed, t)), sorted(map(placed, g)))) / len(t)
+    return min(moved, most) / width
+
+
 def metrics_of(t_type, t_all, g_type, g_all):
     n_all = len(t_all)
     pairs = [(Fraction(x), Fraction(y)) for x, y in zip(t_all, g_all)
@@ -209,7 +220,7 @@ def metrics_of(t_type, t_all, g_type, g_all):
     out["equal_share"] = empty or Fraction(agree, n_all)
     out["rel_below_1e3"] = empty or Fraction(below(0.001), n_all)
     out["rel_below_5e3"] = empty or Fraction(below(0.005), n_all)
-    rest = ("cosine pearson max_abs mean_abs rmse max_rel mean_rel acc_rel euclid rel_euclid kl sqnr_db max_ulp "
+    rest = ("cosine pearson max_abs mean_abs rmse max_rel mean_rel acc_rel euclid rel_euclid kl sqnr_db max_ulp wasserstein "
             "max_err_to_range norm_ratio bulk_rel_euclid off_share").split()
     rest += [f"{side}_{what}" for side in ("target", "golden") for what in ("min", "max", "mean", "std", "l2")]
     if n == 0:
@@ -244,6 +255,7 @@ def metrics_of(t_type, t_all, g_type, g_all):
     width = max(g) - min(g) or max(map(abs, g))
     out["max_err_to_range"] = max(d) / width if width else 0 if dd == 0 else INF
     out["kl"] = divergence(t, g)
+    out["wasserstein"] = wasserstein(t, g)
     out["bulk_rel_euclid"] = bulk(t, g, t_type, g_type)
     out["off_share"] = off(t, g, t_type, g_type)
     ulp_type = coarser(t_type, g_type)

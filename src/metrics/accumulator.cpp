@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/accumulator.h"
+
+#include <algorithm>
+
+#include "metrics/decoded_pairs.h"
+
+namespace plumb::metrics {
+
+SecondPass::SecondPass(const Request& request, const PairFacts& first) {
+  for (const auto& [accumulator, exactly] : request.second_pass)
+    if (auto quantity = accumulator->start(first, exactly)) hold(std::move(quantity));
+}
+
+SecondPass::SecondPass(const SecondPass& other) {
+  for (const auto& each : other.quantities_) hold(each->copy());
+}
+
+SecondPass& SecondPass::operator=(SecondPass other) noexcept {
+  quantities_.swap(other.quantities_);
+  return *this;
+}
+
+void SecondPass::add(const PairPiece& piece) {
+  if (std::any_of(quantities_.begin(), quantities_.end(),
+                  [](const auto& each) { return each->takes_blocks(); }))
+    for_each_block(piece, [this](const double* t, const double* g, int64_t n) {
+      for (const auto& each : quantities_) each->add(t, g, n);
+    });
+  for (const auto& each : quantities_) each->add(piece);
+}
+
+void SecondPass::append(const SecondPass& later) {
+  for (size_t i = 0; i < quantities_.size(); ++i) quantities_[i]->append(*later.quantities_[i]);
+}
+
+}  // namespace plumb::metrics
