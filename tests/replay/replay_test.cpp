@@ -12,6 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "base/mapped_file.h"
+#include "graph/onnx_bodies.h"
+#include "graph/onnx_edit.h"
+#include "graph/onnx_external.h"
+#include "graph/onnx_wiring.h"
 
 namespace plumb::replay {
 namespace {

@@ -17,6 +17,7 @@
 #include "base/proto_wire.h"
 #include "engine/record_tensors.h"
 #include "graph/onnx_fields.h"
+#include "graph/onnx_wiring.h"
 #include "scratch.h"
 
 namespace plumb::replay {
@@ -283,8 +284,8 @@ TEST(Shrink, LeavesOutWhatPreparesWeightsLast) {
     last = fmt::format("a{}", i);
   }
   const Loaded network = model_of(nodes, {last});
-  EXPECT_TRUE(constant_nodes(network.model)[0]);
-  EXPECT_FALSE(constant_nodes(network.model)[1]);
+  EXPECT_TRUE(graph::constant_nodes(network.model)[0]);
+  EXPECT_FALSE(graph::constant_nodes(network.model)[1]);
   const float value[4] = {1, 2, 3, 4};
   Known known;
   known.outside.values["c5"] = {DType::kFloat32, {4}, std::as_bytes(std::span(value))};
