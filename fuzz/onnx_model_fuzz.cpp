@@ -2,7 +2,12 @@
 //
 // Any bytes as an ONNX model that is taken apart, edited and written. What was written must be read
 // again. Good seeds: tests/data/onnx_edit.
+#include "graph/onnx_bodies.h"
+#include "graph/onnx_build.h"
+#include "graph/onnx_cut.h"
 #include "graph/onnx_edit.h"
+#include "graph/onnx_external.h"
+#include "graph/onnx_wiring.h"
 
 using namespace plumb;
 using namespace plumb::graph;
@@ -14,6 +19,23 @@ static void check(const OnnxModel& model) {
   if (again->graph.nodes.size() != model.graph.nodes.size()) __builtin_trap();
   if (again->graph.initializers.size() != model.graph.initializers.size()) __builtin_trap();
   if (write_onnx(*again) != written) __builtin_trap();
+}
+
+// A copy on every edge from the first tensor of a node, and nodes taken out again.
+static void rewire_node(OnnxModel model, size_t node) {
+  for (Bytes attribute : attributes_of(model.graph.nodes[node]))
+    (void)attribute_of(model.graph.nodes[node], as_text(attribute.subspan(0, 1)));
+  UniqueNames names = names_in(model.graph);
+  const std::string copy = names.claim("copy");
+  if (model.graph.nodes[node].outputs.empty() || model.graph.nodes[node].outputs[0].empty()) return;
+  const std::string tensor(model.graph.nodes[node].outputs[0]);
+  const auto readers = readers_of(model, tensor);
+  std::vector<OnnxNode> nodes{make_identity(model, copy, tensor, copy)};
+  if (const auto place = insert_nodes(model, std::move(nodes), tensor, readers, copy)) {
+    check(model);
+    if (remove_node(model, *place)) check(model);
+  }
+  if (remove_node(model, node)) check(model);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -33,6 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (OnnxModel copy = *model; inline_if(copy, i, branch)) check(copy);
     if (OnnxModel copy = *model; expose_loop(copy, i, tensors)) check(copy);
     nodes_between(*model, 0, i);
+    rewire_node(*model, i);
   }
   OnnxModel copy = *model;
   expose(copy, tensors);

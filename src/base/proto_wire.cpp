@@ -108,9 +108,17 @@ void ProtoWriter::tag(uint32_t number, WireType type) {
 }
 
 void ProtoWriter::varint(uint32_t number, uint64_t value) {
-  if (value == 0) return;
+  if (value != 0) varint_or_zero(number, value);
+}
+
+void ProtoWriter::varint_or_zero(uint32_t number, uint64_t value) {
   tag(number, WireType::kVarint);
   raw_varint(value);
+}
+
+void ProtoWriter::fixed32(uint32_t number, uint32_t value) {
+  tag(number, WireType::kFixed32);
+  append(std::as_bytes(std::span(&value, 1)));
 }
 
 void ProtoWriter::text(uint32_t number, std::string_view value) {

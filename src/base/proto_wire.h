@@ -72,6 +72,8 @@ class ProtoReader {
 class ProtoWriter {
  public:
   void varint(uint32_t number, uint64_t value);
+  void varint_or_zero(uint32_t number, uint64_t value);  // written even if 0, as proto2 does
+  void fixed32(uint32_t number, uint32_t value);         // likewise
   void text(uint32_t number, std::string_view value);
   void packed(uint32_t number, std::span<const int64_t> values);
   void message(uint32_t number, const ProtoWriter& value);

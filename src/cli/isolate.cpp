@@ -14,6 +14,10 @@
 #include "cli/output_check.h"
 #include "cli/terminal.h"
 #include "compare/gather.h"
+#include "graph/onnx_bodies.h"
+#include "graph/onnx_cut.h"
+#include "graph/onnx_external.h"
+#include "graph/onnx_wiring.h"
 #include "graph/readers.h"
 #include "judge/profile.h"
 #include "judge/verdict.h"
@@ -254,29 +258,30 @@ class Isolation {
     return find_inputs(boundary.inputs);
   }
 
-  // Every If becomes the branch that golden took, in the order in which `plumb dump` does it: names
-  // that clash get the same new ones.
+  // Every If becomes the branch that golden took, as `plumb dump` does it: names that clash get the
+  // same new ones.
   Result<void> open_branches() {
-    constexpr int kMostRounds = 64;  // of branches within branches
-    for (int round = 0; round < kMostRounds; ++round) {
-      const size_t before = model_.texts.size();
-      std::vector<std::optional<bool>> taken;
-      for (const graph::OnnxNode& node : model_.graph.nodes) {
-        taken.emplace_back();
-        if (node.type != "If" || node.inputs.empty()) continue;
-        const replay::Source condition = sources_->of_output(node.inputs[0]).golden;
-        if (condition.entry == nullptr) continue;
-        auto value = replay::load(condition);
-        if (!value) return value.error();
-        if (value->bytes.size() == 1) taken.back() = value->bytes[0] != std::byte{0};
-      }
-      for (size_t i = taken.size(); i-- > 0;)  // from the end: places stay valid
-        if (taken[i])
-          if (auto done = graph::inline_if(model_, i, *taken[i]); !done) return done.error();
-      sources_->bind(model_);
-      if (model_.texts.size() == before) return {};
-      edited_ = graph::write_onnx(model_);
+    auto inlined = graph::inline_branches(
+        file_.bytes(), [&](const graph::Branching& now) -> Result<graph::Conditions> {
+          sources_->bind(now.model);
+          graph::Conditions values;
+          for (const std::string& condition : now.conditions) {
+            const replay::Source source = sources_->of_output(condition).golden;
+            if (source.entry == nullptr) continue;
+            auto value = replay::load(source);
+            if (!value) return value.error();
+            if (value->bytes.size() == 1) values[condition] = value->bytes[0] != std::byte{0};
+          }
+          return values;
+        });
+    if (!inlined) return inlined.error();
+    if (inlined->branches > 0) {
+      edited_ = std::move(inlined->file);
+      auto model = graph::read_onnx(as_bytes(edited_));
+      if (!model) return std::move(model.error()).in(wishes_.model);
+      model_ = std::move(*model);
     }
+    sources_->bind(model_);
     return {};
   }
 

@@ -14,6 +14,8 @@
 #include "cli/progress.h"
 #include "engine/model.h"
 #include "engine/record_tensors.h"
+#include "graph/onnx_external.h"
+#include "graph/onnx_wiring.h"
 #include "replay/check_command.h"
 #include "replay/shrink_replay.h"
 
@@ -213,7 +215,7 @@ Result<void> learn(Subject& subject, const Wishes& wishes) {
   if (!sample) return sample.error();
   subject.is_fed = true;
 
-  const std::vector<bool> constant = replay::constant_nodes(model);
+  const std::vector<bool> constant = graph::constant_nodes(model);
   std::set<std::string_view> of_constants, of_constant_nodes;
   for (size_t i = 0; i < constant.size(); ++i) {
     const OnnxNode& node = model.graph.nodes[i];

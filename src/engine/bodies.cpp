@@ -3,44 +3,35 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
-#include "graph/onnx_edit.h"
+#include "graph/onnx_bodies.h"
 
 namespace plumb::engine {
 namespace {
 
-constexpr int kMostRounds = 64;  // of branches within branches
-
-bool is_standard(const graph::OnnxNode& node) {
-  return node.domain.empty() || node.domain == "ai.onnx";
-}
-bool is_if(const graph::OnnxNode& node) {
-  return node.type == "If" && is_standard(node) && !node.inputs.empty();
-}
 bool is_loop(const graph::OnnxNode& node) {
-  return (node.type == "Loop" || node.type == "Scan") && is_standard(node);
+  return (node.type == "Loop" || node.type == "Scan") && node.is_standard();
 }
 
 int64_t count_operators(const graph::Graph& graph) { return std::ssize(graph.operators); }
 
 // The conditions of the Ifs at the surface, as far as a run tells them.
-Result<std::map<std::string, bool>> run_conditions(const LoadedModel& model, const Inputs& inputs,
-                                                   const std::vector<Capture>& conditions,
-                                                   int threads) {
-  std::map<std::string, bool> values;
+Result<graph::Conditions> run_conditions(const LoadedModel& model, const graph::Branching& now,
+                                         const Inputs& inputs, int threads) {
+  graph::Conditions values;
   const auto note = [&](const std::string& name, const TensorView& tensor) {
     if (!tensor.bytes.empty()) values[name] = tensor.bytes.front() != std::byte{0};
   };
   SessionOptions options;
   options.threads = threads;
-  for (const Capture& condition : conditions)
-    if (const auto fed = inputs.find(condition.tensor); fed != inputs.end())
-      note(condition.tensor, fed->second.view());
+  for (const std::string& condition : now.conditions)
+    if (const auto fed = inputs.find(condition); fed != inputs.end())
+      note(condition, fed->second.view());
     else
-      options.captured.push_back(condition);
+      options.captured.push_back({{}, 0, condition});
   if (options.captured.empty()) return values;
-  auto session = model.engine().open(model.view(), options);
+  Model view = model.view();
+  view.graph = now.file;
+  auto session = model.engine().open(view, options);
   if (!session) return session.error();
   auto ran = (*session)->run(inputs, [&](const Output& output) -> Result<void> {
     if (output.tensor) note(output.port.name, *output.tensor);
@@ -50,30 +41,14 @@ Result<std::map<std::string, bool>> run_conditions(const LoadedModel& model, con
   return values;
 }
 
-// One round: every If at the surface becomes the branch it takes. False if there is none left.
-Result<bool> open_branches(OpenBodies& open, const Inputs& inputs, int threads) {
-  auto edited = graph::read_onnx(open.model.view().graph);
-  if (!edited) return edited.error();
-  std::vector<Capture> conditions;
-  for (const graph::OnnxNode& node : edited->graph.nodes)
-    if (is_if(node)) conditions.push_back({{}, 0, std::string(node.inputs.front())});
-  if (conditions.empty()) return false;
-  auto values = run_conditions(open.model, inputs, conditions, threads);
-  if (!values) return values.error();
-  int64_t inlined = 0;
-  for (size_t i = edited->graph.nodes.size(); i-- > 0;) {  // from the end: places stay valid
-    const graph::OnnxNode& node = edited->graph.nodes[i];
-    if (!is_if(node)) continue;
-    const auto value = values->find(std::string(node.inputs.front()));
-    if (value == values->end()) continue;
-    if (auto done = graph::inline_if(*edited, i, value->second); !done) return done.error();
-    ++inlined;
-  }
-  if (inlined == 0) return false;
-  open.branches += inlined;
-  if (auto replaced = open.model.replace(graph::write_onnx(*edited)); !replaced)
-    return replaced.error();
-  return true;
+// Every If becomes the branch it takes.
+Result<void> open_branches(OpenBodies& open, const Inputs& inputs, int threads) {
+  auto inlined = graph::inline_branches(open.model.view().graph, [&](const graph::Branching& now) {
+    return run_conditions(open.model, now, inputs, threads);
+  });
+  if (!inlined) return inlined.error();
+  open.branches = inlined->branches;
+  return inlined->branches == 0 ? Result<void>() : open.model.replace(std::move(inlined->file));
 }
 
 Result<void> open_loops(OpenBodies& open) {
@@ -108,11 +83,8 @@ bool has_bodies(const LoadedModel& model) {
 Result<OpenBodies> open_bodies(const LoadedModel& model, const Inputs& inputs, int threads,
                                bool with_loops) {
   OpenBodies open{model, 0, 0, {}, {}};
-  for (int round = 0; round < kMostRounds; ++round) {
-    auto changed = open_branches(open, inputs, threads);
-    if (!changed) return std::move(changed.error()).in(model.path());
-    if (!*changed) break;
-  }
+  if (auto opened = open_branches(open, inputs, threads); !opened)
+    return std::move(opened.error()).in(model.path());
   // An Identity for each output stands where an If was.
   open.not_taken =
       std::max<int64_t>(0, count_operators(model.graph()) - count_operators(open.model.graph()));

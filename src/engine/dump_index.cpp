@@ -4,31 +4,52 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/dump_schema.h"
 #include "base/file_sink.h"
 
 namespace plumb::engine {
 namespace {
 
 using Json = nlohmann::ordered_json;
+namespace field = dump_schema::field;
 
 Json edge(const graph::Edge& from) {
-  return {{"producer", from.producer}, {"output", from.output}};
+  return {{field::kProducer, from.producer}, {field::kOutput, from.output}};
 }
 
 Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
-  Json item{{"tensor", tensor.tensor}};
+  Json item{{field::kTensor, tensor.tensor}};
   if (!tensor.file.empty()) {
-    item["dtype"] = name_of(tensor.dtype);
-    item["shape"] = tensor.shape;
-    item["file"] = tensor.file;
-    if (!tensor.member.empty()) item["member"] = tensor.member;
+    item[field::kDtype] = name_of(tensor.dtype);
+    item[field::kShape] = tensor.shape;
+    item[field::kDataFile] = tensor.file;
+    if (!tensor.member.empty()) item[field::kMember] = tensor.member;
   } else if (!tensor.problem.empty()) {
-    item["problem"] = tensor.problem;
+    item[field::kProblem] = tensor.problem;
   }
   if (!output.origin.empty()) {
-    item["origin"] = output.origin;
-    item["origin_output"] = output.origin_output.value_or(0);
+    item[field::kOrigin] = output.origin;
+    item[field::kOriginOutput] = output.origin_output.value_or(0);
   }
+  return item;
+}
+
+// `tensors` begins with the outputs of this operator; `files` may be fewer than its inputs.
+Json operator_of(const graph::Operator& op, int64_t timestamp, std::span<const InputFile> files,
+                 std::span<const DumpedTensor> tensors) {
+  Json item{{field::kName, op.name}, {field::kType, op.type}, {field::kTimestamp, timestamp}};
+  if (!op.subgraph.empty()) item[field::kSubgraph] = op.subgraph;
+  Json& inputs = item[field::kInputs] = Json::array();
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    Json& input = inputs.emplace_back(edge(op.inputs[k]));
+    if (k >= files.size() || files[k].file.empty()) continue;
+    input[field::kDataFile] = files[k].file;
+    if (!files[k].member.empty()) input[field::kMember] = files[k].member;
+  }
+  Json& outputs = item[field::kOutputs] = Json::array();
+  for (size_t k = 0; k < op.outputs.size(); ++k)
+    outputs.push_back(output_of(op.outputs[k], tensors[k]));
+  if (op.origins) item[field::kOrigins] = *op.origins;
   return item;
 }
 
@@ -39,37 +60,26 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
                          const std::vector<std::vector<InputFile>>& input_files,
                          const std::vector<int64_t>& timestamps, bool synced) {
   constexpr auto kReplace = Json::error_handler_t::replace;
-  auto sink = FileSink::create(directory / "dump.json");
+  auto sink = FileSink::create(directory / dump_schema::kFile);
   if (!sink) return sink.error();
-  Json head{{"schema", "plumb.dump/1"},
-            {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
-            {"engine", model.engine().version()},
-            {"optimization", text_of(optimization)},
-            {"model",
-             {{"path", std::filesystem::path(model.path()).filename().string()},
-              {"format", model.graph().format}}}};
-  if (dump.has_saved_graph) head["saved_graph"] = kSavedGraph;
+  Json head{{field::kSchema, dump_schema::kSchema},
+            {field::kTool, {{field::kName, "plumb"}, {field::kVersion, PLUMB_VERSION}}},
+            {field::kEngine, model.engine().version()},
+            {field::kOptimization, text_of(optimization)},
+            {field::kModel,
+             {{field::kPath, std::filesystem::path(model.path()).filename().string()},
+              {field::kFormat, model.graph().format}}}};
+  if (dump.has_saved_graph) head[field::kSavedGraph] = kSavedGraph;
   std::string text = head.dump(-1, ' ', false, kReplace);
   text.pop_back();  // the closing brace: operators follow, one on each line
-  text += ",\n\"operators\":[";
-  size_t next = 0;
+  text += fmt::format(",\n\"{}\":[", field::kOperators);
+  std::span<const DumpedTensor> tensors = dump.tensors;
   for (size_t i = 0; i < dump.graph.operators.size(); ++i) {
     const graph::Operator& op = dump.graph.operators[i];
-    Json item{{"name", op.name}, {"type", op.type}, {"timestamp", timestamps[i]}};
-    if (!op.subgraph.empty()) item["subgraph"] = op.subgraph;
-    item["inputs"] = Json::array();
-    for (size_t k = 0; k < op.inputs.size(); ++k) {
-      Json input = edge(op.inputs[k]);
-      if (i < input_files.size() && k < input_files[i].size() && !input_files[i][k].file.empty()) {
-        input["file"] = input_files[i][k].file;
-        if (!input_files[i][k].member.empty()) input["member"] = input_files[i][k].member;
-      }
-      item["inputs"].push_back(std::move(input));
-    }
-    item["outputs"] = Json::array();
-    for (const graph::Output& output : op.outputs)
-      item["outputs"].push_back(output_of(output, dump.tensors[next++]));
-    if (op.origins) item["origins"] = *op.origins;
+    const auto files =
+        i < input_files.size() ? std::span(input_files[i]) : std::span<const InputFile>();
+    const Json item = operator_of(op, timestamps[i], files, tensors);
+    tensors = tensors.subspan(op.outputs.size());
     text += fmt::format("{}\n{}", i == 0 ? "" : ",", item.dump(-1, ' ', false, kReplace));
     if (text.size() > (1 << 20)) {
       sink->write(text);
@@ -78,7 +88,8 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
   }
   Json outputs = Json::array();
   for (const graph::Edge& from : dump.graph.outputs) outputs.push_back(edge(from));
-  text += fmt::format("\n],\n\"outputs\":{}}}\n", outputs.dump(-1, ' ', false, kReplace));
+  text +=
+      fmt::format("\n],\n\"{}\":{}}}\n", field::kOutputs, outputs.dump(-1, ' ', false, kReplace));
   sink->write(text);
   return sink->commit(synced);
 }

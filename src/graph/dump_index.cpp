@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "base/dump_schema.h"
 #include "graph/memory_limit.h"
 #include "graph/readers.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::string_view kSchema = "plumb.dump/1";
+namespace field = dump_schema::field;
 
 std::string text(dom::element object, std::string_view key) {
   std::string_view value;
@@ -37,36 +38,38 @@ void each(dom::element object, std::string_view key, Use use) {
 }
 
 Edge edge_of(dom::element item) {
-  return {text(item, "producer"), std::max<int64_t>(0, number(item, "output").value_or(0))};
+  return {text(item, field::kProducer),
+          std::max<int64_t>(0, number(item, field::kOutput).value_or(0))};
 }
 
 Output output_of(dom::element item) {
   Output output;
-  output.name = text(item, "tensor");
-  output.dtype = dtype_from_name(text(item, "dtype"));
+  output.name = text(item, field::kTensor);
+  output.dtype = dtype_from_name(text(item, field::kDtype));
   dom::array sizes;
-  if (item["shape"].get(sizes) == simdjson::SUCCESS) {
+  if (item[field::kShape].get(sizes) == simdjson::SUCCESS) {
     output.shape.emplace();
     for (dom::element size : sizes) {
       int64_t value = -1;
       if (size.get(value) == simdjson::SUCCESS) output.shape->push_back(value);
     }
   }
-  output.origin = text(item, "origin");
-  if (const auto origin = number(item, "origin_output"); origin && *origin >= 0)
+  output.origin = text(item, field::kOrigin);
+  if (const auto origin = number(item, field::kOriginOutput); origin && *origin >= 0)
     output.origin_output = origin;
   return output;
 }
 
 Operator operator_of(dom::element item) {
   Operator op;
-  op.name = text(item, "name");
-  op.type = text(item, "type");
-  op.subgraph = text(item, "subgraph");
-  each(item, "inputs", [&](dom::element input) { op.inputs.push_back(edge_of(input)); });
-  each(item, "outputs", [&](dom::element output) { op.outputs.push_back(output_of(output)); });
+  op.name = text(item, field::kName);
+  op.type = text(item, field::kType);
+  op.subgraph = text(item, field::kSubgraph);
+  each(item, field::kInputs, [&](dom::element input) { op.inputs.push_back(edge_of(input)); });
+  each(item, field::kOutputs,
+       [&](dom::element output) { op.outputs.push_back(output_of(output)); });
   dom::array origins;
-  if (item["origins"].get(origins) == simdjson::SUCCESS) {
+  if (item[field::kOrigins].get(origins) == simdjson::SUCCESS) {
     op.origins.emplace();
     for (dom::element origin : origins) {
       std::string_view name;
@@ -78,10 +81,7 @@ Operator operator_of(dom::element item) {
 
 }  // namespace
 
-bool is_dump_index(Bytes head) {
-  const std::string_view start = as_text(head).substr(0, 256);
-  return start.starts_with('{') && start.find(kSchema) != std::string_view::npos;
-}
+bool is_dump_index(Bytes head) { return dump_schema::is_index(as_text(head)); }
 
 Result<Graph> graph_from_dump_index(Bytes file) {
   const char* remedy = "make the dump again with `plumb dump`";
@@ -89,21 +89,23 @@ Result<Graph> graph_from_dump_index(Bytes file) {
   dom::element root;
   if (const auto error = parser.parse(as_text(file).data(), file.size()).get(root))
     return Error{"the index of the dump is damaged", simdjson::error_message(error), remedy};
-  if (text(root, "schema") != kSchema)
-    return Error{"the index of the dump is of another version",
-                 fmt::format("schema is '{}', not '{}'", text(root, "schema"), kSchema), remedy};
+  if (text(root, field::kSchema) != dump_schema::kSchema)
+    return Error{
+        "the index of the dump is of another version",
+        fmt::format("schema is '{}', not '{}'", text(root, field::kSchema), dump_schema::kSchema),
+        remedy};
   Graph graph;
   dom::element model;
-  if (root["model"].get(model) == simdjson::SUCCESS) graph.name = text(model, "path");
+  if (root[field::kModel].get(model) == simdjson::SUCCESS) graph.name = text(model, field::kPath);
   MemoryLimit limit(file.size());
   bool fits = true;
-  each(root, "operators", [&](dom::element item) {
+  each(root, field::kOperators, [&](dom::element item) {
     if (!fits) return;
     const Operator& op = graph.operators.emplace_back(operator_of(item));
     fits = limit.take(sizeof(Operator) + op.inputs.size() * sizeof(Edge) +
                       op.outputs.size() * sizeof(Output));
   });
-  each(root, "outputs", [&](dom::element item) { graph.outputs.push_back(edge_of(item)); });
+  each(root, field::kOutputs, [&](dom::element item) { graph.outputs.push_back(edge_of(item)); });
   if (!fits)
     return Error{"the index of the dump is damaged",
                  fmt::format("operator {}: they need more than {} times the file's size",

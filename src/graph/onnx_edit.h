@@ -1,104 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done to ONNX models before engines get them: inner tensors made visible, branches laid
-// open, parts cut out. All of it moves messages about and rewrites as few of them as it can; no
-// operator has to be known. Nodes are given by their place in OnnxGraph::nodes, since names may be
-// missing or repeated; `find_node` knows names.
+// Edits at the surface of an ONNX model: tensors made visible, nodes put on edges, replaced and
+// taken out. Messages that an edit does not concern stay the bytes they are. Nodes are given by
+// their place in OnnxGraph::nodes.
 #pragma once
 
-#include <filesystem>
-#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graph/onnx_model.h"
+#include "graph/onnx_rename.h"
 
 namespace plumb::graph {
 
-// The first node of that name.
-Result<size_t> find_node(const OnnxModel& model, std::string_view name);
-
 // Graph outputs for tensors that are none yet. They have a name and no type: engines infer it.
-// Tensors that nothing at the surface of the model produces (see inline_if, expose_loop) and names
-// of inputs and initializers are left out. Returns the names that are outputs afterwards.
+// Tensors that nothing at the surface of the model produces (see onnx_bodies.h) and names of inputs
+// and initializers are left out. Returns the names that are outputs afterwards.
 std::vector<std::string> expose(OnnxModel& model, std::span<const std::string> tensors);
 
 // Initializers are graph inputs no longer: nobody may replace them, so engines may fold them. Files
 // before IR version 4 had to list them; their version becomes 4.
 void drop_weight_inputs(OnnxModel& model);
 
-// What became of a body's names.
-struct Inlined {
-  std::map<std::string, std::string, std::less<>> tensors;  // in the body -> in the graph
-  std::map<std::string, std::string, std::less<>> nodes;
+// Where a tensor is read: an input of a node, or (nullopt) its bodies.
+struct OnnxReader {
+  size_t node = 0;
+  std::optional<size_t> input;
 };
-// An If becomes the nodes and initializers of one of its branches, with an Identity for each of its
-// outputs: the first is named like the If. Names stay as they are, unless they exist elsewhere in
-// the model: then "<if>.then_branch/" (or else_branch) is put before them. Ifs within the branch
-// come to the surface and can be inlined in turn.
-Result<Inlined> inline_if(OnnxModel& model, size_t node, bool branch);
+std::vector<OnnxReader> readers_of(const OnnxModel& model, std::string_view tensor);
 
-// A tensor of a body and the output of the loop that has its values of all iterations, stacked.
-struct Exposed {
-  std::string tensor;
-  std::string output;  // "<loop>.body/<tensor>"
-};
-// More outputs for a Loop or Scan: one for each of the tensors that a node of its body produces;
-// others are left out, those of bodies within the body among them. The graph's outputs stay as they
-// are: hand the new names to `expose`. An engine can stack only what has one shape in all
-// iterations.
-Result<std::vector<Exposed>> expose_loop(OnnxModel& model, size_t node,
-                                         std::span<const std::string> tensors);
+// These readers of `from` read `to` instead, which no body may define itself: see names_in.
+Result<void> rewire(OnnxModel& model, std::span<const OnnxReader> readers, std::string_view from,
+                    std::string_view to);
 
-// A tensor for a model: elements in plain order, packed as the type says.
-struct OnnxTensor {
-  DType dtype = DType::kFloat32;
-  Shape shape;
-  Bytes bytes;
-};
-// An initializer of that name, in the model's memory. The type must be one that ONNX has.
-Result<OnnxWeight> make_weight(OnnxModel& model, std::string_view name, const OnnxTensor& tensor);
+// Puts new nodes on the way from a tensor to some of its readers, or to all (see readers_of): the
+// nodes read it, and what they give as `result` is what the readers read from now on. An output of
+// the model stays what it is; to change it, replace the node that gives it. Returns the place of
+// the first new node: behind everything that they read, before everything that reads them.
+Result<size_t> insert_nodes(OnnxModel& model, std::vector<OnnxNode> nodes, std::string_view tensor,
+                            std::span<const OnnxReader> readers, std::string_view result);
 
-// What is known of tensors beyond what the model says. A type given here beats the model's own.
-struct Outside {
-  std::map<std::string, OnnxType, std::less<>> types;     // of tensors that may become inputs
-  std::map<std::string, OnnxTensor, std::less<>> values;  // these become initializers instead
-};
+// Other nodes where one was. What is known of tensors that are gone goes, too.
+void replace_node(OnnxModel& model, size_t node, std::vector<OnnxNode> nodes);
 
-// What a part of a model has to do with the rest. The first three are what it reads.
-struct Boundary {
-  std::vector<std::string> inputs;  // made by other nodes or fed; in the order they are read
-  std::vector<size_t> weights;      // places in OnnxGraph::initializers
-  std::vector<size_t> constants;    // Constant nodes that are no part of it
-  std::vector<std::string> outputs;
-};
-Boundary boundary_of(const OnnxModel& model, std::span<const size_t> nodes);
+// Takes a node out: what read its only output reads its first input from now on. If the output is
+// one of the model, an Identity stays.
+Result<void> remove_node(OnnxModel& model, size_t node);
 
-// A model of just these nodes, in their order, with the initializers they need. Constant nodes that
-// they read come along, unless `outside` has their value. Inputs: what they read from others; one
-// whose type nobody knows is an error. Outputs: what is read outside, is an output of the model, or
-// is read by nobody. Everything else of the model is kept: operator sets, functions, metadata.
-// External data stay where they are (see inline_external).
-Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
-                      const Outside& outside = {});
+// The node with other names for its tensors; it is no part of the model yet.
+Result<OnnxNode> with_names(OnnxModel& model, const OnnxNode& node, const Renames& renames);
 
-// The model without these nodes: what they produced becomes an input, or an initializer if
-// `outside` has its value. The same as cutting out all the others.
-Result<OnnxModel> without(const OnnxModel& model, std::span<const size_t> nodes,
-                          const Outside& outside = {});
-
-// `nodes` and all nodes whose results they need that depend on initializers and constants alone,
-// such as the DequantizeLinear of a weight. Sorted. Cut together, such results are no inputs.
-std::vector<size_t> with_constant_sources(const OnnxModel& model, std::span<const size_t> nodes);
-
-// All nodes between: those that `first` reaches and that reach `last`, both included. Sorted; empty
-// if `last` does not depend on `first`.
-std::vector<size_t> nodes_between(const OnnxModel& model, size_t first, size_t last);
-
-// Data in other files below `directory` move into the model. A path that leads elsewhere, a size
-// that does not fit and a model of more than 2 GiB are errors.
-Result<void> inline_external(OnnxModel& model, const std::filesystem::path& directory);
+// Another NodeProto for a node, which keeps its name.
+Result<void> rewrite_node(OnnxModel& model, size_t node, std::string bytes);
 
 }  // namespace plumb::graph

@@ -5,9 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
 
 #include "tensor/dtype.h"
 
@@ -17,6 +14,12 @@ inline constexpr int kMaxOnnxDepth = 32;  // of bodies within bodies
 
 namespace model_field {
 enum : uint32_t { kIrVersion = 1, kGraph = 7, kOpsetImport = 8, kTraining = 20, kFunctions = 25 };
+}
+namespace opset_field {
+enum : uint32_t { kDomain = 1, kVersion = 2 };
+}
+namespace function_field {
+enum : uint32_t { kName = 1 };
 }
 namespace graph_field {
 enum : uint32_t {
@@ -36,11 +39,17 @@ enum : uint32_t { kInput = 1, kOutput = 2, kName = 3, kOpType = 4, kAttribute = 
 namespace attribute_field {
 enum : uint32_t {
   kName = 1,
+  kFloat = 2,
+  kInt = 3,
+  kString = 4,
   kTensor = 5,
   kGraph = 6,
+  kFloats = 7,
   kInts = 8,
+  kStrings = 9,
   kTensors = 10,
   kGraphs = 11,
+  kType = 20,
   kSparseTensor = 22,
   kSparseTensors = 23
 };
@@ -67,28 +76,16 @@ enum : uint32_t { kTensor = 1, kSparseTensor = 8 };
 namespace tensor_type_field {
 enum : uint32_t { kElementType = 1, kShape = 2 };
 }
+namespace shape_field {
+enum : uint32_t { kDim = 1 };
+}
+namespace dim_field {
+enum : uint32_t { kSize = 1 };
+}
 
 // nullopt for codes of types that we cannot decode.
 std::optional<DType> dtype_from_onnx(uint64_t code);
 // nullopt for types that ONNX does not have.
 std::optional<uint64_t> onnx_from_dtype(DType dtype);
-
-// Edges and dumps go by operator names, which ONNX lets repeat. The first keeps its name; others
-// are called after their first tensor, or numbered.
-class UniqueNames {
- public:
-  std::string claim(std::string name, std::string_view tensor = {}) {
-    if (used_.try_emplace(name, 1).second) return name;
-    if (!tensor.empty() && used_.try_emplace(std::string(tensor), 1).second)
-      return std::string(tensor);
-    for (int& copy = used_[name];;)
-      if (std::string numbered = name + "_" + std::to_string(++copy);
-          used_.try_emplace(numbered, 1).second)
-        return numbered;
-  }
-
- private:
-  std::unordered_map<std::string, int> used_;  // with how many there are of it
-};
 
 }  // namespace plumb::graph

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/onnx_model.h"
 
-#include <unordered_set>
+#include <algorithm>
 
 #include <fmt/format.h>
 
-#include "base/proto_wire.h"
 #include "graph/memory_limit.h"
 #include "graph/onnx_fields.h"
+#include "graph/onnx_wire.h"
+#include "graph/unique_names.h"
 
 namespace plumb::graph {
 namespace {
@@ -27,7 +28,7 @@ class Reader {
         case model_field::kIrVersion: model.ir_version = static_cast<int64_t>(field.value); break;
         case model_field::kGraph:  // in several pieces they are one graph, as in all of protobuf
           has_graph = true;
-          add_to_graph(field, model.graph);
+          add_to_graph(field, model.graph, 0);
           break;
         default: model.other_fields.push_back(keep(raw, field.position)); break;
       }
@@ -36,26 +37,18 @@ class Reader {
     name_nodes(model.graph);
   }
 
-  void read_graph(OnnxGraph& graph) {
-    add_to_graph({0, WireType::kBytes, 0, file_, 0, 0}, graph);
-    name_nodes(graph);
-  }
-
   void read_node(OnnxNode& node) { node = node_from({0, WireType::kBytes, 0, file_, 0, 0}, 0); }
 
   bool ok() const { return problem_.empty(); }
-  Error error() const {
-    return {"the ONNX model is damaged", fmt::format("byte {}: {}", failed_at_, problem_),
-            "copy the file again, or export the model again"};
-  }
+  Error error() const { return damaged_onnx(fmt::format("byte {}: {}", failed_at_, problem_)); }
 
  private:
-  void add_to_graph(const ProtoField& message, OnnxGraph& graph) {
+  void add_to_graph(const ProtoField& message, OnnxGraph& graph, int depth) {
     each(message, [&](const ProtoField& field, Bytes raw) {
       switch (field.number) {
         case graph_field::kNode:
           take(sizeof(OnnxNode), field.position);
-          if (ok()) graph.nodes.push_back(node_from(field, 0));
+          if (ok()) graph.nodes.push_back(node_from(field, depth));
           break;
         case graph_field::kName: graph.name = text(field); break;
         case graph_field::kInitializer:
@@ -71,32 +64,34 @@ class Reader {
     });
   }
 
-  // As graph/onnx.cpp does it, whose list of operators begins with the model's inputs.
+  // Operators of the main graph are known by name: first its inputs and the weights that it gives
+  // out, then its nodes.
   void name_nodes(OnnxGraph& graph) {
-    Names weights, inputs;
+    Names weights, others;
     for (const OnnxWeight& weight : graph.initializers) weights.insert(weight.name);
     for (const OnnxValue& input : graph.inputs)
-      if (weights.count(input.name) == 0) inputs.insert(input.name);
-    UniqueNames unique;
-    for (std::string_view input : inputs) unique.claim(std::string(input));
+      if (weights.count(input.name) == 0) others.insert(input.name);
     for (const OnnxValue& output : graph.outputs)
-      if (weights.count(output.name) != 0) unique.claim(std::string(output.name));
-    size_t index = inputs.size();
+      if (weights.count(output.name) != 0) others.insert(output.name);
+    UniqueNames unique;
+    for (std::string_view name : others) unique.add(name);
+    size_t index = others.size();
     for (OnnxNode& node : graph.nodes) {
-      std::string_view first;
-      for (std::string_view output : node.outputs)
-        if (first.empty()) first = output;
-      if (node.name.empty()) node.name = first;
       if (node.name.empty()) node.name = fmt::format("{}_{}", node.type, index);
-      node.name = unique.claim(std::move(node.name), first);
+      node.name = unique.claim(std::move(node.name), first_output(node));
       ++index;
     }
+  }
+
+  static std::string_view first_output(const OnnxNode& node) {
+    for (std::string_view output : node.outputs)
+      if (!output.empty()) return output;
+    return {};
   }
 
   OnnxNode node_from(const ProtoField& message, int depth) {
     OnnxNode node;
     node.bytes = message.bytes;
-    Names captures;
     each(message, [&](const ProtoField& field, Bytes) {
       switch (field.number) {
         case node_field::kInput: node.inputs.push_back(name_of(field)); break;
@@ -104,77 +99,60 @@ class Reader {
         case node_field::kName: node.name = text(field); break;
         case node_field::kOpType: node.type = text(field); break;
         case node_field::kDomain: node.domain = text(field); break;
-        case node_field::kAttribute: read_attribute(field, node, captures, depth); break;
+        case node_field::kAttribute: read_attribute(field, node, depth); break;
         default: break;
       }
     });
+    if (node.name.empty()) node.name = first_output(node);
+    read_captures(node, message.position);
     return node;
   }
 
-  void read_attribute(const ProtoField& attribute, OnnxNode& node, Names& captures, int depth) {
-    std::vector<ProtoField> body;
-    const auto add = [&](const std::vector<ProtoField>& pieces) {
-      node.has_bodies = true;
-      for (std::string_view name : free_names(pieces, node, depth + 1))
-        if (captures.insert(name).second) node.captures.push_back(name);
-    };
+  void read_attribute(const ProtoField& attribute, OnnxNode& node, int depth) {
+    std::string_view name;
+    std::optional<OnnxGraph> body;  // in several pieces they are one
+    std::vector<OnnxGraph> bodies;
     each(attribute, [&](const ProtoField& field, Bytes) {
       switch (field.number) {
-        case attribute_field::kName: text(field); break;
+        case attribute_field::kName: name = text(field); break;
         case attribute_field::kTensor:
         case attribute_field::kTensors: node.is_external |= tensor_from(field).is_external; break;
         case attribute_field::kSparseTensor:
         case attribute_field::kSparseTensors:
           node.is_external |= sparse_from(field).is_external;
           break;
-        case attribute_field::kGraph: body.push_back(field); break;
-        case attribute_field::kGraphs: add({field}); break;
+        case attribute_field::kGraph:
+          if (!body) body.emplace();
+          add_body(field, *body, depth + 1);
+          break;
+        case attribute_field::kGraphs: add_body(field, bodies.emplace_back(), depth + 1); break;
         default: break;
       }
     });
-    if (!body.empty()) add(body);
+    if (body) bodies.push_back(std::move(*body));
+    for (OnnxGraph& each_body : bodies) node.bodies.push_back({name, std::move(each_body)});
   }
 
-  // What a body reads and does not define. `node` is the one at the surface that it belongs to.
-  std::vector<std::string_view> free_names(const std::vector<ProtoField>& pieces, OnnxNode& node,
-                                           int depth) {
-    std::vector<std::string_view> read;
-    if (depth > kMaxOnnxDepth) {
-      fail(pieces[0].position, fmt::format("bodies are nested more than {} deep", kMaxOnnxDepth));
-      return read;
-    }
-    Names defined;
-    for (const ProtoField& piece : pieces)
-      each(piece, [&](const ProtoField& field, Bytes) {
-        switch (field.number) {
-          case graph_field::kNode: {
-            const OnnxNode inner = node_from(field, depth);
-            node.is_external |= inner.is_external;
-            read.insert(read.end(), inner.inputs.begin(), inner.inputs.end());
-            read.insert(read.end(), inner.captures.begin(), inner.captures.end());
-            defined.insert(inner.outputs.begin(), inner.outputs.end());
-            break;
-          }
-          case graph_field::kInitializer:
-          case graph_field::kSparseInitializer: {
-            const OnnxWeight weight = weight_from(field);
-            node.is_external |= weight.is_external;
-            defined.insert(weight.name);
-            break;
-          }
-          case graph_field::kInput: defined.insert(value_from(field).name); break;
-          case graph_field::kOutput: read.push_back(value_from(field).name); break;
-          case graph_field::kValueInfo: value_from(field); break;
-          default: break;
-        }
-      });
-    defined.insert(std::string_view());
+  void add_body(const ProtoField& message, OnnxGraph& body, int depth) {
+    take(sizeof(OnnxBody), message.position);
+    if (depth > kMaxOnnxDepth)
+      fail(message.position, fmt::format("bodies are nested more than {} deep", kMaxOnnxDepth));
+    if (ok()) add_to_graph(message, body, depth);
+  }
+
+  void read_captures(OnnxNode& node, uint64_t position) {
     Names seen;
-    std::erase_if(read, [&](std::string_view name) {
-      return defined.count(name) != 0 || !seen.insert(name).second;
-    });
-    take(read.size() * (sizeof(std::string_view) + kSetEntryBytes), pieces[0].position);
-    return read;
+    for (const OnnxBody& body : node.bodies) {
+      node.is_external |= body.graph.is_external();
+      const Names defined = defined_names(body.graph);
+      const auto read = [&](std::string_view name) {
+        if (!name.empty() && defined.count(name) == 0 && seen.insert(name).second)
+          node.captures.push_back(name);
+      };
+      for (const OnnxNode& inner : body.graph.nodes) each_read(inner, read);
+      for (const OnnxValue& output : body.graph.outputs) read(output.name);
+    }
+    take(seen.size() * (sizeof(std::string_view) + kSetEntryBytes), position);
   }
 
   OnnxWeight weight_from(const ProtoField& field) {
@@ -213,7 +191,7 @@ class Reader {
       if (field.number == value_field::kName) value.name = name_of(field);
       if (field.number != value_field::kType) return;
       each(field, [&](const ProtoField& kind, Bytes) {
-        if (kind.number != type_field::kTensor) return;
+        if (kind.number != type_field::kTensor && kind.number != type_field::kSparseTensor) return;
         each(kind, [&](const ProtoField& part, Bytes) {
           if (part.number == tensor_type_field::kElementType)
             value.type.dtype = dtype_from_onnx(part.value);
@@ -227,11 +205,11 @@ class Reader {
   Shape shape_from(const ProtoField& message) {
     Shape shape;
     each(message, [&](const ProtoField& dim, Bytes) {
-      if (dim.number != 1) return;
+      if (dim.number != shape_field::kDim) return;
       take(sizeof(int64_t), dim.position);
       shape.push_back(-1);
       each(dim, [&](const ProtoField& part, Bytes) {
-        if (part.number == 1) shape.back() = static_cast<int64_t>(part.value);
+        if (part.number == dim_field::kSize) shape.back() = static_cast<int64_t>(part.value);
       });
     });
     return shape;
@@ -335,29 +313,39 @@ std::string_view OnnxModel::keep(std::string text) {
   return *texts.emplace_back(std::make_shared<const std::string>(std::move(text)));
 }
 
-bool OnnxModel::is_external() const {
-  for (const OnnxWeight& weight : graph.initializers)
-    if (weight.is_external) return true;
-  for (const OnnxNode& node : graph.nodes)
-    if (node.is_external) return true;
-  return false;
+bool OnnxGraph::is_external() const {
+  const auto elsewhere = [](const auto& part) { return part.is_external; };
+  return std::any_of(initializers.begin(), initializers.end(), elsewhere) ||
+         std::any_of(nodes.begin(), nodes.end(), elsewhere);
 }
+
+std::unordered_set<std::string_view> defined_names(const OnnxGraph& graph) {
+  Names names;
+  for (const OnnxValue& input : graph.inputs) names.insert(input.name);
+  for (const OnnxWeight& weight : graph.initializers) names.insert(weight.name);
+  for (const OnnxNode& node : graph.nodes) names.insert(node.outputs.begin(), node.outputs.end());
+  return names;
+}
+
+bool is_typed(const OnnxValue& value) { return !text_in(value.bytes, value_field::kType).empty(); }
 
 std::vector<OnnxOpset> opsets_of(const OnnxModel& model) {
   std::vector<OnnxOpset> opsets;
-  ProtoField field, part;
-  for (Bytes raw : model.other_fields) {
-    ProtoReader fields(raw);
-    if (!fields.next(field) || field.number != model_field::kOpsetImport) continue;
-    OnnxOpset opset;
-    ProtoReader parts(field);
-    while (parts.next(part)) {
-      if (part.number == 1) opset.domain = as_text(part.bytes);
-      if (part.number == 2) opset.version = static_cast<int64_t>(part.value);
-    }
-    opsets.push_back(opset);
-  }
+  for (Bytes raw : model.other_fields)
+    each_field(raw, [&](const ProtoField& field, Bytes) {
+      if (field.number != model_field::kOpsetImport) return;
+      OnnxOpset& opset = opsets.emplace_back();
+      each_field(field.bytes, [&](const ProtoField& part, Bytes) {
+        if (part.number == opset_field::kDomain) opset.domain = as_text(part.bytes);
+        if (part.number == opset_field::kVersion) opset.version = static_cast<int64_t>(part.value);
+      });
+    });
   return opsets;
+}
+
+Error damaged_onnx(std::string where) {
+  return {"the ONNX model is damaged", std::move(where),
+          "copy the file again, or export the model again"};
 }
 
 Result<OnnxModel> read_onnx(Bytes file) {
@@ -366,14 +354,6 @@ Result<OnnxModel> read_onnx(Bytes file) {
   reader.read_model(model);
   if (!reader.ok()) return reader.error();
   return model;
-}
-
-Result<OnnxGraph> read_onnx_graph(Bytes body) {
-  OnnxGraph graph;
-  Reader reader(body);
-  reader.read_graph(graph);
-  if (!reader.ok()) return reader.error();
-  return graph;
 }
 
 Result<OnnxNode> read_onnx_node(Bytes bytes) {

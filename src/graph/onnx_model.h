@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/bytes.h"
@@ -19,16 +20,22 @@
 
 namespace plumb::graph {
 
+struct OnnxBody;
+
 // All views borrow from the file, or from OnnxModel::texts.
 struct OnnxNode {
-  Bytes bytes;       // NodeProto
-  std::string name;  // its own, else that of its first output, else "Type_7": as in graph::Graph
+  Bytes bytes;  // NodeProto
+  // Its own, else that of its first output, else "Type_7". In the main graph no two nodes share
+  // one; in bodies they may, and some have none.
+  std::string name;
   std::string_view type;
   std::string_view domain;
   std::vector<std::string_view> inputs, outputs;  // an empty name: not given, not wanted
+  std::vector<OnnxBody> bodies;                   // in the order of the attributes
   std::vector<std::string_view> captures;  // what its bodies read from outside, each name once
-  bool has_bodies = false;
   bool is_external = false;  // a tensor among its attributes has its data in another file
+
+  bool is_standard() const { return domain.empty() || domain == "ai.onnx"; }
 };
 
 struct OnnxWeight {
@@ -38,6 +45,7 @@ struct OnnxWeight {
   bool is_external = false;  // its data are in another file
 };
 
+// Of a tensor, dense or sparse.
 struct OnnxType {
   std::optional<DType> dtype;  // nullopt: not said, or no tensor of numbers that we know
   std::optional<Shape> shape;  // nullopt: not said; -1 for sizes known only when the model runs
@@ -57,6 +65,14 @@ struct OnnxGraph {
   std::vector<OnnxValue> outputs;
   std::vector<OnnxValue> value_infos;
   std::vector<Bytes> other_fields;  // with their tags
+
+  bool is_external() const;  // some data are in other files
+};
+
+// What an If, Loop or Scan runs.
+struct OnnxBody {
+  std::string_view attribute;  // "then_branch"
+  OnnxGraph graph;
 };
 
 struct OnnxModel {
@@ -67,8 +83,22 @@ struct OnnxModel {
   std::vector<std::shared_ptr<const std::string>> texts;
 
   std::string_view keep(std::string text);
-  bool is_external() const;  // some data are in other files
+  bool is_external() const { return graph.is_external(); }
 };
+
+// What a node reads: `visit` takes a name.
+template <class Visit>
+void each_read(const OnnxNode& node, Visit visit) {
+  for (std::string_view name : node.inputs)
+    if (!name.empty()) visit(name);
+  for (std::string_view name : node.captures) visit(name);
+}
+
+// The tensors that a graph defines, without those of bodies in it.
+std::unordered_set<std::string_view> defined_names(const OnnxGraph& graph);
+
+// Has its type, if only as bytes that we do not understand: that of a sequence, say.
+bool is_typed(const OnnxValue& value);
 
 struct OnnxOpset {
   std::string_view domain;  // empty: the standard operators
@@ -81,8 +111,10 @@ std::vector<OnnxOpset> opsets_of(const OnnxModel& model);
 Result<OnnxModel> read_onnx(Bytes file);
 std::string write_onnx(const OnnxModel& model);
 
-// Parts of a model that was read: a body (GraphProto), a node.
-Result<OnnxGraph> read_onnx_graph(Bytes body);
+// What all errors of readers say; `where` names the byte.
+Error damaged_onnx(std::string where);
+
+// Parts of a model: a node, a body (GraphProto).
 Result<OnnxNode> read_onnx_node(Bytes node);
 std::string write_onnx_graph(const OnnxGraph& graph);
 

@@ -145,36 +145,43 @@ bool ProtoTextReader::next(ProtoTextField& field) {
       frames_.pop_back();
       return false;
     } else {
-      const size_t start = at_;
-      if (c == '[') {  // an extension; nothing we know
-        at_ = std::min(text_.find_first_of("]\n", at_), text_.size() - 1) + 1;
-      } else {
-        while (at_ < text_.size() && is_name(text_[at_])) ++at_;
-      }
-      field = {text_.substr(start, at_ - start), {}, {}, start};
-      if (field.name.empty()) {
-        fail(start, "a field name was expected");
-        return false;
-      }
-      skip_blank();
-      const bool has_colon = at_ < text_.size() && text_[at_] == ':';
-      if (has_colon) {
-        ++at_;
-        skip_blank();
-      }
-      const char opening = at_ < text_.size() ? text_[at_] : '\0';
-      if (opening == '[') {
-        ++at_;
-        frame.in_list = true;
-        frame.list_name = field.name;
-      } else if (!has_colon && opening != '{' && opening != '<') {
-        fail(start, fmt::format("field '{}' has no value", field.name.substr(0, 100)));
-      } else {
-        return read_value(field);
-      }
+      if (read_field(field)) return true;
     }
   }
   return false;
+}
+
+// A name and its value. False if a list begins instead, or if something is wrong.
+bool ProtoTextReader::read_field(ProtoTextField& field) {
+  const size_t start = at_;
+  if (text_[at_] == '[') {  // an extension; nothing we know
+    at_ = std::min(text_.find_first_of("]\n", at_), text_.size() - 1) + 1;
+  } else {
+    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+  }
+  field = {text_.substr(start, at_ - start), {}, {}, start};
+  if (field.name.empty()) {
+    fail(start, "a field name was expected");
+    return false;
+  }
+  skip_blank();
+  const bool has_colon = at_ < text_.size() && text_[at_] == ':';
+  if (has_colon) {
+    ++at_;
+    skip_blank();
+  }
+  const char opening = at_ < text_.size() ? text_[at_] : '\0';
+  if (opening == '[') {
+    ++at_;
+    frames_.back().in_list = true;
+    frames_.back().list_name = field.name;
+    return false;
+  }
+  if (!has_colon && opening != '{' && opening != '<') {
+    fail(start, fmt::format("field '{}' has no value", field.name.substr(0, 100)));
+    return false;
+  }
+  return read_value(field);
 }
 
 bool ProtoTextReader::read_value(ProtoTextField& field) {

@@ -64,6 +64,7 @@ class ProtoTextReader {
   };
 
   void skip_blank();
+  bool read_field(ProtoTextField& field);
   bool read_value(ProtoTextField& field);
   bool read_texts(ProtoTextField& field);
   bool skip_text();

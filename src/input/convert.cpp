@@ -1,162 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Values from one type to another. A long double holds every value of every type exactly: whether a
-// value survives is seen by going there and back.
-#include <algorithm>
-#include <array>
-#include <cfloat>
-#include <cmath>
-#include <cstring>
-#include <limits>
+// The values of a file or a picture in the type that a model takes.
+#include "tensor/convert.h"
 
 #include <fmt/format.h>
 
 #include "input/preprocess.h"
-#include "tensor/decode.h"
-#include "tensor/encode.h"
 
 namespace plumb::input {
-namespace {
 
-using engine::Tensor;
-using Wide = long double;
-static_assert(LDBL_MANT_DIG >= 64, "a 64-bit integer must fit");
-
-template <class T>
-Wide load(const std::byte* at) {
-  return static_cast<Wide>(load_le<T>(at));
-}
-
-// The value of an element that need not fit a float.
-Wide value_at(DType dtype, const std::byte* at) {
-  switch (dtype) {
-    case DType::kInt64: return load<int64_t>(at);
-    case DType::kUint64: return load<uint64_t>(at);
-    case DType::kInt32: return load<int32_t>(at);
-    case DType::kUint32: return load<uint32_t>(at);
-    default: return load<double>(at);
-  }
-}
-
-// The values of a tensor, one after the other; types that fit a float are decoded in blocks.
-class Values {
- public:
-  explicit Values(const Tensor& tensor)
-      : tensor_(tensor),
-        item_(static_cast<size_t>(bits_of(tensor.dtype) / 8)),
-        count_(tensor.bytes.size() / item_),
-        is_block_(fits_float(tensor.dtype)) {}
-
-  size_t count() const { return count_; }
-  Wide operator[](size_t i) {
-    const std::byte* at = tensor_.bytes.data() + i * item_;
-    if (!is_block_) return value_at(tensor_.dtype, at);
-    if (i % kBlock == 0)
-      decode_float(tensor_.dtype, at, static_cast<int64_t>(std::min(kBlock, count_ - i)),
-                   block_.data());
-    return block_[i % kBlock];
-  }
-
- private:
-  static constexpr size_t kBlock = 1024;
-  const Tensor& tensor_;
-  size_t item_, count_;
-  bool is_block_;
-  std::array<float, kBlock> block_{};
-};
-
-// An element, and the value it really has; false: it cannot be put into this type at all.
-template <class T>
-bool put_integer(Wide value, std::byte* at, Wide& became) {
-  const Wide whole = std::nearbyint(value);
-  if (!(whole >= static_cast<Wide>(std::numeric_limits<T>::min()) &&
-        whole <= static_cast<Wide>(std::numeric_limits<T>::max())))
-    return false;
-  const T stored = static_cast<T>(whole);
-  std::memcpy(at, &stored, sizeof stored);
-  became = whole;
-  return true;
-}
-
-template <class T>
-bool put(T stored, Wide value, std::byte* at, Wide& became) {
-  std::memcpy(at, &stored, sizeof stored);
-  became = value;
-  return true;
-}
-
-bool put_value(DType dtype, Wide value, std::byte* at, Wide& became) {
-  switch (dtype) {
-    case DType::kInt8: return put_integer<int8_t>(value, at, became);
-    case DType::kUint8: return put_integer<uint8_t>(value, at, became);
-    case DType::kInt16: return put_integer<int16_t>(value, at, became);
-    case DType::kUint16: return put_integer<uint16_t>(value, at, became);
-    case DType::kInt32: return put_integer<int32_t>(value, at, became);
-    case DType::kUint32: return put_integer<uint32_t>(value, at, became);
-    case DType::kInt64: return put_integer<int64_t>(value, at, became);
-    case DType::kUint64: return put_integer<uint64_t>(value, at, became);
-    case DType::kBool: return (value == 0 || value == 1) && put_integer<uint8_t>(value, at, became);
-    case DType::kFloat64: {
-      const auto stored = static_cast<double>(value);
-      return put(stored, stored, at, became);
-    }
-    case DType::kFloat32: {
-      const auto stored = static_cast<float>(value);
-      return put(stored, stored, at, became);
-    }
-    case DType::kFloat16: {
-      const uint16_t stored = half_from_float(static_cast<float>(value));
-      return put(stored, float_from_half(stored), at, became);
-    }
-    case DType::kBFloat16: {
-      const uint16_t stored = bfloat16_from_float(static_cast<float>(value));
-      return put(stored, float_from_bfloat16(stored), at, became);
-    }
-    default: return false;
-  }
-}
-
-bool can_put(DType dtype) {
-  const DKind kind = kind_of(dtype);
-  return (kind == DKind::kInteger || kind == DKind::kFloat || kind == DKind::kBool) &&
-         bits_of(dtype) >= 8 && dtype != DType::kFloat8E4M3Fn && dtype != DType::kFloat8E5M2 &&
-         dtype != DType::kHiFloat8;
-}
-
-}  // namespace
-
-Result<Tensor> converted(Tensor tensor, DType to, bool cast) {
-  if (tensor.dtype == to) return tensor;
-  const DKind from_kind = kind_of(tensor.dtype);
-  if (!can_put(to) || from_kind == DKind::kComplex || from_kind == DKind::kOpaque)
-    return Error{
-        fmt::format("{} cannot be converted to {}", name_of(tensor.dtype), name_of(to)),
-        fmt::format("the data is {}, the model takes {}", name_of(tensor.dtype), name_of(to)),
-        fmt::format("save the values as {}", name_of(to))};
-  Values values(tensor);
-  const auto to_item = static_cast<size_t>(bits_of(to) / 8);
-  Tensor made{to, tensor.shape, std::vector<std::byte>(values.count() * to_item)};
-  if (to == DType::kFloat32 && fits_float(tensor.dtype)) {  // nothing can be lost
-    decode_float(tensor.dtype, tensor.bytes.data(), static_cast<int64_t>(values.count()),
-                 reinterpret_cast<float*>(made.bytes.data()));
-    return made;
-  }
-  for (size_t i = 0; i < values.count(); ++i) {
-    const Wide value = values[i];
-    Wide became = 0;
-    const bool fits = put_value(to, value, made.bytes.data() + i * to_item, became);
-    const bool survives = fits && (became == value || (std::isnan(became) && std::isnan(value)));
-    if (survives || (fits && cast)) continue;
-    const bool could_round = fits && !cast;
-    return Error{fmt::format("{} values do not all fit {}", name_of(tensor.dtype), name_of(to)),
-                 fmt::format("element {}: {} is {}", i, static_cast<double>(value),
-                             could_round ? fmt::format("nearest to {}", static_cast<double>(became))
-                                         : "out of range"),
-                 could_round ? fmt::format("save the values as {}, or pass --cast to round them",
-                                           name_of(to))
-                             : fmt::format("save the values as {}", name_of(to))};
-  }
-  return made;
+Result<engine::Tensor> converted(engine::Tensor tensor, DType to, bool cast) {
+  const DType from = tensor.dtype;
+  if (from == to) return tensor;
+  const std::string save_as = fmt::format("save the values as {}", name_of(to));
+  if (!can_convert(from, to))
+    return Error{fmt::format("{} cannot be converted to {}", name_of(from), name_of(to)),
+                 fmt::format("the data is {}, the model takes {}", name_of(from), name_of(to)),
+                 save_as};
+  const size_t count = tensor.bytes.size() / static_cast<size_t>(bits_of(from) / 8);
+  engine::Tensor made{to, tensor.shape, {}};
+  made.bytes.resize(count * static_cast<size_t>(bits_of(to) / 8));
+  const auto misfit = convert(from, tensor.bytes, to, cast, made.bytes);
+  if (!misfit) return made;
+  return Error{fmt::format("{} values do not all fit {}", name_of(from), name_of(to)),
+               fmt::format("element {}: {} is {}", misfit->element, misfit->value,
+                           misfit->nearest ? fmt::format("nearest to {}", *misfit->nearest)
+                                           : "out of range"),
+               misfit->nearest ? save_as + ", or pass --cast to round them" : save_as};
 }
 
 }  // namespace plumb::input

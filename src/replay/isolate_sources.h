@@ -9,7 +9,7 @@
 
 #include "dump/dump.h"
 #include "engine/engine.h"
-#include "graph/onnx_edit.h"
+#include "graph/onnx_wiring.h"
 #include "pair/names.h"
 #include "result/read.h"
 

@@ -1,91 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/replay.h"
 
-#include <limits>
-
 #include <fmt/format.h>
 
-#include "tensor/decode.h"
-#include "tensor/encode.h"
+#include "tensor/convert.h"
 
 namespace plumb::replay {
-namespace {
-
-template <class T>
-void store(double value, std::byte* out) {
-  const T narrow = static_cast<T>(value);
-  std::memcpy(out, &narrow, sizeof narrow);
-}
-
-bool encode_float(double value, DType dtype, std::byte* out) {
-  switch (dtype) {
-    case DType::kFloat64: store<double>(value, out); return true;
-    case DType::kFloat32: store<float>(value, out); return true;
-    case DType::kFloat16: {
-      const uint16_t bits = half_from_float(static_cast<float>(value));
-      std::memcpy(out, &bits, sizeof bits);
-      return true;
-    }
-    case DType::kBFloat16: {
-      const uint16_t bits = bfloat16_from_float(static_cast<float>(value));
-      std::memcpy(out, &bits, sizeof bits);
-      return true;
-    }
-    default: return false;
-  }
-}
-
-template <class T>
-bool store_integer(int64_t value, std::byte* out) {
-  if (value < 0
-          ? std::is_unsigned_v<T> || value < int64_t{std::numeric_limits<T>::min()}
-          : static_cast<uint64_t>(value) > static_cast<uint64_t>(std::numeric_limits<T>::max()))
-    return false;
-  const T narrow = static_cast<T>(value);
-  std::memcpy(out, &narrow, sizeof narrow);
-  return true;
-}
-
-bool encode_integer(int64_t value, DType dtype, std::byte* out) {
-  switch (dtype) {
-    case DType::kBool: return (value == 0 || value == 1) && store_integer<uint8_t>(value, out);
-    case DType::kInt8: return store_integer<int8_t>(value, out);
-    case DType::kUint8: return store_integer<uint8_t>(value, out);
-    case DType::kInt16: return store_integer<int16_t>(value, out);
-    case DType::kUint16: return store_integer<uint16_t>(value, out);
-    case DType::kInt32: return store_integer<int32_t>(value, out);
-    case DType::kUint32: return store_integer<uint32_t>(value, out);
-    case DType::kInt64: return store_integer<int64_t>(value, out);
-    case DType::kUint64: return store_integer<uint64_t>(value, out);
-    default: return false;
-  }
-}
-
-bool is_whole(DType dtype) {
-  return kind_of(dtype) == DKind::kInteger || kind_of(dtype) == DKind::kBool;
-}
-
-// All elements by way of double: exact for floats, and for integers of up to 53 bits.
-bool convert(DType from, Bytes elements, int64_t count, DType to, std::byte* out) {
-  const auto item = static_cast<size_t>(bits_of(to) / 8);
-  std::vector<double> values(static_cast<size_t>(count));
-  decode_double(from, elements.data(), count, values.data());
-  constexpr double kExact = 9007199254740992.0;  // 2^53
-  for (size_t i = 0; i < values.size(); ++i) {
-    std::byte* at = out + i * item;
-    if (is_whole(from)) {
-      if (values[i] > kExact || values[i] < -kExact) return false;
-      const double value = from == DType::kBool && values[i] != 0 ? 1 : values[i];
-      if (!encode_integer(static_cast<int64_t>(value), to, at)) return false;
-    } else if (!encode_float(values[i], to, at)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
 Result<Types> input_types(engine::Engine& engine, const engine::Model& model,
                           const graph::OnnxModel& source, std::span<const size_t> part) {
   Types known;
@@ -122,12 +42,11 @@ Result<engine::Tensor> fitted(engine::Tensor tensor, DType dtype, const Shape& s
                  fmt::format("{} instead of {}: {}", name_of(tensor.dtype), name_of(dtype), why),
                  "dump the numbers themselves, not what stands for them"};
   };
-  const bool same_kind = is_whole(tensor.dtype) == is_whole(dtype);
-  const bool known = kind_of(tensor.dtype) != DKind::kOpaque && kind_of(dtype) != DKind::kOpaque &&
-                     kind_of(tensor.dtype) != DKind::kComplex && kind_of(dtype) != DKind::kComplex;
-  if (!same_kind || !known || !size) return refuse("no conversion is sure to be right");
+  const auto is_float = [](DType type) { return kind_of(type) == DKind::kFloat; };
+  if (is_float(tensor.dtype) != is_float(dtype) || !can_convert(tensor.dtype, dtype) || !size)
+    return refuse("no conversion is sure to be right");
   engine::Tensor out{dtype, shape, std::vector<std::byte>(static_cast<size_t>(*size))};
-  if (!convert(tensor.dtype, tensor.bytes, *count, dtype, out.bytes.data()))
+  if (convert(tensor.dtype, tensor.bytes, dtype, true, out.bytes))
     return refuse("some numbers do not fit");
   return out;
 }

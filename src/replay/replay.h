@@ -7,7 +7,7 @@
 #include <span>
 
 #include "engine/record_tensors.h"
-#include "graph/onnx_edit.h"
+#include "graph/onnx_cut.h"
 
 namespace plumb::replay {
 

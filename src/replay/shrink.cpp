@@ -6,8 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/proto_wire.h"
-#include "graph/onnx_fields.h"
+#include "graph/onnx_wiring.h"
 
 namespace plumb::replay {
 namespace {
@@ -17,17 +16,10 @@ using graph::OnnxNode;
 using graph::OnnxValue;
 using Names = std::unordered_set<std::string_view>;
 
-template <class Visit>
-void each_read(const OnnxNode& node, Visit visit) {
-  for (std::string_view name : node.inputs)
-    if (!name.empty()) visit(name);
-  for (std::string_view name : node.captures) visit(name);
-}
-
 Names read_by(const std::vector<OnnxNode>& nodes) {
   Names names;
   for (const OnnxNode& node : nodes)
-    each_read(node, [&](std::string_view name) { names.insert(name); });
+    graph::each_read(node, [&](std::string_view name) { names.insert(name); });
   return names;
 }
 
@@ -72,11 +64,7 @@ std::vector<OnnxValue> outputs_of(const OnnxModel& part, const OnnxModel& model,
 // Has a type, and a shape if it is a tensor: a model is valid only if all its inputs and outputs
 // have, although some engines take others. Types may be bytes that we do not understand.
 bool is_complete(const OnnxValue& value) {
-  if (value.type.dtype) return value.type.shape.has_value();
-  ProtoReader fields(value.bytes);
-  for (ProtoField field; fields.next(field);)
-    if (field.number == graph::value_field::kType && !field.bytes.empty()) return true;
-  return false;
+  return value.type.dtype ? value.type.shape.has_value() : graph::is_typed(value);
 }
 
 // The first value that is not, unless the model has it like that.
@@ -88,22 +76,15 @@ const OnnxValue* incomplete(const std::vector<OnnxValue>& values,
   return nullptr;
 }
 
-bool is_random(const OnnxNode& node) {
-  return node.type.starts_with("Random") || node.type == "Bernoulli" ||
-         node.type == "Multinomial" || node.type == "Dropout";
-}
-
 class Shrinker {
  public:
   Shrinker(const OnnxModel& model, const Known& known, const ShrinkWishes& wishes)
-      : model_(model), known_(known), wishes_(wishes) {
+      : model_(model), known_(known), wishes_(wishes), wiring_(model.graph) {
     shrunk_.part = whole(model);
     shrunk_.model = model;
   }
 
   Shrunk run() && {
-    for (size_t i = 0; i < model_.graph.nodes.size(); ++i)
-      for (std::string_view output : model_.graph.nodes[i].outputs) producer_.emplace(output, i);
     take_one_output();
     leave_out_with_constants();
     // What is left is small: everything else is tried until nothing helps any more.
@@ -170,16 +151,16 @@ class Shrinker {
     std::vector<bool> needed(model_.graph.nodes.size());
     Units open;
     const auto need = [&](std::string_view name) {
-      const auto producer = producer_.find(name);
-      if (producer == producer_.end() || needed[producer->second]) return;
-      needed[producer->second] = true;
-      open.push_back(producer->second);
+      const auto producer = wiring_.producer_of(name);
+      if (!producer || needed[*producer]) return;
+      needed[*producer] = true;
+      open.push_back(*producer);
     };
     need(tensor);
     while (!open.empty()) {
       const size_t node = open.back();
       open.pop_back();
-      each_read(model_.graph.nodes[node], need);
+      graph::each_read(model_.graph.nodes[node], need);
     }
     Units nodes;
     for (size_t i = 0; i < needed.size(); ++i)
@@ -197,7 +178,7 @@ class Shrinker {
 
   // First what computes on inputs; what only prepares weights goes with its readers.
   void leave_out_with_constants() {
-    const std::vector<bool> constant = constant_nodes(model_);
+    const std::vector<bool> constant = graph::constant_nodes(model_);
     Units units;
     for (size_t node : shrunk_.part.nodes)
       if (!constant[node]) units.push_back(node);
@@ -283,7 +264,7 @@ class Shrinker {
   const OnnxModel& model_;
   const Known& known_;
   const ShrinkWishes& wishes_;
-  std::unordered_map<std::string_view, size_t> producer_;
+  const graph::Wiring wiring_;
   std::set<Part> tried_;
   Shrunk shrunk_;
   bool over_ = false;
@@ -326,24 +307,6 @@ Result<OnnxModel> build(const OnnxModel& model, const Part& part, const Known& k
                  "record the types in the model (onnx.shape_inference.infer_shapes)"};
   if (part.drops_value_infos) built->graph.value_infos.clear();
   return built;
-}
-
-std::vector<bool> constant_nodes(const OnnxModel& model) {
-  std::unordered_set<std::string_view> known;
-  for (const graph::OnnxWeight& weight : model.graph.initializers) known.insert(weight.name);
-  std::vector<bool> constant(model.graph.nodes.size());
-  // Nodes come after what they read, in every model that can run.
-  for (size_t i = 0; i < constant.size(); ++i) {
-    const OnnxNode& node = model.graph.nodes[i];
-    bool reads = node.type == "Constant", depends = is_random(node);
-    each_read(node, [&](std::string_view name) {
-      reads = true;
-      depends |= !known.contains(name);
-    });
-    constant[i] = reads && !depends;
-    if (constant[i]) known.insert(node.outputs.begin(), node.outputs.end());
-  }
-  return constant;
 }
 
 Shrunk shrink(const OnnxModel& model, const Known& known, const ShrinkWishes& wishes) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/onnx_edit.h"
+#include "graph/onnx_cut.h"
 
 namespace plumb::replay {
 
@@ -47,9 +47,6 @@ struct Known {
 // nodes that nobody reads any more: a tensor that is still read stays inside, so that what an
 // engine fuses is not torn apart by making it visible.
 Result<graph::OnnxModel> build(const graph::OnnxModel& model, const Part& part, const Known& known);
-
-// Nodes that depend on initializers and Constant nodes alone.
-std::vector<bool> constant_nodes(const graph::OnnxModel& model);
 
 struct Checked {
   Verdict verdict = Verdict::kUnresolved;

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 
 #include "base/mapped_file.h"
+#include "graph/onnx_bodies.h"
+#include "graph/onnx_wiring.h"
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/zip.h"

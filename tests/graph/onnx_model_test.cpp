@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/onnx_model.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "base/proto_wire.h"
-#include "graph/listing.h"
-#include "graph/readers.h"
+#include "graph/onnx_files.h"
 
 namespace plumb::graph {
 namespace {
@@ -16,33 +11,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-const std::filesystem::path kData = std::filesystem::path(PLUMB_TEST_DATA) / "onnx_edit";
-const std::filesystem::path kGraphs = std::filesystem::path(PLUMB_TEST_DATA) / "graph";
-
 Result<OnnxModel> read(std::string_view bytes) { return read_onnx(as_bytes(bytes)); }
-
-std::string model(const ProtoWriter& graph) {
-  ProtoWriter writer;
-  writer.varint(1, 8);
-  writer.message(7, graph);
-  return writer.bytes();
-}
-
-ProtoWriter node(std::string_view name, std::string_view type,
-                 const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  ProtoWriter writer;
-  for (const std::string& input : inputs) writer.message(1, as_bytes(input));
-  for (const std::string& output : outputs) writer.message(2, as_bytes(output));
-  writer.text(3, name);
-  writer.text(4, type);
-  return writer;
-}
-
-std::vector<std::string> names(const auto& list) {
-  std::vector<std::string> names;
-  for (const auto& item : list) names.emplace_back(item.name);
-  return names;
-}
 
 TEST(OnnxModel, SaysWhatIsWrongAndWhere) {
   struct Case {
@@ -69,7 +38,7 @@ TEST(OnnxModel, SaysWhatIsWrongAndWhere) {
 
 TEST(OnnxModel, EveryTruncationIsRefused) {
   for (const char* file : {"branches.onnx", "external.onnx"}) {
-    const std::string whole = text_of(kData / file);
+    const std::string whole = text_of(kModels / file);
     const size_t graph_ends = whole.size() - 6;  // the version of the operator set follows
     for (size_t size = 0; size < graph_ends; ++size)
       EXPECT_FALSE(read(std::string_view(whole).substr(0, size)).ok()) << size;
@@ -78,8 +47,8 @@ TEST(OnnxModel, EveryTruncationIsRefused) {
 
 // Fields move, none is lost: the size stays, and so does what the other reader sees.
 TEST(OnnxModel, WrittenModelIsTheOneRead) {
-  for (const auto& path : {kData / "chain.onnx", kData / "branches.onnx", kData / "loop.onnx",
-                           kData / "external.onnx", kData / "odd.onnx", kGraphs / "odd.onnx"}) {
+  for (const auto& path : {kModels / "chain.onnx", kModels / "branches.onnx", kModels / "loop.onnx",
+                           kModels / "external.onnx", kModels / "odd.onnx", kGraphs / "odd.onnx"}) {
     SCOPED_TRACE(path);
     const std::string file = text_of(path);
     const auto first = read(file);
@@ -89,7 +58,7 @@ TEST(OnnxModel, WrittenModelIsTheOneRead) {
     ASSERT_TRUE(second.ok()) << second.error().where;
     EXPECT_EQ(write_onnx(*second), written);
     EXPECT_EQ(names(second->graph.nodes), names(first->graph.nodes));
-    if (path != kData / "odd.onnx") {  // its graph was in two pieces
+    if (path != kModels / "odd.onnx") {  // its graph was in two pieces
       EXPECT_EQ(written.size(), file.size());
     }
     EXPECT_EQ(list_graph(*graph_from_onnx(as_bytes(written))),
@@ -98,7 +67,7 @@ TEST(OnnxModel, WrittenModelIsTheOneRead) {
 }
 
 TEST(OnnxModel, PartsOfAModel) {
-  const std::string file = text_of(kData / "chain.onnx");
+  const std::string file = text_of(kModels / "chain.onnx");
   const auto chain = read(file);
   ASSERT_TRUE(chain.ok());
   EXPECT_EQ(chain->ir_version, 3);
@@ -121,7 +90,7 @@ TEST(OnnxModel, PartsOfAModel) {
 }
 
 TEST(OnnxModel, GraphInSeveralPiecesIsOne) {
-  const std::string file = text_of(kData / "odd.onnx");
+  const std::string file = text_of(kModels / "odd.onnx");
   const auto odd = read(file);
   ASSERT_TRUE(odd.ok());
   EXPECT_EQ(odd->graph.name, "renamed");
@@ -136,22 +105,24 @@ TEST(OnnxModel, GraphInSeveralPiecesIsOne) {
 }
 
 TEST(OnnxModel, BodiesTellWhatTheyReadFromOutside) {
-  const std::string file = text_of(kData / "branches.onnx");
+  const std::string file = text_of(kModels / "branches.onnx");
   const auto branches = read(file);
   ASSERT_TRUE(branches.ok());
   const OnnxNode& node = branches->graph.nodes[1];
-  EXPECT_TRUE(node.has_bodies);
+  ASSERT_EQ(node.bodies.size(), 2u);
+  EXPECT_EQ(node.bodies[1].attribute, "then_branch");
+  EXPECT_THAT(names(node.bodies[1].graph.nodes), ElementsAre("n", "second"));
   EXPECT_THAT(node.inputs, ElementsAre("flag"));
   // x and flag2; t is defined in the branch around the inner If, k is an initializer of it.
   EXPECT_THAT(node.captures, UnorderedElementsAre("x", "flag2"));
   EXPECT_THAT(branches->graph.nodes[0].captures, IsEmpty());
 
-  const std::string loop_file = text_of(kData / "loop.onnx");
+  const std::string loop_file = text_of(kModels / "loop.onnx");
   EXPECT_THAT(read(loop_file)->graph.nodes[0].captures, ElementsAre("step"));
 }
 
 TEST(OnnxModel, ExternalDataAreSeen) {
-  const std::string file = text_of(kData / "external.onnx");
+  const std::string file = text_of(kModels / "external.onnx");
   const auto external = read(file);
   ASSERT_TRUE(external.ok());
   EXPECT_TRUE(external->is_external());
@@ -164,7 +135,7 @@ TEST(OnnxModel, ExternalDataAreSeen) {
   tensor.message(13, ProtoWriter());
   tensor.text(8, "w");
   graph.message(5, tensor);
-  const std::string inside = model(graph);
+  const std::string inside = model_of(graph);
   EXPECT_FALSE(read(inside)->is_external());
 }
 
@@ -172,50 +143,43 @@ TEST(OnnxModel, NodesAreNamedAsInTheGraph) {
   ProtoWriter graph, input;
   input.text(1, "x");
   graph.message(11, input);
-  graph.message(1, node("", "Relu", {"x"}, {"y"}));
-  graph.message(1, node("", "Sink", {"y"}, {}));
-  graph.message(1, node("", "Split", {}, {"", "z"}));
-  graph.message(1, node("", "", {"", "z"}, {}));
-  const std::string file = model(graph);
+  ProtoWriter weight, output;  // a weight that is given out is an operator, too
+  weight.text(8, "w");
+  output.text(1, "w");
+  graph.message(5, weight);
+  graph.message(12, output);
+  graph.message(1, node_of("", "Relu", {"x"}, {"y"}));
+  graph.message(1, node_of("", "Sink", {"y"}, {}));
+  graph.message(1, node_of("", "Split", {}, {"", "z"}));
+  graph.message(1, node_of("", "", {"", "z"}, {}));
+  const std::string file = model_of(graph);
   const auto read_back = read(file);
   ASSERT_TRUE(read_back.ok()) << read_back.error().where;
-  EXPECT_THAT(names(read_back->graph.nodes), ElementsAre("y", "Sink_2", "z", "_4"));
+  EXPECT_THAT(names(read_back->graph.nodes), ElementsAre("y", "Sink_3", "z", "_5"));
   std::vector<std::string> operators = names(graph_from_onnx(as_bytes(file))->operators);
-  operators.erase(operators.begin());  // the input
+  operators.erase(operators.begin(), operators.begin() + 2);  // the input and the weight
   EXPECT_EQ(names(read_back->graph.nodes), operators);
   EXPECT_THAT(read_back->graph.nodes[3].inputs, ElementsAre("", "z"));
 }
 
 TEST(OnnxModel, DepthIsBounded) {
-  const auto nested = [](int depth) {
-    ProtoWriter graph;
-    graph.message(1, node("leaf", "Relu", {"far"}, {"y"}));
-    for (int i = 0; i < depth; ++i) {
-      ProtoWriter attribute, with_body = node("n", "If", {}, {"z"}), outer;
-      attribute.text(1, "b");
-      attribute.message(6, graph);
-      with_body.message(5, attribute);
-      outer.message(1, with_body);
-      graph = outer;
-    }
-    return model(graph);
-  };
-  const std::string deep = nested(32);
+  const ProtoWriter leaf = node_of("leaf", "Relu", {"far"}, {"y"});
+  const std::string deep = nested_model(leaf, 32);
   const auto read_back = read(deep);
   ASSERT_TRUE(read_back.ok()) << read_back.error().where;
   EXPECT_THAT(read_back->graph.nodes[0].captures, ElementsAre("far"));
-  EXPECT_THAT(read(nested(33)).error().where, HasSubstr("nested more than 32 deep"));
+  EXPECT_THAT(read(nested_model(leaf, 33)).error().where, HasSubstr("nested more than 32 deep"));
 }
 
 TEST(OnnxModel, MemoryIsBoundedByTheFile) {
   ProtoWriter nodes, inputs;
   for (int i = 0; i < 100000; ++i) nodes.message(1, ProtoWriter());
-  EXPECT_THAT(read(model(nodes)).error().where, HasSubstr("32 times the file's size"));
+  EXPECT_THAT(read(model_of(nodes)).error().where, HasSubstr("32 times the file's size"));
 
   ProtoWriter greedy;
   for (int i = 0; i < 100000; ++i) greedy.message(1, Bytes());
   inputs.message(1, greedy);
-  EXPECT_THAT(read(model(inputs)).error().where, HasSubstr("32 times the file's size"));
+  EXPECT_THAT(read(model_of(inputs)).error().where, HasSubstr("32 times the file's size"));
 }
 
 }  // namespace

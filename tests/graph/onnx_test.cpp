@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "base/proto_wire.h"
 #include "graph/importers.h"
-#include "graph/listing.h"
-#include "graph/readers.h"
+#include "graph/onnx_files.h"
 #include "scratch.h"
 
 namespace plumb::graph {
@@ -17,26 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::filesystem::path kData = std::filesystem::path(PLUMB_TEST_DATA) / "graph";
-
 Result<Graph> read(std::string_view bytes) { return graph_from_onnx(as_bytes(bytes)); }
-
-std::string model(const ProtoWriter& graph) {
-  ProtoWriter writer;
-  writer.varint(1, 8);
-  writer.message(7, graph);
-  return writer.bytes();
-}
-
-ProtoWriter node(std::string_view name, std::string_view type,
-                 const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  ProtoWriter writer;
-  for (const std::string& input : inputs) writer.text(1, input);
-  for (const std::string& output : outputs) writer.text(2, output);
-  writer.text(3, name);
-  writer.text(4, type);
-  return writer;
-}
 
 TEST(OnnxGraph, SaysWhatIsWrongAndWhere) {
   struct Case {
@@ -65,7 +41,7 @@ TEST(OnnxGraph, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(OnnxGraph, EveryTruncationIsRefused) {
-  const std::string whole = text_of(kData / "odd.onnx");
+  const std::string whole = text_of(kGraphs / "odd.onnx");
   const size_t graph_ends = whole.size() - 4;  // the version of the operator set follows
   for (size_t size = 0; size < graph_ends; ++size)
     EXPECT_FALSE(read(std::string_view(whole).substr(0, size)).ok()) << size;
@@ -73,11 +49,11 @@ TEST(OnnxGraph, EveryTruncationIsRefused) {
 
 TEST(OnnxGraph, NodesWithoutNames) {
   ProtoWriter graph;
-  graph.message(1, node("", "Relu", {}, {"y"}));
-  graph.message(1, node("", "Sink", {"y"}, {}));
-  graph.message(1, node("", "Split", {}, {"", "z"}));
+  graph.message(1, node_of("", "Relu", {}, {"y"}));
+  graph.message(1, node_of("", "Sink", {"y"}, {}));
+  graph.message(1, node_of("", "Split", {}, {"", "z"}));
   graph.message(1, ProtoWriter());
-  const auto read_back = read(model(graph));
+  const auto read_back = read(model_of(graph));
   ASSERT_TRUE(read_back.ok()) << read_back.error().where;
   std::vector<std::string> names;
   for (const Operator& op : read_back->operators) names.push_back(op.name);
@@ -86,9 +62,9 @@ TEST(OnnxGraph, NodesWithoutNames) {
 
 TEST(OnnxGraph, CyclesRepeatedAndUnknownTensorsDoNoHarm) {
   ProtoWriter graph;
-  graph.message(1, node("a", "A", {"y", "x", "nothing"}, {"x"}));  // reads what it and b write
-  graph.message(1, node("b", "B", {"x"}, {"y", "x"}));
-  const auto read_back = read(model(graph));
+  graph.message(1, node_of("a", "A", {"y", "x", "nothing"}, {"x"}));  // reads what it and b write
+  graph.message(1, node_of("b", "B", {"x"}, {"y", "x"}));
+  const auto read_back = read(model_of(graph));
   ASSERT_TRUE(read_back.ok());
   EXPECT_EQ(list_edges(read_back->operators[0].inputs), " b:0 a:0 :0");
   EXPECT_THAT(
@@ -99,38 +75,26 @@ TEST(OnnxGraph, CyclesRepeatedAndUnknownTensorsDoNoHarm) {
 }
 
 TEST(OnnxGraph, DepthIsBounded) {
-  const auto nested = [](int depth) {
-    ProtoWriter graph;
-    graph.message(1, node("leaf", "Relu", {}, {"y"}));
-    for (int i = 0; i < depth; ++i) {
-      ProtoWriter attribute, with_body = node("n", "If", {}, {"z"}), outer;
-      attribute.text(1, "b");
-      attribute.message(6, graph);
-      with_body.message(5, attribute);
-      outer.message(1, with_body);
-      graph = outer;
-    }
-    return model(graph);
-  };
-  const auto deep = read(nested(32));
+  const ProtoWriter leaf = node_of("leaf", "Relu", {}, {"y"});
+  const auto deep = read(nested_model(leaf, 32));
   ASSERT_TRUE(deep.ok()) << deep.error().where;
   EXPECT_EQ(deep->operators.size(), 33u);
   EXPECT_THAT(deep->operators[2].subgraph, "n.b/n.b");
-  EXPECT_THAT(read(nested(33)).error().where, HasSubstr("nested more than 32 deep"));
+  EXPECT_THAT(read(nested_model(leaf, 33)).error().where, HasSubstr("nested more than 32 deep"));
 }
 
 TEST(OnnxGraph, MemoryIsBoundedByTheFile) {
   ProtoWriter nodes, edges, copies;
   for (int i = 0; i < 100000; ++i) nodes.message(1, ProtoWriter());
-  EXPECT_THAT(read(model(nodes)).error().where, HasSubstr("32 times the file's size"));
+  EXPECT_THAT(read(model_of(nodes)).error().where, HasSubstr("32 times the file's size"));
 
-  edges.message(1, node(std::string(100000, 'n'), "A", {}, {"x"}));
-  for (int i = 0; i < 5000; ++i) edges.message(1, node("r", "R", {"x"}, {}));
-  EXPECT_THAT(read(model(edges)).error().where, HasSubstr("32 times the file's size"));
+  edges.message(1, node_of(std::string(100000, 'n'), "A", {}, {"x"}));
+  for (int i = 0; i < 5000; ++i) edges.message(1, node_of("r", "R", {"x"}, {}));
+  EXPECT_THAT(read(model_of(edges)).error().where, HasSubstr("32 times the file's size"));
 }
 
 TEST(OnnxGraph, ProbeLooksAtContent) {
-  const std::string whole = text_of(kData / "odd.onnx");
+  const std::string whole = text_of(kGraphs / "odd.onnx");
   EXPECT_TRUE(is_onnx(as_bytes(whole)));
   EXPECT_TRUE(is_onnx(as_bytes(whole).first(100)));
   EXPECT_FALSE(is_onnx(as_bytes("")));
@@ -139,17 +103,17 @@ TEST(OnnxGraph, ProbeLooksAtContent) {
 }
 
 TEST(OnnxGraph, SampleReadsAsWithPython) {
-  const auto graph = load_graph(kData / "odd.onnx");
+  const auto graph = load_graph(kGraphs / "odd.onnx");
   ASSERT_TRUE(graph.ok()) << graph.error().where;
   EXPECT_EQ(graph->format, "onnx");
   EXPECT_THAT(graph->warnings, IsEmpty());
-  EXPECT_EQ(list_graph(*graph), text_of(kData / "odd.onnx.expected"));
+  EXPECT_EQ(list_graph(*graph), text_of(kGraphs / "odd.onnx.expected"));
 }
 
 // Every model below a folder, against Python's onnx.
 void compare_models(const std::filesystem::path& folder) {
   Scratch scratch;
-  const std::string command = "/usr/bin/python3 " + (kData / "make_expected.py").string() + " '" +
+  const std::string command = "/usr/bin/python3 " + (kGraphs / "make_expected.py").string() + " '" +
                               folder.string() + "' '" + scratch.path().string() + "' 2>/dev/null";
   if (std::system(command.c_str()) != 0) GTEST_SKIP() << "needs /usr/bin/python3 with onnx";
   size_t models = 0;

@@ -17,6 +17,7 @@
 #include "base/proto_wire.h"
 #include "engine/record_tensors.h"
 #include "graph/onnx_fields.h"
+#include "graph/onnx_wiring.h"
 #include "scratch.h"
 
 namespace plumb::replay {
@@ -283,8 +284,8 @@ TEST(Shrink, LeavesOutWhatPreparesWeightsLast) {
     last = fmt::format("a{}", i);
   }
   const Loaded network = model_of(nodes, {last});
-  EXPECT_TRUE(constant_nodes(network.model)[0]);
-  EXPECT_FALSE(constant_nodes(network.model)[1]);
+  EXPECT_TRUE(graph::constant_nodes(network.model)[0]);
+  EXPECT_FALSE(graph::constant_nodes(network.model)[1]);
   const float value[4] = {1, 2, 3, 4};
   Known known;
   known.outside.values["c5"] = {DType::kFloat32, {4}, std::as_bytes(std::span(value))};
@@ -409,7 +410,7 @@ TEST(Shrink, CandidatesOfARealNetworkAreValid) {
 
 // The file records the type of every tensor of this one: the engine must say the same.
 TEST(RecordTensors, TypesAreThoseOfTheFile) {
-  auto engine = load_engine("onnxruntime");
+  auto engine = engine::load_engine("onnxruntime");
   if (!engine) GTEST_SKIP() << engine.error().what << ": " << engine.error().where;
   const auto file = MappedFile::open(kDigits.string());
   ASSERT_TRUE(file);
@@ -418,16 +419,16 @@ TEST(RecordTensors, TypesAreThoseOfTheFile) {
   Strings tensors = names_of(model->graph.value_infos);
   ASSERT_EQ(tensors.size(), 30u);
   tensors.push_back("no such tensor");
-  Model view;
+  engine::Model view;
   view.graph = file->bytes();
-  EXPECT_FALSE(infer_types(**engine, view, tensors));
+  EXPECT_FALSE(engine::infer_types(**engine, view, tensors));
   tensors.pop_back();
-  const auto inferred = infer_types(**engine, view, tensors);
+  const auto inferred = engine::infer_types(**engine, view, tensors);
   ASSERT_TRUE(inferred);
-  const Inputs inputs{
+  const engine::Inputs inputs{
       {"data", {DType::kFloat32, {1, 1, 28, 28}, std::vector<std::byte>(28 * 28 * 4)}}};
-  const auto recorded = record_tensors(**engine, view, inputs, tensors,
-                                       [](const std::string& name) { return name == "fc6"; });
+  const auto recorded = engine::record_tensors(
+      **engine, view, inputs, tensors, [](const std::string& name) { return name == "fc6"; });
   ASSERT_TRUE(recorded);
   for (const graph::OnnxValue& value : model->graph.value_infos) {
     const std::string name(value.name);
