@@ -27,39 +27,54 @@ Colour colour_of(const Row& row) {
   return Colour::kGrey;
 }
 
-Summary Run::summary() const {
-  Summary s;
-  for (const Row& row : rows) {
-    ++s.rows;
-    switch (row.verdict) {
-      case Verdict::kPass:
-        ++s.pass;
-        if (row.suspicious) ++s.suspicious;
-        break;
-      case Verdict::kFail:
-        ++s.fail;
-        if (s.first_divergence == nullptr && is_ordered) s.first_divergence = &row;
-        break;
-      case Verdict::kInconclusive: ++s.inconclusive; break;
-      case Verdict::kNotCompared:
-        ++s.not_compared;
-        if (row.is_filtered()) ++s.filtered;
-        if (row.has_no_counterpart()) ++s.without_counterpart;
-        break;
-    }
+Colour colour_of(const Summary& summary) {
+  switch (summary.verdict) {
+    case Verdict::kPass: return Colour::kGreen;
+    case Verdict::kInconclusive: return Colour::kYellow;
+    default: return Colour::kRed;
   }
-  const int64_t compared = s.rows - s.not_compared;
-  const int64_t wanted = s.rows - s.excused();
-  if (wanted > 0) s.coverage = static_cast<double>(compared) / static_cast<double>(wanted);
-  const bool is_worse = baseline && !baseline->holds();
-  if (s.fail > 0 || (is_worse && compared > 0))
-    s.verdict = Verdict::kFail;
+}
+
+void Summary::add(const Row& row) {
+  ++rows;
+  switch (row.verdict) {
+    case Verdict::kPass:
+      ++pass;
+      if (row.suspicious) ++suspicious;
+      break;
+    case Verdict::kFail:
+      ++fail;
+      if (first_divergence == nullptr) first_divergence = &row;
+      break;
+    case Verdict::kInconclusive: ++inconclusive; break;
+    case Verdict::kNotCompared:
+      ++not_compared;
+      if (row.is_filtered()) ++filtered;
+      if (row.has_no_counterpart()) ++without_counterpart;
+      break;
+  }
+}
+
+void Summary::conclude(const Run& run) {
+  if (!run.is_ordered) first_divergence = nullptr;
+  const int64_t compared = rows - not_compared;
+  const int64_t wanted = rows - excused();
+  if (wanted > 0) coverage = static_cast<double>(compared) / static_cast<double>(wanted);
+  const bool is_worse = run.baseline && !run.baseline->holds();
+  if (fail > 0 || (is_worse && compared > 0))
+    verdict = Verdict::kFail;
   else if (compared == 0)
-    s.verdict = Verdict::kNotCompared;
-  else if (s.inconclusive > 0 || compared < wanted || interrupted ||
-           !outputs_not_compared.empty() || !doubts.empty())
-    s.verdict = Verdict::kInconclusive;
-  return s;
+    verdict = Verdict::kNotCompared;
+  else if (inconclusive > 0 || compared < wanted || run.interrupted ||
+           !run.outputs_not_compared.empty() || !run.doubts.empty())
+    verdict = Verdict::kInconclusive;
+}
+
+Summary Run::summary() const {
+  Summary summary;
+  for (const Row& row : rows) summary.add(row);
+  summary.conclude(*this);
+  return summary;
 }
 
 metrics::Value Run::value(const Row& row, std::string_view metric) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "metrics/metric.h"
+#include "result/accuracy.h"
 #include "result/baseline.h"
 #include "result/verdict.h"
 #include "tensor/shape.h"
@@ -69,6 +70,8 @@ struct InputSide {
   int64_t files_left_out = 0;  // files that are no tensors
 };
 
+struct Run;
+
 struct Summary {
   // kNotCompared if no pair was compared; kFail also if the run is worse than its baseline.
   Verdict verdict = Verdict::kPass;
@@ -81,7 +84,13 @@ struct Summary {
   int64_t excused() const { return filtered + without_counterpart; }
   // The earliest row that failed, in order of execution; nullptr if none did or that is not known.
   const Row* first_divergence = nullptr;
+
+  // Each row, in order of execution, then what belongs to the whole run. Rows need not be those of
+  // `run`, but one that fails has to stay where it is.
+  void add(const Row& row);
+  void conclude(const Run& run);
 };
+Colour colour_of(const Summary& summary);
 
 struct Run {
   std::string command;   // "compare"
@@ -98,6 +107,8 @@ struct Run {
   double elapsed_s = 0;
   int64_t bytes = 0;         // read from both sides
   bool interrupted = false;  // rows that were not reached are not_compared, reason "interrupted"
+  std::vector<std::string> samples;  // what the models were fed, by step; empty if nothing was run
+  std::vector<Accuracy> accuracy;    // of outputs that are scores of classes
   std::vector<const metrics::Metric*> metrics;  // computed for each row, in the order of columns
   std::vector<Row> rows;                        // in order of execution
   std::optional<Baseline> baseline;             // an earlier run this one is held against
