@@ -4,17 +4,12 @@
 // and is the same map when written and read again.
 #include <set>
 
+#include "base/csv.h"
 #include "pair/name_map.h"
 
 using namespace plumb;
 
 namespace {
-
-std::string quoted(const std::string& name) {
-  std::string cell = "\"";
-  for (char c : name) cell += c == '"' ? "\"\"" : std::string(1, c);
-  return cell + '"';
-}
 
 // A CSV line ends a name, so names with line ends cannot be written again.
 void check(const Result<pair::NameMap>& map) {
@@ -29,7 +24,9 @@ void check(const Result<pair::NameMap>& map) {
   for (const auto& [target, golden] : map->operators) {
     if (target.empty() || golden.empty() || !goldens.insert(golden).second) __builtin_trap();
     is_one_line = is_one_line && (target + golden).find('\n') == std::string::npos;
-    csv += quoted(target) + "," + quoted(golden) + "\n";
+    append_csv_quoted(csv, target);
+    append_csv_quoted(csv += ',', golden);
+    csv += '\n';
   }
   if (!is_one_line) return;
   const auto again = pair::parse_name_map_csv(csv);

@@ -5,7 +5,7 @@
 #include "judge/baseline.h"
 #include "report/terminal.h"
 #include "report/writer.h"
-#include "result/read.h"
+#include "result/json_read.h"
 
 using namespace plumb;
 

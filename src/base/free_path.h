@@ -13,4 +13,7 @@ namespace plumb {
 std::filesystem::path free_path(const std::filesystem::path& directory, const std::string& stem,
                                 std::string_view extension);
 
+std::string local_time_stamp();  // "20260131235959"
+std::string utc_time_stamp();
+
 }  // namespace plumb

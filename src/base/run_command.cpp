@@ -50,11 +50,8 @@ bool is_plain(char c) {
          std::string_view("/._-+,:@").find(c) != std::string_view::npos;
 }
 
-std::string quoted(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+std::string quoted_if_needed(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), is_plain) ? std::string(text) : shell_quoted(text);
 }
 
 }  // namespace
@@ -87,8 +84,14 @@ Result<CommandEnd> run_command(const std::string& command, const std::filesystem
   return end;
 }
 
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string with_path(std::string_view command, std::string_view path) {
-  const std::string file = quoted(path);
+  const std::string file = quoted_if_needed(path);
   const bool has_braces = command.find("{}") != std::string_view::npos;
   const auto is_place = [&](size_t i) {
     if (has_braces) return command.substr(i, 2) == "{}";

@@ -25,6 +25,9 @@ Result<CommandEnd> run_command(const std::string& command, const std::filesystem
                                std::chrono::milliseconds timeout,
                                const std::atomic<bool>& cancelled);
 
+// The text in quotes, for a shell.
+std::string shell_quoted(std::string_view text);
+
 // The command with a file's path where "{}" stands; if it does not, in place of words that are
 // "%"; else at the end. A path that the shell would take apart is quoted.
 std::string with_path(std::string_view command, std::string_view path);

@@ -22,9 +22,9 @@
 #include "judge/profile.h"
 #include "judge/verdict.h"
 #include "replay/isolate_pack.h"
-#include "replay/isolate_report.h"
 #include "replay/isolate_sources.h"
 #include "replay/replay.h"
+#include "report/replayed.h"
 #include "report/text.h"
 
 namespace plumb::cli {
@@ -129,10 +129,10 @@ class Isolation {
   }
 
   Result<void> compare() {
-    for (const replay::ReplayPort& input : replayed_.inputs)
+    for (const result::ReplayPort& input : replayed_.inputs)
       if (auto done = add("input", input.place, input.target_file, input.golden_file); !done)
         return done;
-    for (replay::ReplayPort& output : replayed_.outputs) {
+    for (result::ReplayPort& output : replayed_.outputs) {
       const replay::TensorSources sources = sources_->of_output(output.name);
       auto target = replay::load(sources.target), golden = replay::load(sources.golden);
       if (!target) return target.error();
@@ -165,12 +165,12 @@ class Isolation {
     return {};
   }
 
-  const replay::Replayed& replayed() const { return replayed_; }
+  const result::Replayed& replayed() const { return replayed_; }
 
   Result<uint64_t> pack() const {
-    if (auto added = reproduction_->add("README.md", replay::readme_of(replayed_)); !added)
+    if (auto added = reproduction_->add("README.md", report::readme_of(replayed_)); !added)
       return added.error();
-    if (auto added = reproduction_->add("versions.json", replay::json_of(replayed_)); !added)
+    if (auto added = reproduction_->add("versions.json", report::json_of(replayed_)); !added)
       return added.error();
     return reproduction_->pack(wishes_.output);
   }
@@ -342,7 +342,7 @@ class Isolation {
       const auto type = types.find(name);
       const DType dtype =
           type != types.end() && type->second.dtype ? *type->second.dtype : golden->dtype;
-      replay::ReplayPort port{name, sources.place, std::string(name_of(dtype)), golden->shape, {},
+      result::ReplayPort port{name, sources.place, std::string(name_of(dtype)), golden->shape, {},
                               {}};
       auto fits = replay::fitted(std::move(*golden), dtype, port.shape);
       if (!fits) return std::move(fits.error()).in("golden " + sources.place);
@@ -398,11 +398,11 @@ class Isolation {
   }
 
   // The cut-out model must be the model that golden was made with: else its answers mean nothing.
-  Result<void> check_replay(const replay::ReplayPort& output, const std::string& replayed,
+  Result<void> check_replay(const result::ReplayPort& output, const std::string& replayed,
                             const std::string& expected) {
     auto row = judge(replayed, expected);
     if (!row) return std::move(row.error()).in(output.place);
-    const replay::ReplayError error{"again", output.place, std::move(*row)};
+    const result::ReplayError error{"again", output.place, std::move(*row)};
     if (error.row.verdict != Verdict::kPass)
       return Error{"the model does not reproduce the golden tensor from the golden inputs",
                    fmt::format("{}: {}", output.place, error.row.message),
@@ -428,7 +428,7 @@ class Isolation {
   engine::Inputs golden_inputs_, target_inputs_, golden_again_, target_again_;
   std::optional<replay::Reproduction> reproduction_;
   std::string rule_operator_, rule_slot_;  // whose limits judge
-  replay::Replayed replayed_;
+  result::Replayed replayed_;
 };
 
 Result<void> write_text(const std::string& path, const std::string& text) {
@@ -505,10 +505,10 @@ int run_isolate(int argc, char** argv, RunContext& context) {
     if (!done) return fail_with(done.error());
   }
   const bool prints_json = wishes.json == "-";
-  fmt::print("{}", prints_json ? replay::json_of(isolation.replayed())
-                               : replay::render(isolation.replayed(), terminal_width()));
+  fmt::print("{}", prints_json ? report::json_of(isolation.replayed())
+                               : report::render(isolation.replayed(), terminal_width()));
   if (!wishes.json.empty() && !prints_json)
-    if (auto written = write_text(wishes.json, replay::json_of(isolation.replayed())); !written)
+    if (auto written = write_text(wishes.json, report::json_of(isolation.replayed())); !written)
       return fail_with(written.error());
   if (!wishes.output.empty()) {
     auto size = isolation.pack();

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/file_sink.h"
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -71,14 +70,6 @@ void explain_golden(const std::vector<const PlannedRow*>& rows) {
       lines.lines.emplace_back(slot, "= target " + tensor_of(*row->target));
   }
   lines.print();
-}
-
-// As CSV has it, so that a name may hold anything.
-std::string cell(std::string_view text) {
-  if (text.find_first_of("\",\n\r#") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
 }
 
 }  // namespace
@@ -148,17 +139,12 @@ int explain(const std::vector<PlannedRow>& plan, const pair::Matcher* matcher,
 }
 
 Result<void> save_map(const std::vector<PlannedRow>& plan, const std::string& path) {
-  auto file = FileSink::create(path);
-  if (!file) return file.error();
-  std::string text = "target,golden,target slot,golden slot\n";
-  for (const PlannedRow& row : plan) {
-    if (!row.reason.empty() || row.golden_is_own) continue;
-    text += fmt::format("{},{},{},{}\n", cell(row.target->operator_name),
-                        cell(row.golden->operator_name), cell(to_string(row.target->slot)),
-                        cell(to_string(row.golden->slot)));
-  }
-  file->write(text);
-  return file->commit();
+  std::vector<pair::TensorPair> pairs;
+  for (const PlannedRow& row : plan)
+    if (row.reason.empty() && !row.golden_is_own)
+      pairs.push_back({{row.target->operator_name, row.target->slot},
+                       {row.golden->operator_name, row.golden->slot}});
+  return pair::save_name_map(pairs, path);
 }
 
 }  // namespace plumb::cli

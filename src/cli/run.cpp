@@ -14,13 +14,15 @@
 #include "cli/expect.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
-#include "cli/score_table.h"
+#include "cli/scores.h"
+#include "cli/terminal.h"
 #include "compare/model_outputs.h"
 #include "engine/dump_model.h"
 #include "graph/importers.h"
 #include "pair/graph_fit.h"
 #include "pair/scenario.h"
 #include "replay/gt_folder.h"
+#include "report/score_table.h"
 
 namespace plumb::cli {
 namespace {
@@ -164,12 +166,14 @@ class Runner {
     if (!wishes_.labels.empty())
       if (auto doubt = scores_.labels_doubt())
         run_.warnings.push_back(wishes_.labels + ": " + *doubt);
+    run_.samples = scores_.samples();
+    run_.accuracy = scores_.accuracy();
     run_.interrupted = context_.cancelled;
     run_.elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!print_json(run_, wishes_.output))
-      fmt::print("{}",
-                 score_table(run_, scores_, wants_colour(wishes_.output), wishes_.output.all));
+      fmt::print("{}", report::score_table(run_, {terminal_width(), wants_colour(wishes_.output),
+                                                  wishes_.output.all}));
     if (const bool all_written = write_files(run_, wishes_.output); !all_written || !done)
       return context_.cancelled ? kInterrupted : kTrouble;
     return exit_status(run_, wishes_.allowed);

@@ -136,18 +136,19 @@ class Finisher {
 
   // Summary and baseline, which stand before the rows in every report.
   Result<result::Summary> settle_all(RowSource& rows, Run& run) {
-    result::Counter counter(run.is_ordered);
+    result::Summary summary;
     Run held = run;
     auto settled = rows.each([&](RowId id, Row& row) -> Result<void> {
       settle(id, row);
-      counter.add(row);
+      summary.add(row);
       if (state_.baseline) held.rows.push_back(row);
       return {};
     });
     if (!settled) return settled.error();
     if (state_.baseline)
       run.baseline = judge::hold_against(held, *state_.baseline, state_.spec.baseline);
-    return counter.summary(run);
+    summary.conclude(run);
+    return summary;
   }
 
   const SessionState& state_;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "base/mapped_file.h"
 #include "dump/names.h"
 
@@ -11,10 +12,7 @@ namespace plumb::dump {
 NameMapping parse_mapping_csv(std::string_view text) {
   NameMapping mapping;
   for (size_t number = 1; !text.empty(); ++number) {
-    const size_t end = text.find('\n');
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::string_view line = take_line(text);
     if (line.empty()) continue;
     const size_t comma = line.find(',');
     if (comma == std::string_view::npos || line.find(',', comma + 1) != std::string_view::npos) {

@@ -7,18 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "dump/names.h"
 
 namespace plumb::dump {
 namespace {
-
-std::string_view cut_line(std::string_view& text) {
-  const size_t end = text.find('\n');
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
 
 std::vector<std::string_view> cells_of(std::string_view line) {
   std::vector<std::string_view> cells;
@@ -65,7 +58,7 @@ Result<std::vector<Entry>> parse_statistics_csv(std::string_view text) {
     return Error{"statistics table is damaged", fmt::format("line {}: {}", line, why),
                  "copy the file again, or wait until its writer has finished"};
   };
-  const std::vector<std::string_view> header = cells_of(cut_line(text));
+  const std::vector<std::string_view> header = cells_of(take_line(text));
   std::array<size_t, kColumns> places;
   for (size_t c = 0; c < kColumns; ++c)
     places[c] =
@@ -75,7 +68,7 @@ Result<std::vector<Entry>> parse_statistics_csv(std::string_view text) {
 
   std::vector<Entry> entries;
   for (size_t line = 2; !text.empty(); ++line) {
-    const std::string_view row = cut_line(text);
+    const std::string_view row = take_line(text);
     if (row.empty()) continue;
     const std::vector<std::string_view> cells = cells_of(row);
     const auto cell = [&](Column c) {

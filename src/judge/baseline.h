@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "result/read.h"
+#include "result/json_read.h"
 #include "result/row.h"
 
 namespace plumb::judge {

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
+#include "base/file_sink.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/toml_text.h"
@@ -19,28 +21,6 @@ constexpr const char* kForm =
     "them "
     "for a single tensor (CSV), or the table [pairs] with \"target operator\" = \"golden "
     "operator\" and [tensors] with \"operator output:0\" = \"operator output:0\" (TOML)";
-
-// Takes a cell and the comma behind it off a CSV line; nullopt if its quotes do not close at its
-// end. A quoted cell may hold commas and doubled quotes.
-std::optional<std::string> take_cell(std::string_view& line) {
-  std::string cell;
-  if (!line.starts_with('"')) {
-    cell = line.substr(0, line.find(','));
-    line.remove_prefix(cell.size());
-  } else {
-    for (line.remove_prefix(1);; line.remove_prefix(1)) {
-      if (line.empty()) return std::nullopt;
-      if (line.front() == '"') {
-        line.remove_prefix(1);
-        if (!line.starts_with('"')) break;
-      }
-      cell += line.front();
-    }
-  }
-  if (!line.empty() && line.front() != ',') return std::nullopt;
-  line.remove_prefix(std::min<size_t>(1, line.size()));
-  return cell;
-}
 
 // Both names have to be there, and each only once: a tensor is in one row. A golden tensor may
 // belong to several of the target: to the output that makes it and the inputs that read it.
@@ -85,6 +65,20 @@ std::optional<TensorName> tensor_from(std::string_view text) {
   return tensor_from(text.substr(0, blank), text.substr(std::min(blank + 1, text.size())));
 }
 
+// Of whole operators or, with the two slots behind them, of tensors.
+Result<void> add_record(const CsvReader& record, bool may_be_header, const std::string& where,
+                        Builder& builder) {
+  std::vector<std::string> cells = record.cells();
+  cells.resize(std::max<size_t>(cells.size(), 4));
+  if (may_be_header && cells[0] == "target" && cells[1] == "golden") return {};
+  if (record.open_quote() || record.closes_early())
+    return Error{"a quoted cell of the map is not closed", where, kForm};
+  if (cells.size() > 5 || (cells.size() == 5 && !cells[4].empty()))
+    return Error{"a line of the map has more than four cells", where, kForm};
+  if (cells[2].empty() && cells[3].empty()) return builder.add(cells[0], cells[1], where);
+  return builder.add(tensor_from(cells[0], cells[2]), tensor_from(cells[1], cells[3]), where);
+}
+
 Result<void> check_side(const std::set<std::string>& wanted, const dump::DumpSet& set,
                         std::string_view side) {
   std::set<std::string> known;
@@ -105,25 +99,30 @@ Result<NameMap> parse_name_map_csv(std::string_view text) {
   bool may_be_header = true;
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   for (int number = 1; !text.empty(); ++number) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty() || line.starts_with('#')) continue;
-    const auto target = take_cell(line), golden = take_cell(line);
-    const auto target_slot = take_cell(line), golden_slot = take_cell(line);
-    const bool is_first = std::exchange(may_be_header, false);
-    if (is_first && target == "target" && golden == "golden") continue;
-    const std::string where = fmt::format("line {}", number);
-    if (!target || !golden || !target_slot || !golden_slot)
-      return Error{"a quoted cell of the map is not closed", where, kForm};
-    if (!line.empty()) return Error{"a line of the map has more than four cells", where, kForm};
-    const bool is_operator = target_slot->empty() && golden_slot->empty();
-    auto added = is_operator ? builder.add(*target, *golden, where)
-                             : builder.add(tensor_from(*target, *target_slot),
-                                           tensor_from(*golden, *golden_slot), where);
-    if (!added) return added.error();
+    const std::string_view line = take_line(text);
+    if (line.starts_with('#')) continue;
+    for (CsvReader record(line); record.next();) {
+      const bool is_first = std::exchange(may_be_header, false);
+      auto added = add_record(record, is_first, fmt::format("line {}", number), builder);
+      if (!added) return added.error();
+    }
   }
   return builder.take();
+}
+
+std::string name_map_csv(const std::vector<TensorPair>& pairs) {
+  // A line that starts with # is a comment.
+  const auto add = [](std::string& text, std::string_view cell) {
+    cell.find('#') == cell.npos ? append_csv(text, cell) : append_csv_quoted(text, cell);
+  };
+  std::string text = "target,golden,target slot,golden slot\n";
+  for (const auto& [target, golden] : pairs) {
+    add(text, target.op);
+    for (const std::string& cell : {golden.op, to_string(target.slot), to_string(golden.slot)})
+      add(text += ',', cell);
+    text += '\n';
+  }
+  return text;
 }
 
 Result<NameMap> parse_name_map_toml(std::string_view text) {
@@ -165,6 +164,14 @@ Result<NameMap> load_name_map(const std::filesystem::path& path) {
   if (!map) return std::move(map.error()).in(path.string());
   if (map->empty()) return Error{"the map is empty", path.string(), kForm};
   return map;
+}
+
+Result<void> save_name_map(const std::vector<TensorPair>& pairs,
+                           const std::filesystem::path& path) {
+  auto file = FileSink::create(path);
+  if (!file) return file.error();
+  file->write(name_map_csv(pairs));
+  return file->commit();
 }
 
 Result<void> check_name_map(const NameMap& map, const dump::DumpSet& target,

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "dump/dump.h"
 
@@ -31,6 +33,11 @@ struct NameMap {
 Result<NameMap> load_name_map(const std::filesystem::path& path);
 Result<NameMap> parse_name_map_csv(std::string_view text);
 Result<NameMap> parse_name_map_toml(std::string_view text);
+
+// Pairs as a map of tensors that load_name_map reads.
+using TensorPair = std::pair<TensorName, TensorName>;  // target and golden
+std::string name_map_csv(const std::vector<TensorPair>& pairs);
+Result<void> save_name_map(const std::vector<TensorPair>& pairs, const std::filesystem::path& path);
 
 // An operator that the map names and the dump does not have is a mistake in the map.
 Result<void> check_name_map(const NameMap& map, const dump::DumpSet& target,

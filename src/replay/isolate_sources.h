@@ -11,7 +11,7 @@
 #include "engine/engine.h"
 #include "graph/onnx_wiring.h"
 #include "pair/names.h"
-#include "result/read.h"
+#include "result/json_read.h"
 
 namespace plumb::replay {
 

@@ -6,17 +6,21 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "report/baseline_text.h"
 #include "report/ranking.h"
 #include "report/text.h"
 #include "report/writer.h"
+#include "result/value_text.h"
 
 namespace plumb::report {
 namespace {
 
+using result::exact_text;
 using result::Row;
 using result::Run;
 using result::Summary;
+using result::undefined_text;
 using result::Verdict;
 
 // For text and attributes. XML 1.0 has no way to write most control characters: they are dropped,

@@ -106,14 +106,27 @@ void put_baseline(const result::Baseline& baseline, const Put& put) {
   if (operators > kMostRows) put(fmt::format("\n… and {} more.\n", operators - kMostRows));
 }
 
+void put_notes(const Run& run, const Put& put) {
+  for (const auto* list : {&run.doubts, &run.warnings})
+    for (const std::string& warning : *list) put(fmt::format("\nWarning: {}\n", code(warning)));
+  for (const auto& [name, side] : {std::pair("target", &run.target), {"golden", &run.golden}}) {
+    if (side->files_left_out > 0)
+      put(fmt::format("\n{}: {} no tensors and left out.\n", name,
+                      side->files_left_out == 1
+                          ? "1 file is"
+                          : fmt::format("{} files are", side->files_left_out)));
+    for (const std::string& warning : side->warnings)
+      put(fmt::format("\nWarning, {}: {}\n", name, code(warning)));
+  }
+}
+
 }  // namespace
 
 void write_markdown(const Run& run, const Put& put) {
   const Summary s = run.summary();
-  std::string verdict(s.verdict == Verdict::kNotCompared ? "nothing compared" : name_of(s.verdict));
-  put(fmt::format("## plumb {}: {}\n\n**{}{}.**\n", run.command, verdict,
-                  std::string(1, static_cast<char>(std::toupper(headline(run, s)[0]))),
-                  headline(run, s).substr(1)));
+  std::string sentence = headline(run, s);
+  sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  put(fmt::format("## plumb {}: {}\n\n**{}.**\n", run.command, verdict_word(s), sentence));
   if (const Row* const row = divergence_of(run, s).row; row != nullptr) {
     const std::string_view title = run.is_ordered
                                        ? "First divergence, in order of execution"
@@ -138,17 +151,7 @@ void write_markdown(const Run& run, const Put& put) {
     put("\n### Not compared\n\n");
     put_left_out(run, put);
   }
-  for (const auto* list : {&run.doubts, &run.warnings})
-    for (const std::string& warning : *list) put(fmt::format("\nWarning: {}\n", code(warning)));
-  for (const auto& [name, side] : {std::pair("target", &run.target), {"golden", &run.golden}}) {
-    if (side->files_left_out > 0)
-      put(fmt::format("\n{}: {} no tensors and left out.\n", name,
-                      side->files_left_out == 1
-                          ? "1 file is"
-                          : fmt::format("{} files are", side->files_left_out)));
-    for (const std::string& warning : side->warnings)
-      put(fmt::format("\nWarning, {}: {}\n", name, code(warning)));
-  }
+  put_notes(run, put);
 }
 
 }  // namespace plumb::report

@@ -22,6 +22,8 @@ struct LeftOut {
   std::vector<const result::Row*> rows;
 };
 // Rows that were not compared, the most frequent reason first. Borrows from `run`.
+std::vector<LeftOut> left_out_by_reason(const result::Run& run);
+
 // Where to start looking: the first divergence, or the worst one if the order of execution is not
 // recorded. No row if nothing failed.
 struct Divergence {
@@ -29,8 +31,6 @@ struct Divergence {
   std::string_view title;  // "first divergence"
 };
 Divergence divergence_of(const result::Run& run, const result::Summary& summary);
-
-std::vector<LeftOut> left_out_by_reason(const result::Run& run);
 
 // "4 of 17 compared tensors differ": the run's verdict as a clause.
 std::string headline(const result::Run& run, const result::Summary& summary);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "report/text.h"
 
 namespace plumb::report {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "report/baseline_text.h"
+#include "report/next_steps.h"
 #include "report/ranking.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -27,32 +29,6 @@ using result::Verdict;
 
 constexpr size_t kMostRows = 40;
 constexpr size_t kMostNotes = 5;  // hints, and warnings of a side
-
-std::string_view sgr(Colour colour) {
-  switch (colour) {
-    case Colour::kRed: return "31";
-    case Colour::kYellow: return "33";
-    case Colour::kGreen: return "32";
-    case Colour::kGrey: break;
-  }
-  return "90";
-}
-
-Colour colour_of_run(const Summary& s) {
-  if (s.verdict == Verdict::kFail || s.verdict == Verdict::kNotCompared) return Colour::kRed;
-  return s.verdict == Verdict::kPass ? Colour::kGreen : Colour::kYellow;
-}
-
-// A mark, so that colours are not needed to tell rows apart.
-std::string verdict_cell(const Row& row) {
-  switch (row.verdict) {
-    case Verdict::kPass: return row.suspicious ? "~ suspicious" : "✓ pass";
-    case Verdict::kFail: return "✗ fail";
-    case Verdict::kInconclusive: return "? inconclusive";
-    case Verdict::kNotCompared: break;
-  }
-  return "- not compared";
-}
 
 // Every reason where there is room, else "limit:cosine +2"; a warning if there is none.
 std::string reason_cell(const Row& row, const TerminalStyle& style) {
@@ -85,47 +61,53 @@ bool varies(const Run& run, Member Row::*member) {
                      [&](const Row& row) { return row.*member != run.rows.front().*member; });
 }
 
-std::string table_text(const Run& run, const std::vector<const Row*>& rows,
-                       const TerminalStyle& style) {
-  const bool steps = varies(run, &Row::step), ranks = varies(run, &Row::rank);
-  const bool graphs = varies(run, &Row::graph);
-  std::vector<const Metric*> shown;
-  for (const std::string& name : style.metrics)
-    for (const Metric* metric : run.metrics)
-      if (metric->name == name) shown.push_back(metric);
-
-  Table table;
-  table.columns = {{"verdict"},    {"operator", false, 9, true, 20}, {"slot"}, {"step", true},
-                   {"rank", true}, {"reason", false, 9, true, 22}};
-  for (size_t i = 0; i < shown.size(); ++i)
-    table.columns.push_back(
-        {std::string(shown[i]->name), true, std::max(5, 8 - static_cast<int>(i))});
-  table.columns.insert(table.columns.end(), {{"shape", false, 4},
-                                             {"dtype", false, 3},
-                                             {"golden operator", false, 2, true},
-                                             {"graph", false, 2, true},
-                                             {"what", false, 1, true, 40}});
-  const auto number = [](const std::optional<int64_t>& n) { return n ? fmt::to_string(*n) : ""; };
-  for (const Row* row : rows) {
-    const Side& side = row->any_side();
-    std::vector<std::string> cells = {verdict_cell(*row),
-                                      printable(side.operator_name),
-                                      printable(side.slot),
-                                      steps ? number(row->step) : "",
-                                      ranks ? number(row->rank) : "",
-                                      reason_cell(*row, style)};
-    for (const Metric* metric : shown)
-      cells.push_back(row->values.empty() ? ""
-                                          : rounded_text(*metric, run.value(*row, metric->name)));
-    cells.insert(cells.end(), {both(*row, shape_text),
-                               both(*row, [](const Side& s) { return printable(s.dtype); }),
-                               golden_cell(*row), graphs ? printable(row->graph) : "",
-                               row->reasons.empty() ? "" : printable(row->message)});
-    table.rows.push_back(std::move(cells));
-    if (style.colour) table.colours.push_back(sgr(colour_of(*row)));
+// The table of rows. Steps, ranks and graphs are shown if they vary, metrics if the run has them.
+class Rows {
+ public:
+  Rows(const Run& run, const TerminalStyle& style)
+      : style_(style),
+        steps_(varies(run, &Row::step)),
+        ranks_(varies(run, &Row::rank)),
+        graphs_(varies(run, &Row::graph)) {
+    for (const std::string& name : style.metrics)
+      for (const Metric* metric : run.metrics)
+        if (metric->name == name) shown_.push_back(metric);
+    table_.columns = {{"verdict"},    {"operator", false, 9, true, 20}, {"slot"}, {"step", true},
+                      {"rank", true}, {"reason", false, 9, true, 22}};
+    for (size_t i = 0; i < shown_.size(); ++i)
+      table_.columns.push_back(
+          {std::string(shown_[i]->name), true, std::max(5, 8 - static_cast<int>(i))});
+    table_.columns.insert(table_.columns.end(), {{"shape", false, 4},
+                                                 {"dtype", false, 3},
+                                                 {"golden operator", false, 2, true},
+                                                 {"graph", false, 2, true},
+                                                 {"what", false, 1, true, 40}});
   }
-  return table.render(style.width);
-}
+
+  void add(const Run& run, const Row& row) {
+    const auto number = [](const std::optional<int64_t>& n) { return n ? fmt::to_string(*n) : ""; };
+    const Side& side = row.any_side();
+    std::vector<std::string> cells = {
+        std::string(marked_verdict(row)), printable(side.operator_name),  printable(side.slot),
+        steps_ ? number(row.step) : "",   ranks_ ? number(row.rank) : "", reason_cell(row, style_)};
+    for (const Metric* metric : shown_)
+      cells.push_back(row.values.empty() ? "" : rounded_text(run.metrics, row, metric->name));
+    cells.insert(cells.end(), {both(row, shape_text),
+                               both(row, [](const Side& s) { return printable(s.dtype); }),
+                               golden_cell(row), graphs_ ? printable(row.graph) : "",
+                               row.reasons.empty() ? "" : printable(row.message)});
+    table_.rows.push_back(std::move(cells));
+    if (style_.colour) table_.colours.push_back(sgr(colour_of(row)));
+  }
+
+  std::string text() const { return table_.render(style_.width); }
+
+ private:
+  const TerminalStyle& style_;
+  const bool steps_, ranks_, graphs_;
+  std::vector<const Metric*> shown_;
+  Table table_;
+};
 
 // The network from its first operator to its last as a skyline: the higher, the worse.
 std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cells) {
@@ -154,19 +136,6 @@ std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cell
     line += kBars[worst];
   }
   return style.colour ? line + "\033[0m" : line;
-}
-
-// A word as bash reads it back. Patterns match themselves.
-std::string shell_word(std::string_view word, bool is_pattern) {
-  std::string text;
-  bool plain = !word.empty();
-  for (const char c : word) {
-    if (is_pattern && std::string_view("*?[\\").find(c) != std::string_view::npos) text += '\\';
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                      std::string_view("_./:=@%+,-").find(c) != std::string_view::npos);
-  }
-  return plain ? text : "'" + text + "'";
 }
 
 // The lines under the table: a word, then text that is wrapped beside it.
@@ -310,136 +279,65 @@ void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block
   }
 }
 
-void add_inspection(const Run& run, const InputSide& side, const std::string* name, Block& block) {
-  if (run.command != "compare") return;  // the side may be a model
-  // Nothing that had to be escaped can be copied, nor would an option be read as a name.
-  const auto copies = [](const std::string& word) {
-    return !word.empty() && word[0] != '-' && printable(word) == word;
-  };
-  if (!copies(side.path) || (name != nullptr && !copies(*name))) return;
-  block.verbatim("", "$ plumb inspect " + shell_word(side.path, false) +
-                         (name == nullptr ? "" : " --stats --op " + shell_word(*name, true)));
+void add_next_steps(const Run& run, const Summary& s, Block& block) {
+  std::string_view key = "next";
+  for (const NextStep& step : next_steps(run, s)) {
+    block.line(std::exchange(key, ""), step.text);
+    for (const std::string& command : step.commands) block.verbatim("", command);
+  }
 }
 
-void add_next_steps(const Run& run, const Summary& s, Block& block) {
-  const auto has = [&](std::string_view reason) {
-    return std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
-      return std::find(row.reasons.begin(), row.reasons.end(), reason) != row.reasons.end();
-    });
-  };
-  std::string_view key = "next";
-  const auto advise = [&](const std::string& text) {
-    block.line(key, text);
-    key = "";
-  };
-  if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
-    advise("see what each side holds");
-    add_inspection(run, run.target, nullptr, block);
-    add_inspection(run, run.golden, nullptr, block);
-  } else if (const Row* start = divergence_of(run, s).row; start != nullptr && start->target) {
-    const std::string& name = start->target->operator_name;
-    advise(run.is_ordered
-               ? fmt::format("start at {}; what comes after it may only have inherited its error",
-                             printable(name))
-               : fmt::format("look at {}; which operator ran first is not recorded, so it may have "
-                             "inherited its error",
-                             printable(name)));
-    add_inspection(run, run.target, &name, block);
-  }
-  if (!run.doubts.empty())
-    advise(
-        "give the graph of this very model and build (`atc --mode=1 --om=MODEL.om --json=FILE` "
-        "writes that of an offline model), or none");
-  if (has("damaged_file")) advise("copy damaged files again from where they were written");
-  const bool lacks_quant =
-      (run.scenario == "quantized-original-vs-original" && run.graphs.empty() &&
-       run.command == "compare") ||
-      (run.scenario == "quantized-offline-vs-original" && has("ambiguous_pair"));
-  if (lacks_quant && s.verdict != Verdict::kPass)
-    advise(
-        "--quant FILE, the json that the quantization tool (AMCT) wrote, tells what was folded "
-        "into "
-        "which layer");
-  const bool lacks_scales = run.graphs.empty() && has("quantized_interior");
-  if (!lacks_quant && run.doubts.empty() && run.command == "compare" &&
-      (has("no_golden") || has("no_target") || lacks_scales)) {
-    // An operator that the other side has as well, with fewer slots, says so.
-    const bool only_slots = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
-      return !row.pairing_rule.empty() || row.is_excused() ||
-             row.message.starts_with("the operator is there");
-    });
-    const std::string scenario = run.graphs.empty() ? run.scenario : "";
-    if (only_slots && !lacks_scales)
-      advise(
-          "one side has fewer slots: --slot output compares the outputs, --allow missing lets the "
-          "rest go");
-    else if (lacks_scales && scenario != "quantized-original-vs-original")
-      advise(
-          "--graph FILE tells what operators and integers were made from; `atc --mode=1 "
-          "--om=MODEL.om --json=FILE` writes it; --quant FILE, which AMCT wrote, what was folded");
-    else if (scenario == "offline-vs-original" || scenario.starts_with("quantized-offline"))
-      advise(
-          "--graph FILE tells what operators were made from; `atc --mode=1 --om=MODEL.om "
-          "--json=FILE` writes it");
-    else if (scenario == "npu-vs-npu")
-      advise(
-          "operators that the compiler fused or inserted on one side only: --graph and "
-          "--golden-graph tell them");
-    else
-      advise("operators that are named differently on the two sides pair with --map FILE");
-  }
-  if (s.filtered == s.rows && s.rows > 0)
-    advise("nothing matches what was selected; `plumb inspect` lists operators, steps and ranks");
-  if (run.interrupted) advise("run it again to the end: what was not reached is not compared");
+// The verdict, and where it first went wrong.
+void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, Block& block) {
+  std::string word(verdict_word(s));
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const size_t word_width = word.size();
+  if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of(s)), word);
+  block.wrap(word + "  ", word_width + 2, headline(run, s));
+  const auto [row, title] = divergence_of(run, s);
+  if (row == nullptr) return;
+  const std::string why = why_text(*row), start = std::string(title) + ": ";
+  block.wrap(start, start.size(),
+             printable(place_text(*row)) + (why.empty() ? "" : ": " + printable(why)));
+}
+
+// The rows worth a look, or all of them.
+std::string rows_text(const Run& run, const std::vector<const Row*>& worst,
+                      const TerminalStyle& style) {
+  std::vector<const Row*> shown;
+  if (!style.all) shown = worst;
+  for (const Row& row : run.rows)
+    if (style.all && !row.is_filtered()) shown.push_back(&row);
+  if (!style.rows || shown.empty()) return {};
+  const size_t more = style.all || shown.size() <= kMostRows ? 0 : shown.size() - kMostRows;
+  shown.resize(shown.size() - more);
+  Rows table(run, style);
+  for (const Row* row : shown) table.add(run, *row);
+  std::string text = table.text();
+  if (more > 0) text += fmt::format("... and {} more; --all shows them\n", more);
+  return text + "\n";
 }
 
 }  // namespace
 
 std::string render(const Run& run, const TerminalStyle& style) {
   const Summary s = run.summary();
-  std::vector<const Row*> worst = worth_a_look(run), shown = worst;
-  if (style.all) {
-    shown.clear();
-    for (const Row& row : run.rows)
-      if (!row.is_filtered()) shown.push_back(&row);
-  }
-  if (!style.rows) shown.clear();
-  const size_t more = style.all || shown.size() <= kMostRows ? 0 : shown.size() - kMostRows;
-  shown.resize(shown.size() - more);
-
-  std::string text;
-  if (!shown.empty()) text = table_text(run, shown, style);
-  if (more > 0) text += fmt::format("... and {} more; --all shows them\n", more);
-  if (!shown.empty()) text += "\n";
-
-  std::string word(s.verdict == Verdict::kNotCompared ? "nothing compared" : name_of(s.verdict));
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  const size_t word_width = word.size();
-  if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of_run(s)), word);
-
+  const std::vector<const Row*> worst = worth_a_look(run);
   Block block(style);
-  block.wrap(word + "  ", word_width + 2, headline(run, s));
-  if (const auto [row, title] = divergence_of(run, s); row != nullptr) {
-    const Row& first = *row;
-    const std::string why = first.message.empty() ? reasons_text(first) : first.message;
-    const std::string start = std::string(title) + ": ";
-    block.wrap(start, start.size(),
-               printable(place_text(first)) + (why.empty() ? "" : ": " + printable(why)));
-  }
+  add_headline(run, s, style, block);
   block.line("sides", sides_text(run));
   if (run.scenario != "dump-vs-dump" && run.scenario != "file-vs-file" && !run.scenario.empty())
     block.line("scenario", printable(run.scenario));
   if (!run.graphs.empty()) block.line("graphs", graphs_text(run));
   add_totals(run, s, style, block);
   if (const Row* row = s.verdict == Verdict::kPass ? closest(run) : nullptr)
-    block.line("closest",
-               fmt::format("{}, cosine {}", printable(place_text(*row)),
-                           rounded_text(Metric{"cosine", ""}, run.value(*row, "cosine"))));
+    block.line("closest", fmt::format("{}, cosine {}", printable(place_text(*row)),
+                                      rounded_text(run.metrics, *row, "cosine")));
   if (run.baseline) add_baseline(*run.baseline, block);
   add_notes(run, worst, block);
   add_next_steps(run, s, block);
-  return text + block.text();
+  return rows_text(run, worst, style) + block.text();
 }
 
 }  // namespace plumb::report

@@ -5,18 +5,17 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "base/file_sink.h"
 #include "base/result.h"
-#include "result/row.h"
+#include "result/json_write.h"
 
 namespace plumb::report {
 
-using Put = std::function<void(std::string_view)>;
+using result::Put;
 
 struct Writer {
   std::string_view extension;  // of the files it writes: ".junit.xml"

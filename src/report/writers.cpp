@@ -12,7 +12,6 @@
 
 namespace plumb::report {
 
-void write_json(const result::Run& run, const Put& put);
 void write_csv(const result::Run& run, const Put& put);
 void pack_xlsx(const result::Run& run, FileSink& sink);
 void write_markdown(const result::Run& run, const Put& put);
@@ -21,7 +20,7 @@ void write_junit(const result::Run& run, const Put& put);
 namespace {
 
 constexpr Writer kWriters[] = {
-    {".json", "json", "everything, for programs (docs/result.schema.json)", write_json},
+    {".json", "json", "everything, for programs (docs/result.schema.json)", result::write_json},
     {".csv", "csv", "one line per row with all metrics, for scripts and spreadsheets", write_csv},
     {".xlsx", "xlsx", "summary and coloured rows, for spreadsheets", nullptr, pack_xlsx},
     {".md", "markdown", "summary and the rows worth a look, for a merge request", write_markdown},

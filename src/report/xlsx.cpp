@@ -9,39 +9,39 @@
 
 #include "report/baseline_text.h"
 #include "report/ranking.h"
-#include "report/spreadsheet.h"
+#include "report/row_cells.h"
 #include "report/text.h"
 #include "report/writer.h"
+#include "result/value_text.h"
 
 namespace plumb::report {
 namespace {
 
-using metrics::Print;
 using result::Colour;
+using result::exact_text;
 using result::InputSide;
 using result::Row;
 using result::Run;
-using result::Side;
 using result::Summary;
-using result::Verdict;
+using result::undefined_text;
 
-Fill fill_of(const Row& row) {
-  switch (colour_of(row)) {
+Fill fill_of(Colour colour) {
+  switch (colour) {
     case Colour::kRed: return Fill::kRed;
     case Colour::kYellow: return Fill::kYellow;
     case Colour::kGreen: return Fill::kGreen;
     case Colour::kGrey: break;
   }
+  return Fill::kNone;
+}
+
+Fill fill_of(const Row& row) {
+  if (const Colour colour = colour_of(row); colour != Colour::kGrey) return fill_of(colour);
   // There is no grey: what cannot be read is trouble, all else is a gap to know of.
   const auto& reasons = row.reasons;
   const bool is_damaged =
       std::find(reasons.begin(), reasons.end(), "damaged_file") != reasons.end();
   return is_damaged ? Fill::kRed : Fill::kYellow;
-}
-
-Fill fill_of_run(const Summary& s) {
-  if (s.verdict == Verdict::kFail || s.verdict == Verdict::kNotCompared) return Fill::kRed;
-  return s.verdict == Verdict::kPass ? Fill::kGreen : Fill::kYellow;
 }
 
 // How many rows have each reason, the most frequent first.
@@ -77,11 +77,10 @@ void add_summary(const Run& run, Spreadsheet& book) {
   const Summary s = run.summary();
   // Texts run over the empty cells beside them.
   book.begin("Summary", {{"", 24}, {"", 14}});
-  const std::string_view verdict =
-      s.verdict == Verdict::kNotCompared ? "nothing compared" : name_of(s.verdict);
-  book.add({"verdict", fmt::format("{}: {}", verdict, headline(run, s))}, fill_of_run(s));
+  book.add({"verdict", fmt::format("{}: {}", verdict_word(s), headline(run, s))},
+           fill_of(colour_of(s)));
   if (const auto [row, title] = divergence_of(run, s); row != nullptr) {
-    const std::string why = row->message.empty() ? reasons_text(*row) : row->message;
+    const std::string why = why_text(*row);
     book.add({title, place_text(*row) + (why.empty() ? "" : ": " + why)});
     if (!run.is_ordered) book.add({"order", "not recorded in the target: rows are by name"});
   }
@@ -115,66 +114,35 @@ void add_summary(const Run& run, Spreadsheet& book) {
   for (const auto& [reason, count] : reasons) book.add({reason, SheetCell::count(count)});
 }
 
-SheetCell metric_cell(const metrics::Metric& metric, const metrics::Value& value) {
-  if (!value.is_defined()) return undefined_text(value);
-  const double number = value.number();
-  return metric.print == Print::kHex ? exact_text(metric, number) : SheetCell::number(number);
-}
+struct Cells {
+  std::vector<SheetCell> cells;
 
-void add_row(const Run& run, size_t id, std::vector<SheetCell>& cells, Spreadsheet& book) {
-  static const Side kNone;
-  const Row& row = run.rows[id];
-  const Side& target = row.target ? *row.target : kNone;
-  const Side& golden = row.golden ? *row.golden : kNone;
-  cells = {SheetCell::count(static_cast<int64_t>(id)),
-           SheetCell::count(row.step),
-           SheetCell::count(row.rank),
-           printable(target.operator_name),
-           printable(target.type),
-           printable(target.slot),
-           printable(target.dtype),
-           shape_text(target),
-           printable(golden.operator_name),
-           printable(golden.slot),
-           printable(golden.dtype),
-           shape_text(golden),
-           name_of(row.verdict),
-           row.suspicious ? "yes" : "",
-           printable(fmt::format("{}", fmt::join(row.reasons, " ")))};
-  for (size_t i = 0; i < run.metrics.size(); ++i)
-    cells.push_back(i < row.values.size() ? metric_cell(*run.metrics[i], row.values[i])
-                                          : SheetCell());
-  for (const std::string* text : {&row.message, &row.hint, &target.file, &golden.file})
-    cells.push_back(printable(*text));
-  book.add(cells, fill_of(row));
-}
+  void text(std::string_view name) { cells.emplace_back(printable(name)); }
+  void count(std::optional<int64_t> count) { cells.push_back(SheetCell::count(count)); }
+  void value(const metrics::Metric& metric, const metrics::Value* value) {
+    if (value == nullptr)
+      cells.emplace_back();
+    else if (!value->is_defined())
+      cells.emplace_back(undefined_text(*value));
+    else if (metric.print == metrics::Print::kHex)
+      cells.emplace_back(exact_text(metric, value->number()));
+    else
+      cells.push_back(SheetCell::number(value->number()));
+  }
+};
 
 }  // namespace
 
 void pack_xlsx(const Run& run, FileSink& sink) {
   Spreadsheet book(sink);
   add_summary(run, book);
-  std::vector<SheetColumn> columns = {{"id", 8},
-                                      {"step", 8},
-                                      {"rank", 8},
-                                      {"target_operator", 36},
-                                      {"target_type", 16},
-                                      {"target_slot"},
-                                      {"target_dtype"},
-                                      {"target_shape", 20},
-                                      {"golden_operator", 36},
-                                      {"golden_slot"},
-                                      {"golden_dtype"},
-                                      {"golden_shape", 20},
-                                      {"verdict"},
-                                      {"suspicious"},
-                                      {"reasons", 24}};
-  for (const metrics::Metric* metric : run.metrics) columns.push_back({std::string(metric->name)});
-  columns.insert(columns.end(),
-                 {{"message", 60}, {"hint", 40}, {"target_file", 40}, {"golden_file", 40}});
-  book.begin("Rows", std::move(columns));
-  std::vector<SheetCell> cells;
-  for (size_t id = 0; id < run.rows.size(); ++id) add_row(run, id, cells, book);
+  book.begin("Rows", row_columns(run.metrics));
+  Cells row;
+  for (size_t id = 0; id < run.rows.size(); ++id) {
+    row.cells.clear();
+    add_row_cells(run.metrics, static_cast<int64_t>(id), run.rows[id], row);
+    book.add(row.cells, fill_of(run.rows[id]));
+  }
   book.finish();
 }
 

@@ -27,49 +27,56 @@ Colour colour_of(const Row& row) {
   return Colour::kGrey;
 }
 
-void Counter::add(const Row& row) {
-  Summary& s = counts_;
-  switch (row.verdict) {
-    case Verdict::kPass:
-      ++s.pass;
-      if (row.suspicious) ++s.suspicious;
-      break;
-    case Verdict::kFail:
-      ++s.fail;
-      if (s.first_divergence || !is_ordered_) break;
-      s.first_divergence = static_cast<size_t>(s.rows);
-      s.first_divergence_operator = row.any_side().operator_name;
-      break;
-    case Verdict::kInconclusive: ++s.inconclusive; break;
-    case Verdict::kNotCompared:
-      ++s.not_compared;
-      if (row.is_filtered()) ++s.filtered;
-      if (row.has_no_counterpart()) ++s.without_counterpart;
-      break;
+Colour colour_of(const Summary& summary) {
+  switch (summary.verdict) {
+    case Verdict::kPass: return Colour::kGreen;
+    case Verdict::kInconclusive: return Colour::kYellow;
+    default: return Colour::kRed;
   }
-  ++s.rows;
 }
 
-Summary Counter::summary(const Run& run) const {
-  Summary s = counts_;
-  const int64_t compared = s.rows - s.not_compared;
-  const int64_t wanted = s.rows - s.excused();
-  if (wanted > 0) s.coverage = static_cast<double>(compared) / static_cast<double>(wanted);
+void Summary::add(const Row& row) {
+  ++rows;
+  switch (row.verdict) {
+    case Verdict::kPass:
+      ++pass;
+      if (row.suspicious) ++suspicious;
+      break;
+    case Verdict::kFail:
+      ++fail;
+      if (first_divergence) break;
+      first_divergence = static_cast<size_t>(rows - 1);
+      first_divergence_operator = row.any_side().operator_name;
+      break;
+    case Verdict::kInconclusive: ++inconclusive; break;
+    case Verdict::kNotCompared:
+      ++not_compared;
+      if (row.is_filtered()) ++filtered;
+      if (row.has_no_counterpart()) ++without_counterpart;
+      break;
+  }
+}
+
+void Summary::conclude(const Run& run) {
+  if (!run.is_ordered) first_divergence.reset();
+  const int64_t compared = rows - not_compared;
+  const int64_t wanted = rows - excused();
+  if (wanted > 0) coverage = static_cast<double>(compared) / static_cast<double>(wanted);
   const bool is_worse = run.baseline && !run.baseline->holds();
-  if (s.fail > 0 || (is_worse && compared > 0))
-    s.verdict = Verdict::kFail;
+  if (fail > 0 || (is_worse && compared > 0))
+    verdict = Verdict::kFail;
   else if (compared == 0)
-    s.verdict = Verdict::kNotCompared;
-  else if (s.inconclusive > 0 || compared < wanted || run.interrupted ||
+    verdict = Verdict::kNotCompared;
+  else if (inconclusive > 0 || compared < wanted || run.interrupted ||
            !run.outputs_not_compared.empty() || !run.doubts.empty())
-    s.verdict = Verdict::kInconclusive;
-  return s;
+    verdict = Verdict::kInconclusive;
 }
 
 Summary Run::summary() const {
-  Counter counter(is_ordered);
-  for (const Row& row : rows) counter.add(row);
-  return counter.summary(*this);
+  Summary summary;
+  for (const Row& row : rows) summary.add(row);
+  summary.conclude(*this);
+  return summary;
 }
 
 metrics::Value Run::value(const Row& row, std::string_view metric) const {

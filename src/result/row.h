@@ -14,6 +14,7 @@
 
 #include "base/boxed_optional.h"
 #include "metrics/metric.h"
+#include "result/accuracy.h"
 #include "result/baseline.h"
 #include "result/verdict.h"
 #include "tensor/shape.h"
@@ -80,6 +81,8 @@ struct InputSide {
   int64_t files_left_out = 0;  // files that are no tensors
 };
 
+struct Run;
+
 struct Summary {
   // kNotCompared if no pair was compared; kFail also if the run is worse than its baseline.
   Verdict verdict = Verdict::kPass;
@@ -93,20 +96,13 @@ struct Summary {
   // The earliest row that failed, in order of execution; none did, or that is not known: nullopt.
   std::optional<size_t> first_divergence;  // its place among the rows
   std::string first_divergence_operator;
-};
-struct Run;
 
-// Counts rows one by one.
-class Counter {
- public:
-  explicit Counter(bool is_ordered) : is_ordered_(is_ordered) {}
+  // Each row, in order of execution, then what belongs to the whole run. Rows need not be those of
+  // `run`.
   void add(const Row& row);
-  Summary summary(const Run& run) const;  // of a run whose rows these were
-
- private:
-  bool is_ordered_;
-  Summary counts_;
+  void conclude(const Run& run);
 };
+Colour colour_of(const Summary& summary);
 
 struct Run {
   std::string command;   // "compare"
@@ -123,6 +119,8 @@ struct Run {
   double elapsed_s = 0;
   int64_t bytes = 0;         // read from both sides
   bool interrupted = false;  // rows that were not reached are not_compared, reason "interrupted"
+  std::vector<std::string> samples;  // what the models were fed, by step; empty if nothing was run
+  std::vector<Accuracy> accuracy;    // of outputs that are scores of classes
   std::vector<const metrics::Metric*> metrics;  // computed for each row, in the order of columns
   std::vector<Row> rows;                        // in order of execution
   std::optional<Baseline> baseline;             // an earlier run this one is held against

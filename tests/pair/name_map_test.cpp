@@ -119,6 +119,22 @@ TEST(NameMap, Toml) {
               StartsWith("file is not TOML; line 2"));
 }
 
+// Law: what is written reads back, whatever the names.
+TEST(NameMap, WriteThenRead) {
+  const dump::Slot output{dump::SlotKind::kOutput, 0, {}}, input{dump::SlotKind::kInput, 1, {}};
+  const std::vector<TensorPair> pairs = {{{"conv1", output}, {"relu1", output}},
+                                         {{"#a", input}, {"say \"b\", c", output}},
+                                         {{"=1\r", output}, {" ", input}}};
+  EXPECT_EQ(name_map_csv(pairs),
+            "target,golden,target slot,golden slot\nconv1,relu1,output:0,output:0\n"
+            "\"#a\",\"say \"\"b\"\", c\",input:1,output:0\n\"=1\r\", ,output:0,input:1\n");
+  const auto map = parse_name_map_csv(name_map_csv(pairs));
+  ASSERT_TRUE(map.ok()) << map.error().where;
+  EXPECT_EQ(map->tensors.size(), pairs.size());
+  for (const auto& [target, golden] : pairs)
+    EXPECT_EQ(map->tensors.at(tensor_text(target.op, target.slot)), golden);
+}
+
 TEST(NameMap, FilesByExtension) {
   EXPECT_EQ(text_of(load_name_map(sample("name_map/pairs.csv"))),
             "conv1relu1=relu1 net/fc=fc, last");

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/text.h"
 
-#include <bit>
-#include <cstdlib>
-
 #include <gtest/gtest.h>
 
 #include "report/sample_runs.h"
@@ -13,7 +10,6 @@ namespace {
 
 const Metric kNumber{"cosine", ""};
 const Metric kCount{"target_nan", "", Better::kNeither, Print::kCount};
-const Metric kHex{"target_crc32", "", Better::kNeither, Print::kHex};
 
 TEST(Text, Printable) {
   const std::pair<std::string, std::string> kCases[] = {
@@ -36,14 +32,6 @@ TEST(Text, Printable) {
   for (const auto& [text, expected] : kCases) EXPECT_EQ(printable(text), expected);
 }
 
-TEST(Text, ValidUtf8) {
-  EXPECT_EQ(valid_utf8("ok \n 卷积 \U0001F600"), "ok \n 卷积 \U0001F600");
-  EXPECT_EQ(valid_utf8("a\xff"
-                       "b\xc3"),
-            "a\uFFFDb\uFFFD");
-  EXPECT_EQ(valid_utf8("\xe5\x8d"), "\uFFFD\uFFFD");
-}
-
 TEST(Text, Width) {
   EXPECT_EQ(display_width(""), 0U);
   EXPECT_EQ(display_width("a…b"), 3U);
@@ -56,42 +44,6 @@ TEST(Text, Width) {
   EXPECT_EQ(ending("abc", 9), "abc");
 }
 
-TEST(Text, ExactNumbers) {
-  const struct {
-    const Metric& metric;
-    double number;
-    const char* expected;
-  } kCases[] = {
-      {kNumber, 0, "0"},
-      {kNumber, -0.0, "-0"},
-      {kNumber, 0.1, "0.1"},
-      {kNumber, 1.0 / 3, "0.3333333333333333"},
-      {kNumber, 5e-324, "5e-324"},
-      {kNumber, kNan, "nan"},
-      {kNumber, -kNan, "nan"},
-      {kNumber, kInf, "inf"},
-      {kNumber, -kInf, "-inf"},
-      {kCount, 12345678901234, "12345678901234"},
-      {kCount, 0.5, "0.5"},
-      {kCount, kInf, "inf"},
-      {kHex, 0, "00000000"},
-      {kHex, 0xdeadbeef, "deadbeef"},
-      {kHex, -1, "-1"},
-      {kHex, kNan, "nan"},
-  };
-  for (const auto& c : kCases) EXPECT_EQ(exact_text(c.metric, c.number), c.expected);
-}
-
-// What is written reads back to the same double.
-TEST(Text, ExactNumbersRoundTrip) {
-  std::mt19937_64 random(1);
-  for (int i = 0; i < 2000; ++i) {
-    const double number = std::bit_cast<double>(random());
-    if (!std::isfinite(number)) continue;
-    EXPECT_EQ(std::strtod(exact_text(kNumber, number).c_str(), nullptr), number);
-  }
-}
-
 TEST(Text, RoundedNumbers) {
   EXPECT_EQ(rounded_text(kNumber, Value::of(0.123456789)), "0.123457");
   EXPECT_EQ(rounded_text(kNumber, Value::of(1)), "1");
@@ -102,11 +54,6 @@ TEST(Text, RoundedNumbers) {
   EXPECT_EQ(rounded_text(kNumber, Value::at_most(0.0123456)), "<=0.0123");
   EXPECT_EQ(rounded_text(kNumber, Value::undefined("empty")), "-");
   EXPECT_EQ(rounded_text(kCount, Value::of(1234567)), "1234567");
-}
-
-TEST(Text, Undefined) {
-  EXPECT_EQ(undefined_text(Value::undefined("golden is all zeros")), "golden is all zeros");
-  EXPECT_TRUE(undefined_text(Value::at_most(0.0123)).starts_with("at most 0.0123: "));
 }
 
 TEST(Text, Place) {

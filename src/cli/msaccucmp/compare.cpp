@@ -59,7 +59,7 @@ int compare_directories(const NetworkRun& run, const std::string& prefix, RunCon
     print_warning("-overflow_detection is for device dumps; there is no column OverFlow");
     options.overflow = false;
   }
-  const std::string stem = fmt::format("{}result_{}", prefix, time_stamp());
+  const std::string stem = fmt::format("{}result_{}", prefix, local_time_stamp());
   if (!network->rules)
     return write_result(compare_by_name(*network, options, context), stem, run, {}, context);
   auto table = compare_network(*network, options, context);
@@ -139,7 +139,7 @@ int compare_h5_files(const Arguments& arguments, const NetworkRun& run, RunConte
   if (!result) return report(result.fault());
   if (context.cancelled) return interrupted();
   const fs::path output = run.output;
-  const fs::path path = free_path(output, "result_" + time_stamp(), ".csv");
+  const fs::path path = free_path(output, "result_" + local_time_stamp(), ".csv");
   const std::string csv = result->csv(false);
   if (auto failure = write_text(path, csv)) return report(*failure);
   say_written(path);
@@ -232,7 +232,7 @@ int write_mapping(const NetworkRun& run) {
   auto csv = mapping_csv(*network, run.options.choice, warnings);
   if (!csv) return report(csv.fault());
   warn(warnings);
-  const fs::path path = free_path(run.output, "mapping_" + time_stamp(), ".csv");
+  const fs::path path = free_path(run.output, "mapping_" + local_time_stamp(), ".csv");
   if (auto failure = write_text(path, *csv)) return report(*failure);
   say_written(path);
   return 0;

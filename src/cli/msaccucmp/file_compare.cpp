@@ -49,7 +49,7 @@ int run_file_compare_command(const Arguments& arguments, RunContext&) {
   std::string text;
   for (size_t i = 0; i < selection.size(); ++i)
     text += fmt::format("{}: {}\n", selection[i]->name, scores->cells[i]);
-  const fs::path path = free_path(output, "file_result_" + time_stamp(), ".txt");
+  const fs::path path = free_path(output, "file_result_" + local_time_stamp(), ".txt");
   if (auto failure = write_text(path, text)) return report(*failure);
   fmt::print("{}", text);
   say_written(path);

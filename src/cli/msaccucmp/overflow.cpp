@@ -39,7 +39,7 @@ int run_overflow_command(const Arguments& arguments, RunContext&) {
   if (!result) return report(result.fault());
   warn(result->warnings);
   if (result->summary.empty()) return 0;
-  const fs::path path = free_path(output, "overflow_summary_" + time_stamp(), ".txt");
+  const fs::path path = free_path(output, "overflow_summary_" + local_time_stamp(), ".txt");
   if (auto failure = write_text(path, result->summary)) return report(*failure);
   fmt::print("{}", result->summary);
   say_written(path);

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
+
 namespace plumb::msaccucmp {
 namespace {
 
@@ -33,45 +35,10 @@ std::string Advice::text() const {
                      advice);
 }
 
-std::vector<std::vector<std::string>> parse_csv(std::string_view text) {
-  std::vector<std::vector<std::string>> records;
-  std::vector<std::string> record;
-  std::string cell;
-  bool quoted = false, any = false;
-  const auto end_cell = [&] { record.push_back(std::exchange(cell, {})); };
-  const auto end_record = [&] {
-    if (!any) return;
-    end_cell();
-    records.push_back(std::exchange(record, {}));
-    any = false;
-  };
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c != '"')
-        cell += c;
-      else if (i + 1 < text.size() && text[i + 1] == '"')
-        cell += text[++i];
-      else
-        quoted = false;
-    } else if (c == '"') {
-      quoted = any = true;
-    } else if (c == ',') {
-      any = true;
-      end_cell();
-    } else if (c == '\n') {
-      end_record();
-    } else if (c != '\r') {
-      any = true;
-      cell += c;
-    }
-  }
-  end_record();
-  return records;
-}
-
 Outcome<Advice> advise(std::string_view csv, const std::vector<std::string>& input_nodes) {
-  const auto records = parse_csv(csv);
+  std::vector<std::vector<std::string>> records;
+  for (CsvReader reader(csv); reader.next();)
+    if (reader.cells().size() > 1 || !reader.cells()[0].empty()) records.push_back(reader.cells());
   const auto column = [&](std::string_view name) -> std::optional<size_t> {
     if (records.empty()) return std::nullopt;
     const auto at = std::find(records[0].begin(), records[0].end(), name);

@@ -19,7 +19,4 @@ struct Advice {
 
 Outcome<Advice> advise(std::string_view csv, const std::vector<std::string>& input_nodes);
 
-// Records of a CSV, quotes taken off.
-std::vector<std::vector<std::string>> parse_csv(std::string_view text);
-
 }  // namespace plumb::msaccucmp

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/msaccucmp/output.h"
 
-#include <ctime>
 #include <fstream>
 
 #include <fmt/format.h>
@@ -64,14 +63,6 @@ std::optional<Fault> write_npy(const fs::path& path, const DecodedArray& array) 
     sink.write(io::npy_header(array.dtype, array.shape));
     sink.write(array.elements);
   });
-}
-
-std::string time_stamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[16];
-  return {text, std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &local)};
 }
 
 std::string short_name(const fs::path& directory, std::string_view mapping, const std::string& name,

@@ -31,8 +31,6 @@ struct DecodedArray {
 DecodedArray decoded(const View& view);
 std::optional<Fault> write_npy(const std::filesystem::path& path, const DecodedArray& array);
 
-std::string time_stamp();  // "20260131235959", local time
-
 // A name that the file system takes: too long ones become the UUID of the name and `suffix`. The
 // pair is appended to `mapping` in the same directory, so that the name can be found again.
 std::string short_name(const std::filesystem::path& directory, std::string_view mapping,

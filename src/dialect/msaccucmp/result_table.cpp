@@ -1,37 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/msaccucmp/result_table.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "tensor/shape.h"
 
 namespace plumb::msaccucmp {
 namespace {
 
-bool is_number(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return code == std::errc() && stop == text.data() + text.size();
-}
-
-// Spreadsheets run a cell that begins like this.
-bool looks_like_formula(std::string_view text) {
-  constexpr std::string_view kStarts = "=+-%@";
-  constexpr std::string_view kWide[] = {"\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D",
-                                        "\xEF\xBC\x85", "\xEF\xBC\xA0"};
-  for (size_t at = 0; at != std::string_view::npos;) {
+// What msaccucmp itself takes for a formula, and ends with: also what starts so behind a semicolon,
+// which some spreadsheets take for the end of a cell, or with a percent sign.
+bool has_formula(std::string_view text) {
+  for (size_t at = 0;; ++at) {
     const std::string_view rest = text.substr(at);
-    if (!rest.empty() && kStarts.find(rest[0]) != std::string_view::npos && !is_number(rest))
-      return true;
-    for (std::string_view wide : kWide)
-      if (rest.starts_with(wide)) return true;
+    if (is_formula(rest) || rest.starts_with('%') || rest.starts_with("％")) return true;
     at = text.find(';', at);
-    if (at != std::string_view::npos) ++at;
+    if (at == text.npos) return false;
   }
-  return false;
 }
 
 }  // namespace
@@ -39,23 +25,15 @@ bool looks_like_formula(std::string_view text) {
 // The scores of StandardDeviation hold numbers behind semicolons; they are no formulas.
 std::string csv_cell(std::string_view text) {
   std::string cell;
-  if (!text.starts_with('(') && looks_like_formula(text)) cell = "'";
-  cell += text;
-  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
-  std::string quoted = "\"";
-  for (char c : cell) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + "\"";
+  const bool is_marked = !text.starts_with('(') && has_formula(text);
+  append_csv(cell, (is_marked ? "'" : "") + std::string(text));
+  return cell;
 }
 
 std::string csv_line(const std::vector<std::string>& cells) {
   std::string line;
-  for (const std::string& cell : cells) {
-    if (!line.empty() || &cell != &cells.front()) line += ',';
-    line += csv_cell(cell);
-  }
+  for (const std::string& cell : cells) line += csv_cell(cell) + ',';
+  if (!line.empty()) line.pop_back();
   return line + "\r\n";
 }
 

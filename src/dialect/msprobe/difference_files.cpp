@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
+#include "base/utf8.h"
 #include "dialect/msprobe/first_difference.h"
 #include "dialect/msprobe/result_file.h"
 #include "dialect/msprobe/row_name.h"
@@ -22,21 +23,6 @@ using dump::SlotKind;
 using pair::PlannedRow;
 
 constexpr double kMostRelative = 0.5;  // of an output that is called the same
-
-std::string json_text(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      (quoted += '\\') += c;
-    else if (c == '\n')
-      quoted += "\\n";
-    else if (static_cast<unsigned char>(c) < 0x20)
-      quoted += fmt::format("\\u{:04x}", c);
-    else
-      quoted += c;
-  }
-  return quoted += '"';
-}
 
 // JSON knows no NaN and no infinities.
 std::string json_number(std::optional<double> number) {
@@ -150,15 +136,8 @@ class DifferenceFiles {
 
   // A result never takes the place of another.
   Result<FileSink> create(const std::string& stem) {
-    const auto path_of = [&](int n) {
-      return search_.output /
-             fmt::format("{}_{}{}.json", stem, time_, n == 0 ? "" : fmt::format("_{}", n));
-    };
-    int n = 0;
-    std::error_code ignored;
-    while (fs::exists(path_of(n), ignored)) ++n;
-    found_.files.push_back(path_of(n));
-    return FileSink::create(path_of(n));
+    found_.files.push_back(free_path(search_.output, stem + "_" + time_, ".json"));
+    return FileSink::create(found_.files.back());
   }
 
   Call call_of(std::span<const size_t> rows) const {

@@ -272,7 +272,8 @@ class Merge {
   };
 
   Result<void> write_book() {
-    merged_.file = free_path();
+    merged_.file =
+        free_path(run_.output, "multi_ranks_compare_merge_" + local_time_stamp(), ".xlsx");
     auto sink = FileSink::create(merged_.file);
     if (!sink) return sink.error();
     Texts names;
@@ -308,15 +309,6 @@ class Merge {
     merged_.rows = names.size();
     merged_.sheets = columns_.size();
     return sink->commit();
-  }
-
-  fs::path free_path() const {
-    const std::string stem = "multi_ranks_compare_merge_" + local_time_stamp();
-    fs::path path = run_.output / (stem + ".xlsx");
-    std::error_code ignored;
-    for (int n = 1; fs::exists(path, ignored); ++n)
-      path = run_.output / fmt::format("{}_{}.xlsx", stem, n);
-    return path;
   }
 
   template <class... Arguments>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <limits>
 
 #include <fmt/format.h>
@@ -36,12 +35,6 @@ double width_of(std::string_view title) {
   if (title.ends_with("path") || title == "Data Name") return 60;
   if (title == "API Name" || title.ends_with("message") || title.ends_with("reason")) return 40;
   return 0;
-}
-
-std::string time_stamp(const std::tm& time) {
-  char text[16];
-  std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &time);
-  return text;
 }
 
 }  // namespace
@@ -252,20 +245,6 @@ Result<void> make_directory(const fs::path& path) {
   return Error{"the output directory cannot be made",
                fmt::format("{}: {}", path.string(), code ? code.message() : "it is a file"),
                "choose another one with -o"};
-}
-
-std::string utc_time_stamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm time{};
-  ::gmtime_r(&now, &time);
-  return time_stamp(time);
-}
-
-std::string local_time_stamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm time{};
-  ::localtime_r(&now, &time);
-  return time_stamp(time);
 }
 
 }  // namespace plumb::msprobe

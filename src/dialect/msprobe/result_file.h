@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/file_sink.h"
+#include "base/free_path.h"
 #include "base/result.h"
 #include "dialect/msprobe/cells.h"
 #include "dialect/msprobe/difference_files.h"
@@ -120,7 +121,5 @@ struct Written {
 };
 
 Result<void> make_directory(const std::filesystem::path& path);
-std::string utc_time_stamp();  // "20260131235959"
-std::string local_time_stamp();
 
 }  // namespace plumb::msprobe

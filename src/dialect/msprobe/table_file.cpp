@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "io/zip.h"
 
 namespace plumb::msprobe {
@@ -170,30 +171,8 @@ Result<void> read_sheet(std::string_view xml, const std::vector<std::string>& sh
 }  // namespace
 
 Result<void> read_csv(std::string_view text, const OnRow& on_row) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  std::vector<std::string> cells;
-  for (size_t at = 0; at < text.size();) {
-    std::string& cell = cells.emplace_back();
-    while (at < text.size() && text[at] == '"') {  // a quote inside begins the next piece
-      const size_t end = text.find('"', at + 1);
-      if (end == std::string_view::npos) return damaged(at, "a quote that does not end");
-      cell += text.substr(at + 1, end - at - 1);
-      at = end + 1;
-      if (at < text.size() && text[at] == '"') cell += '"';
-    }
-    const size_t end = std::min(text.find_first_of(",\r\n", at), text.size());
-    cell += text.substr(at, end - at);
-    at = end;
-    if (at < text.size() && text[at] == ',') {
-      ++at;
-      if (at < text.size()) continue;
-      cells.emplace_back();
-    }
-    if (at < text.size() && text[at] == '\r') ++at;
-    if (at < text.size() && text[at] == '\n') ++at;
-    on_row(cells);
-    cells.clear();
-  }
+  for (CsvReader reader(text); reader.next(); on_row(reader.cells()))
+    if (reader.open_quote()) return damaged(*reader.open_quote(), "a quote that does not end");
   return {};
 }
 

@@ -56,5 +56,18 @@ TEST_F(ResultFiles, NothingIsOverwritten) {
   EXPECT_EQ(text_of(directory_ / "result.csv"), "n\n0\n1\n");
 }
 
+TEST(ResultCells, QuotesAndFormulas) {
+  Cells cells;
+  for (const char* text : {"a", "a,\"b\"\n", "=1", "-1", "-x,y", "＝1", "＋x", "－1", "＠x", ""})
+    cells.text(text);
+  cells.number(-0.5);
+  cells.percent(-0.5);
+  cells.count({});
+  std::string line;
+  cells.append_csv(line);
+  EXPECT_EQ(line, "a,\"a,\"\"b\"\"\n\",'=1,-1,\"'-x,y\",'＝1,'＋x,'－1,'＠x,,-0.5,-50.0%,N/A");
+  EXPECT_EQ(cells[5], "＝1");
+}
+
 }  // namespace
 }  // namespace plumb::msprobe

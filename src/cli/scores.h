@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `plumb run` shows: a line for each layer with the columns that users of `pulsar run` know,
-// over all samples if there are several, and whether classes agree.
+// Whether the classes that `plumb run` gets from outputs agree, and are right.
 #pragma once
 
-#include "cli/command.h"
 #include "compare/stream.h"
 #include "input/labels.h"
+#include "result/accuracy.h"
 
 namespace plumb::cli {
 
 // Of the samples, and of outputs that look like scores of classes.
 class Scores {
  public:
-  struct Classes {
-    std::string output;
-    int64_t samples = 0, agree = 0;  // the same class is first on both sides
-    int64_t labelled = 0, target_right = 0, golden_right = 0;
-    std::string first_disagreement;  // "chelsea: 285 against 281"
-  };
-
   explicit Scores(input::Labels labels = {}) : labels_(std::move(labels)) {}
 
   void add_sample(const std::string& name, std::vector<std::string> files);
@@ -28,7 +20,7 @@ class Scores {
                      const std::vector<result::Row>& rows);
 
   const std::vector<std::string>& samples() const { return samples_; }  // names, by step
-  const std::vector<Classes>& classes() const { return classes_; }
+  const std::vector<result::Accuracy>& accuracy() const { return accuracy_; }
   // What is odd about the labels, were there any given: not used, or not for all samples.
   std::optional<std::string> labels_doubt() const;
 
@@ -36,10 +28,8 @@ class Scores {
   std::vector<std::string> samples_;
   std::vector<std::string> files_;  // that the latest was read from
   size_t without_label_ = 0;        // samples
-  std::vector<Classes> classes_;
+  std::vector<result::Accuracy> accuracy_;
   input::Labels labels_;
 };
-
-std::string score_table(const result::Run& run, const Scores& scores, bool has_colour, bool all);
 
 }  // namespace plumb::cli

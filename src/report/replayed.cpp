@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay/isolate_report.h"
+#include "report/replayed.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,13 +7,18 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/run_command.h"
 #include "report/table.h"
 #include "report/text.h"
 
-namespace plumb::replay {
+namespace plumb::report {
 namespace {
 
-using report::printable;
+using result::Blame;
+using result::Replayed;
+using result::ReplayError;
+using result::ReplayOperator;
+using result::ReplayPort;
 using result::Verdict;
 using Json = nlohmann::ordered_json;
 
@@ -67,16 +72,24 @@ std::string again_text(const Replayed& replayed) {
       if (const double number = error.row.values[i].number();
           replayed.columns[i]->name == "max_abs" && number > worst) {
         worst = number;
-        text = fmt::format("rel_euclid {}, max_abs {}", value_text(replayed, error, "rel_euclid"),
-                           value_text(replayed, error, "max_abs"));
+        text = fmt::format("rel_euclid {}, max_abs {}",
+                           rounded_text(replayed.columns, error.row, "rel_euclid"),
+                           rounded_text(replayed.columns, error.row, "max_abs"));
       }
   return "golden inputs reproduce the golden output up to " + text;
 }
 
-std::string in_quotes(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+std::string errors_markdown(const Replayed& replayed) {
+  std::string text = "| error | tensor |";
+  for (std::string_view name : kShown) text += fmt::format(" {} |", name);
+  text += " verdict |\n|---|---|---|---|---|---|\n";
+  for (const ReplayError& error : replayed.errors) {
+    text += fmt::format("| {} | {} |", error.title, printable(error.tensor));
+    for (std::string_view name : kShown)
+      text += fmt::format(" {} |", rounded_text(replayed.columns, error.row, name));
+    text += fmt::format(" {} |\n", name_of(error.row.verdict));
+  }
+  return text;
 }
 
 Json ports_json(const std::vector<ReplayPort>& ports) {
@@ -92,39 +105,19 @@ Json ports_json(const std::vector<ReplayPort>& ports) {
 
 }  // namespace
 
-bool Replayed::fails(std::string_view title) const {
-  return std::any_of(errors.begin(), errors.end(), [&](const ReplayError& error) {
-    return error.title == title && error.row.verdict != Verdict::kPass;
-  });
-}
-
-Blame blame_of(const Replayed& replayed) {
-  const bool inherited = replayed.fails("inherited");
-  if (replayed.fails("own")) return inherited ? Blame::kBoth : Blame::kOperator;
-  if (inherited) return Blame::kInputs;
-  return replayed.fails("total") ? Blame::kSum : Blame::kNobody;
-}
-
-std::string value_text(const Replayed& replayed, const ReplayError& error,
-                       std::string_view metric) {
-  for (size_t i = 0; i < replayed.columns.size(); ++i)
-    if (replayed.columns[i]->name == metric)
-      return report::rounded_text(*replayed.columns[i], error.row.values[i]);
-  return "-";
-}
-
 std::string render(const Replayed& replayed, size_t width) {
-  report::Table table;
+  Table table;
   table.columns = {{"error"}, {"tensor", false, 9, true}};
   for (std::string_view name : kShown) table.columns.push_back({std::string(name), true});
   table.columns.push_back({"verdict"});
   for (const ReplayError& error : replayed.errors) {
     std::vector<std::string> cells{error.title, printable(error.tensor)};
-    for (std::string_view name : kShown) cells.push_back(value_text(replayed, error, name));
+    for (std::string_view name : kShown)
+      cells.push_back(rounded_text(replayed.columns, error.row, name));
     cells.emplace_back(name_of(error.row.verdict));
     table.rows.push_back(std::move(cells));
   }
-  const Told told = tell(blame_of(replayed));
+  const Told told = tell(replayed.blame());
   const auto fused = std::count_if(replayed.operators.begin(), replayed.operators.end(),
                                    [](const ReplayOperator& op) { return !op.is_chosen; });
   std::string text = table.render(width);
@@ -151,17 +144,9 @@ std::string render(const Replayed& replayed, size_t width) {
 }
 
 std::string readme_of(const Replayed& replayed) {
-  const Told told = tell(blame_of(replayed));
-  std::string text = fmt::format("# {}\n\n{}: {}.\n\n| error | tensor |", names_of(replayed, false),
-                                 told.heading, told.sentence);
-  for (std::string_view name : kShown) text += fmt::format(" {} |", name);
-  text += " verdict |\n|---|---|---|---|---|---|\n";
-  for (const ReplayError& error : replayed.errors) {
-    text += fmt::format("| {} | {} |", error.title, printable(error.tensor));
-    for (std::string_view name : kShown)
-      text += fmt::format(" {} |", value_text(replayed, error, name));
-    text += fmt::format(" {} |\n", name_of(error.row.verdict));
-  }
+  const Told told = tell(replayed.blame());
+  std::string text = fmt::format("# {}\n\n{}: {}.\n\n{}", names_of(replayed, false), told.heading,
+                                 told.sentence, errors_markdown(replayed));
   text += fmt::format(
       "\n`total` is the target against golden, `inherited` the model fed with the target's inputs "
       "against\ngolden, `own` the target against that. Replayed with {}:\n{}.\n",
@@ -183,7 +168,7 @@ std::string readme_of(const Replayed& replayed) {
 ```sh
 plumb dump model.onnx -o again)";
   for (const ReplayPort& input : replayed.inputs)
-    text += fmt::format(" --input {}={}", in_quotes(input.name), input.target_file);
+    text += fmt::format(" --input {}={}", shell_quoted(input.name), input.target_file);
   text += R"(
 ```
 
@@ -215,7 +200,7 @@ std::string json_of(const Replayed& replayed) {
         {"profile", replayed.profile},
         {"target", {{"path", replayed.target}, {"convention", replayed.target_convention}}},
         {"golden", {{"path", replayed.golden}, {"convention", replayed.golden_convention}}}}},
-      {"verdict", tell(blame_of(replayed)).word},
+      {"verdict", tell(replayed.blame()).word},
       {"replay_is_exact", replayed.is_exact},
       {"operators", Json::array()},
       {"inputs", ports_json(replayed.inputs)},
@@ -240,4 +225,4 @@ std::string json_of(const Replayed& replayed) {
   return document.dump(2, ' ', false, kReplace) + "\n";
 }
 
-}  // namespace plumb::replay
+}  // namespace plumb::report

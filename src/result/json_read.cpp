@@ -3,7 +3,7 @@
 // The document is read in its own order, one row at a time, so that a large result never stands in
 // memory as a tree. Only the members that come before the rows by meaning, not by place, are looked
 // up first: some tools sort keys.
-#include "result/read.h"
+#include "result/json_read.h"
 
 #include <algorithm>
 #include <charconv>
@@ -15,6 +15,7 @@
 #include <simdjson.h>
 
 #include "base/mapped_file.h"
+#include "result/json_fields.h"
 
 namespace plumb::result {
 namespace {
@@ -23,7 +24,6 @@ namespace json = simdjson::ondemand;
 using metrics::Metric;
 using metrics::Value;
 
-constexpr std::string_view kSchema = "plumb.result/1";
 constexpr uint64_t kMaxFileBytes = 0xFFFF0000;  // positions are 32-bit numbers
 constexpr size_t kMaxShownBytes = 120;          // of a name in a message
 constexpr size_t kMostShownNames = 5;
@@ -41,11 +41,6 @@ std::string shown(std::string_view text) {
 }
 
 std::string text_of(json::value value) { return std::string(std::string_view(value.get_string())); }
-
-std::optional<int64_t> whole_of(json::value value) {
-  if (value.is_null()) return std::nullopt;
-  return int64_t(value.get_int64());
-}
 
 std::optional<double> special_number(std::string_view word) {
   if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
@@ -99,6 +94,12 @@ Verdict verdict_of(json::value value) {
   throw Complaint{"'" + shown(word) + "' is no verdict"};
 }
 
+Change change_of(json::value value) {
+  const std::string_view word = value.get_string();
+  if (const auto change = change_by_name(word)) return *change;
+  throw Complaint{"'" + shown(word) + "' is no change"};
+}
+
 class Reader {
  public:
   explicit Reader(Saved& saved) : saved_(saved), run_(saved.run) {}
@@ -108,8 +109,8 @@ class Reader {
     bool has_rows = false, has_run = false;
     each_field(document, [&](std::string_view key, json::value value) {
       if (key == "tool") read_tool(value);
-      if (key == "run") has_run = true, read_run(value);
-      if (key == "baseline") read_baseline(value);
+      if (key == "run") has_run = true, read(value, run_);
+      if (key == "baseline") read(value, run_.baseline.emplace());
       has_rows |= key == "rows";
     });
     if (!has_run) throw Complaint{"there is no member \"run\""};
@@ -118,9 +119,7 @@ class Reader {
 
   void read_rows(json::object document) {
     each_field(document, [&](std::string_view key, json::value value) {
-      if (key != "rows") return;
-      run_.rows.clear();
-      each_item(value, [&](json::value row) { run_.rows.push_back(row_of(row)); });
+      if (key == "rows") read(value, run_.rows);
     });
     run_.words = std::move(words_);
   }
@@ -154,50 +153,79 @@ class Reader {
     path_.resize(depth);
   }
 
-  std::vector<std::string> texts_of(json::array array) {
-    std::vector<std::string> texts;
-    each_item(array, [&](json::value item) { texts.push_back(text_of(item)); });
-    return texts;
-  }
+  // The member of an object whose name is `key`.
+  struct Member {
+    Reader& reader;
+    std::string_view key;
+    json::value value;
 
-  // Kept as long as the run lives.
-  const std::string& word(std::string text) { return *words_->insert(std::move(text)).first; }
+    void operator()(std::string_view name, auto& member, const auto&... /*unwritten*/) {
+      if (key == name) reader.read(value, member);
+    }
+    void told(std::string_view, const auto&) {}
+    void seconds(std::string_view name, double& member) {
+      if (key == name) member = value.get_double();
+    }
+    void pairing(std::string_view name, Row& row) {
+      if (key != name || value.is_null()) return;
+      reader.each_field(value, [&](std::string_view part, json::value member) {
+        if (part == "rule") row.pairing_rule = reader.word(text_of(member));
+        if (part == "evidence") row.pairing_evidence = text_of(member);
+      });
+    }
+    void values(std::string_view numbers, std::string_view reasons, Row& row) {
+      if (key == numbers) reader.read_values(value, row.values);
+      if (key == reasons) reader.read_reasons(value);
+    }
+  };
 
-  void read_tool(json::object tool) {
-    each_field(tool, [&](std::string_view key, json::value value) {
-      if (key == "version") saved_.version = text_of(value);
+  template <class T>
+  void read(json::value object, T& into) {
+    each_field(object, [&](std::string_view key, json::value value) {
+      Member member{*this, key, value};
+      fields(member, into);
     });
   }
-
-  void read_run(json::object run) {
-    each_field(run, [&](std::string_view key, json::value value) {
-      if (key == "command") run_.command = text_of(value);
-      if (key == "scenario") run_.scenario = text_of(value);
-      if (key == "profile") run_.profile = text_of(value);
-      if (key == "target") run_.target = input_of(value);
-      if (key == "golden") run_.golden = input_of(value);
-      if (key == "graphs") run_.graphs = texts_of(value);
-      if (key == "outputs_not_compared") run_.outputs_not_compared = texts_of(value);
-      if (key == "order_recorded") run_.is_ordered = value.get_bool();
-      if (key == "doubts") run_.doubts = texts_of(value);
-      if (key == "warnings") run_.warnings = texts_of(value);
-      if (key == "metrics") read_metrics(value);
-      if (key == "bytes") run_.bytes = value.get_int64();
-      if (key == "interrupted") run_.interrupted = value.get_bool();
-      if (key == "elapsed_s") run_.elapsed_s = value.get_double();
+  void read(json::value object, Row& row) {
+    bool has_verdict = false;
+    reasons_.clear();
+    each_field(object, [&](std::string_view key, json::value value) {
+      has_verdict |= key == "verdict";
+      Member member{*this, key, value};
+      fields(member, row);
     });
+    if (!row.target && !row.golden) throw Complaint{"there is neither target nor golden"};
+    if (!has_verdict) throw Complaint{"there is no verdict"};
+    for (const auto& [column, value] : reasons_)
+      if (!row.values.empty() && !row.values[column].is_defined()) row.values[column] = value;
   }
+  template <class T>
+  void read(json::value array, std::vector<T>& list) {
+    list.clear();
+    each_item(array, [&](json::value item) { read(item, list.emplace_back()); });
+  }
+  template <class T>
+  void read(json::value value, std::optional<T>& member) {
+    member.reset();
+    if (!value.is_null()) read(value, member.emplace());
+  }
+  static void read(json::value value, std::optional<double>& member) { member = number_of(value); }
+  static void read(json::value value, std::string& member) { member = text_of(value); }
+  static void read(json::value value, int64_t& member) { member = value.get_int64(); }
+  static void read(json::value value, bool& member) { member = value.get_bool(); }
+  static void read(json::value value, Verdict& member) { member = verdict_of(value); }
+  static void read(json::value value, Change& member) { member = change_of(value); }
 
   // Each once: the memory of a row grows with their number.
-  void read_metrics(json::array names) {
+  void read(json::value names, std::vector<const Metric*>& metrics) {
     std::set<std::string> unknown;
     each_item(names, [&](json::value value) {
       const std::string_view name = value.get_string();
       const Metric* metric = metrics::metric_by_name(name);
       if (metric == nullptr)
         unknown.insert(shown(name));
-      else if (std::find(run_.metrics.begin(), run_.metrics.end(), metric) == run_.metrics.end())
-        run_.metrics.push_back(metric);
+      else if (std::find(metrics.begin(), metrics.end(), metric) == metrics.end())
+        metrics.push_back(metric);
     });
     if (unknown.empty()) return;
     const size_t more = unknown.size() - std::min(unknown.size(), kMostShownNames);
@@ -207,46 +235,14 @@ class Reader {
                                        more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
-  InputSide input_of(json::object object) {
-    InputSide side;
-    each_field(object, [&](std::string_view key, json::value value) {
-      if (key == "path") side.path = text_of(value);
-      if (key == "convention") side.convention = text_of(value);
-      if (key == "files_left_out") side.files_left_out = value.get_int64();
-      if (key == "warnings") side.warnings = texts_of(value);
-    });
-    return side;
-  }
-
-  std::optional<Shape> shape_of(json::value value) {
-    if (value.is_null()) return std::nullopt;
-    Shape shape;
-    each_item(value, [&](json::value size) { shape.push_back(size.get_int64()); });
-    return shape;
-  }
-
-  std::optional<Side> side_of(json::value value) {
-    if (value.is_null()) return std::nullopt;
-    Side side;
-    each_field(value, [&](std::string_view key, json::value member) {
-      if (key == "operator") side.operator_name = text_of(member);
-      if (key == "type") side.type = text_of(member);
-      if (key == "slot") side.slot = text_of(member);
-      if (key == "dtype") side.dtype = text_of(member);
-      if (key == "shape") side.shape = shape_of(member);
-      if (key == "layout") side.layout = text_of(member);
-      if (key == "file") side.file = text_of(member);
-    });
-    return side;
-  }
-
-  void read_pairing(json::value value, Row& row) {
-    if (value.is_null()) return;
-    each_field(value, [&](std::string_view key, json::value member) {
-      if (key == "rule") row.pairing_rule = word(text_of(member));
-      if (key == "evidence") row.pairing_evidence = text_of(member);
+  void read_tool(json::object tool) {
+    each_field(tool, [&](std::string_view key, json::value value) {
+      if (key == "version") saved_.version = text_of(value);
     });
   }
+
+  // Kept as long as the run lives.
+  const std::string& word(std::string text) { return *words_->insert(std::move(text)).first; }
 
   // The column of a metric, -1 if it has none.
   int column_of(std::string_view name) const {
@@ -265,100 +261,15 @@ class Reader {
     });
   }
 
-  Row row_of(json::object object) {
-    Row row;
-    std::vector<std::pair<int, Value>> reasons;
-    bool has_verdict = false;
-    each_field(object, [&](std::string_view key, json::value value) {
-      if (key == "index") row.index = value.get_int64();
-      if (key == "step") row.step = whole_of(value);
-      if (key == "rank") row.rank = whole_of(value);
-      if (key == "graph") row.graph = text_of(value);
-      if (key == "target") row.target = side_of(value);
-      if (key == "golden") row.golden = side_of(value);
-      if (key == "model_output") row.is_model_output = value.get_bool();
-      if (key == "pairing") read_pairing(value, row);
-      if (key == "metrics") read_values(value, row.values);
-      if (key == "undefined")
-        each_field(value, [&](std::string_view name, json::value reason) {
-          std::string_view text = reason.get_string();
-          text = text.substr(0, text.find('\0'));  // where a C string ends
-          const auto bound = bound_of(text);
-          if (const int column = column_of(name); column >= 0 && !text.empty())
-            reasons.emplace_back(
-                column, bound ? *bound : Value::undefined(word(std::string(text)).c_str()));
-        });
-      if (key == "verdict") has_verdict = true, row.verdict = verdict_of(value);
-      if (key == "suspicious") row.suspicious = value.get_bool();
-      if (key == "reasons") row.reasons = texts_of(value);
-      if (key == "message") row.message = text_of(value);
-      if (key == "hint") row.hint = text_of(value);
-    });
-    if (!row.target && !row.golden) throw Complaint{"there is neither target nor golden"};
-    if (!has_verdict) throw Complaint{"there is no verdict"};
-    for (const auto& [column, value] : reasons)
-      if (!row.values.empty() && !row.values[column].is_defined()) row.values[column] = value;
-    return row;
-  }
-
-  Standing standing_of(json::object object) {
-    Standing standing;
-    each_field(object, [&](std::string_view key, json::value value) {
-      if (key == "verdict") standing.verdict = verdict_of(value);
-      if (key == "cosine") standing.cosine = number_of(value);
-      if (key == "rel_euclid") standing.rel_euclid = number_of(value);
-    });
-    return standing;
-  }
-
-  TensorChange tensor_change_of(json::object object) {
-    TensorChange change;
-    each_field(object, [&](std::string_view key, json::value value) {
-      if (key == "operator") change.operator_name = text_of(value);
-      if (key == "slot") change.slot = text_of(value);
-      if (key == "graph") change.graph = text_of(value);
-      if (key == "step") change.step = whole_of(value);
-      if (key == "rank") change.rank = whole_of(value);
-      if (key == "output") change.is_output = value.get_bool();
-      if (key == "worse") change.is_worse = value.get_bool();
-      if (key == "reasons") change.reasons = texts_of(value);
-      if (key == "before") change.before = standing_of(value);
-      if (key == "after" && !value.is_null()) change.after = standing_of(value);
-    });
-    return change;
-  }
-
-  OperatorChange operator_change_of(json::object object) {
-    OperatorChange change;
-    each_field(object, [&](std::string_view key, json::value value) {
-      if (key == "operator") change.operator_name = text_of(value);
-      if (key == "type") change.type = text_of(value);
-      if (key == "details") change.details = texts_of(value);
-      if (key == "change") {
-        const std::string_view name = value.get_string();
-        const auto known = change_by_name(name);
-        if (!known) throw Complaint{"'" + shown(name) + "' is no change"};
-        change.change = *known;
-      }
-    });
-    return change;
-  }
-
-  void read_baseline(json::object object) {
-    Baseline& baseline = run_.baseline.emplace();
-    each_field(object, [&](std::string_view key, json::value value) {
-      if (key == "path") baseline.path = text_of(value);
-      if (key == "version") baseline.version = text_of(value);
-      if (key == "warnings") baseline.warnings = texts_of(value);
-      if (key == "outputs_known") baseline.outputs_known = value.get_bool();
-      if (key == "outputs_held") baseline.outputs_held = value.get_int64();
-      if (key == "tensors")
-        each_item(value,
-                  [&](json::value item) { baseline.tensors.push_back(tensor_change_of(item)); });
-      if (key == "operators")
-        each_item(value, [&](json::value item) {
-          baseline.operators.push_back(operator_change_of(item));
-        });
+  // They may come before the values.
+  void read_reasons(json::object object) {
+    each_field(object, [&](std::string_view name, json::value reason) {
+      std::string_view text = reason.get_string();
+      text = text.substr(0, text.find('\0'));  // where a C string ends
+      const auto bound = bound_of(text);
+      if (const int column = column_of(name); column >= 0 && !text.empty())
+        reasons_.emplace_back(column,
+                              bound ? *bound : Value::undefined(word(std::string(text)).c_str()));
     });
   }
 
@@ -366,6 +277,7 @@ class Reader {
   Run& run_;
   std::shared_ptr<std::unordered_set<std::string>> words_ =
       std::make_shared<std::unordered_set<std::string>>();
+  std::vector<std::pair<int, Value>> reasons_;  // of the row being read, by column
   std::string path_;
 };
 
@@ -379,6 +291,22 @@ Error damaged(size_t position, size_t size, simdjson::error_code code) {
       return {"the result is damaged",
               fmt::format("byte {}: {}", position, simdjson::error_message(code)), kMakeAnew};
   }
+}
+
+// nullopt if it may be a document.
+std::optional<Error> check_start(std::string_view bytes) {
+  if (bytes.size() > kMaxFileBytes)
+    return Error{
+        "the result is too large",
+        fmt::format("byte 0: {} bytes, at most {} can be read", bytes.size(), kMaxFileBytes),
+        "compare fewer steps or operators at a time"};
+  const size_t start = bytes.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos)
+    return Error{"this is no result of a comparison", "byte 0: the file is empty", kMakeOne};
+  if (bytes[start] != '{')
+    return Error{"this is no result of a comparison",
+                 fmt::format("byte {}: a JSON document would start with '{{'", start), kMakeOne};
+  return std::nullopt;
 }
 
 // nullopt if the document says that it is what we read.
@@ -402,18 +330,7 @@ std::optional<Error> check_schema(json::document& document, size_t size) {
 
 Result<Saved> read_result(Bytes file) {
   const std::string_view bytes = as_text(file);
-  if (bytes.size() > kMaxFileBytes)
-    return Error{
-        "the result is too large",
-        fmt::format("byte 0: {} bytes, at most {} can be read", bytes.size(), kMaxFileBytes),
-        "compare fewer steps or operators at a time"};
-  const size_t start = bytes.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos)
-    return Error{"this is no result of a comparison", "byte 0: the file is empty", kMakeOne};
-  if (bytes[start] != '{')
-    return Error{"this is no result of a comparison",
-                 fmt::format("byte {}: a JSON document would start with '{{'", start), kMakeOne};
-
+  if (auto error = check_start(bytes)) return std::move(*error);
   const simdjson::padded_string text(bytes);
   json::parser parser;
   json::document document;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads a result document back (schema name plumb.result/1, docs/result.schema.json), so that later
-// stages need no dumps: what report/json.cpp wrote becomes the same Run again. Totals are not read
-// but counted anew.
+// stages need no dumps: what json_write.h wrote becomes the same Run again. Totals are not read but
+// counted anew.
 #pragma once
 
 #include <filesystem>

@@ -2,17 +2,16 @@
 //
 // Law: what the JSON writer wrote reads back to the same run, whatever its names and numbers. And a
 // table of documents that are something else, each with the message it deserves.
-#include "result/read.h"
-
 #include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "report/sample_runs.h"
-#include "report/text.h"
-#include "report/writer.h"
+#include "result/json_read.h"
+#include "result/json_write.h"
 #include "scratch.h"
 
 namespace plumb::result {
@@ -20,7 +19,7 @@ namespace {
 
 std::string json_of(const Run& run) {
   std::string text;
-  (*report::writer_for("r.json"))->write(run, [&](std::string_view piece) { text += piece; });
+  write_json(run, [&](std::string_view piece) { text += piece; });
   return text;
 }
 
@@ -40,13 +39,13 @@ void expect_same(const metrics::Value& value, const metrics::Value& read) {
 void expect_same(const std::optional<Side>& side, const std::optional<Side>& read) {
   ASSERT_EQ(read.has_value(), side.has_value());
   if (!side) return;
-  EXPECT_EQ(read->operator_name, report::valid_utf8(side->operator_name));
+  EXPECT_EQ(read->operator_name, valid_utf8(side->operator_name));
   EXPECT_EQ(read->type, side->type);
   EXPECT_EQ(read->slot, side->slot);
   EXPECT_EQ(read->dtype, side->dtype);
   EXPECT_EQ(read->shape, side->shape);
   EXPECT_EQ(read->layout, side->layout);
-  EXPECT_EQ(read->file, report::valid_utf8(side->file));
+  EXPECT_EQ(read->file, valid_utf8(side->file));
 }
 
 void expect_same(const Run& run, const Run& read) {
@@ -86,8 +85,8 @@ void expect_same(const Run& run, const Run& read) {
     EXPECT_EQ(again.verdict, row.verdict);
     EXPECT_EQ(again.suspicious, row.suspicious);
     EXPECT_EQ(again.reasons, row.reasons);
-    EXPECT_EQ(again.message, report::valid_utf8(row.message));
-    EXPECT_EQ(again.hint, report::valid_utf8(row.hint));
+    EXPECT_EQ(again.message, valid_utf8(row.message));
+    EXPECT_EQ(again.hint, valid_utf8(row.hint));
   }
 }
 
@@ -104,6 +103,21 @@ TEST(ReadResult, WriteThenReadIsIdentity) {
     EXPECT_EQ(read->version, PLUMB_VERSION);
     EXPECT_TRUE(read->notes.empty());
     EXPECT_EQ(json_of(read->run), text);  // all of it, the baseline too
+  }
+}
+
+// Rows need not be in memory at the same time.
+TEST(JsonWriter, RowsOneByOne) {
+  for (const report::NamedRun& sample : report::sample_runs()) {
+    SCOPED_TRACE(sample.name);
+    std::string text;
+    result::Run header = sample.run;
+    header.rows.clear();
+    JsonWriter writer([&](std::string_view piece) { text += piece; });
+    writer.begin(header, sample.run.summary());
+    for (const Row& row : sample.run.rows) writer.row(Row(row));
+    writer.end();
+    EXPECT_EQ(text, json_of(sample.run));
   }
 }
 

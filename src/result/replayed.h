@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What replaying an operator showed, and how it is told: on the screen, as the README of a
-// reproduction, and for programs.
+// What replaying an operator showed: its error, split into what was inherited and its own.
+// replay/ fills it, report/replayed.h tells it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "metrics/metric.h"
 #include "result/row.h"
 
-namespace plumb::replay {
+namespace plumb::result {
 
 // Two tensors compared and judged.
 struct ReplayError {
   std::string title;   // "input", "total", "inherited", "own"
   std::string tensor;  // "conv1 output:0"
-  result::Row row;     // verdict, message, and values parallel to Replayed::columns
+  Row row;             // verdict, message, and values parallel to Replayed::columns
 };
 
 struct ReplayPort {
@@ -32,6 +34,8 @@ struct ReplayOperator {
   std::string name, type;
   bool is_chosen = true;  // else only fused with one that is
 };
+
+enum class Blame : uint8_t { kNobody, kOperator, kInputs, kBoth, kSum };
 
 struct Replayed {
   std::vector<ReplayOperator> operators;
@@ -49,14 +53,7 @@ struct Replayed {
   std::string target_convention, golden_convention, result_version;
 
   bool fails(std::string_view title) const;  // any that is not within limits
+  Blame blame() const;
 };
 
-enum class Blame : uint8_t { kNobody, kOperator, kInputs, kBoth, kSum };
-Blame blame_of(const Replayed& replayed);
-
-std::string value_text(const Replayed& replayed, const ReplayError& error, std::string_view metric);
-std::string render(const Replayed& replayed, size_t width);
-std::string readme_of(const Replayed& replayed);
-std::string json_of(const Replayed& replayed);
-
-}  // namespace plumb::replay
+}  // namespace plumb::result

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/next_steps.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/run_command.h"
+#include "report/ranking.h"
+#include "report/text.h"
+
+namespace plumb::report {
+namespace {
+
+using result::InputSide;
+using result::Row;
+using result::Run;
+using result::Summary;
+using result::Verdict;
+
+bool has(const Run& run, std::string_view reason) {
+  return std::any_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
+    return std::find(row.reasons.begin(), row.reasons.end(), reason) != row.reasons.end();
+  });
+}
+
+// A word as bash reads it back. Patterns match themselves.
+std::string shell_word(std::string_view word, bool is_pattern) {
+  std::string text;
+  bool plain = !word.empty();
+  for (const char c : word) {
+    if (is_pattern && std::string_view("*?[\\").find(c) != std::string_view::npos) text += '\\';
+    text += c;
+    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                      std::string_view("_./:=@%+,-").find(c) != std::string_view::npos);
+  }
+  return plain ? text : shell_quoted(text);
+}
+
+// To see what a side holds, or one operator of it.
+void add_inspection(const Run& run, const InputSide& side, const std::string* name,
+                    NextStep& step) {
+  if (run.command != "compare") return;  // the side may be a model
+  // Nothing that had to be escaped can be copied, nor would an option be read as a name.
+  const auto copies = [](const std::string& word) {
+    return !word.empty() && word[0] != '-' && printable(word) == word;
+  };
+  if (!copies(side.path) || (name != nullptr && !copies(*name))) return;
+  step.commands.push_back("$ plumb inspect " + shell_word(side.path, false) +
+                          (name == nullptr ? "" : " --stats --op " + shell_word(*name, true)));
+}
+
+// Where to start looking.
+std::optional<NextStep> first_look(const Run& run, const Summary& s) {
+  NextStep step;
+  if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
+    step.text = "see what each side holds";
+    add_inspection(run, run.target, nullptr, step);
+    add_inspection(run, run.golden, nullptr, step);
+    return step;
+  }
+  const Row* start = divergence_of(run, s).row;
+  if (start == nullptr || !start->target) return std::nullopt;
+  const std::string& name = start->target->operator_name;
+  step.text =
+      run.is_ordered
+          ? fmt::format("start at {}; what comes after it may only have inherited its error",
+                        printable(name))
+          : fmt::format(
+                "look at {}; which operator ran first is not recorded, so it may "
+                "have inherited its error",
+                printable(name));
+  add_inspection(run, run.target, &name, step);
+  return step;
+}
+
+bool lacks_quant(const Run& run) {
+  return (run.scenario == "quantized-original-vs-original" && run.graphs.empty() &&
+          run.command == "compare") ||
+         (run.scenario == "quantized-offline-vs-original" && has(run, "ambiguous_pair"));
+}
+
+// For tensors without a partner: what would tell it. Empty if there are none.
+std::string partner_text(const Run& run) {
+  const bool lacks_scales = run.graphs.empty() && has(run, "quantized_interior");
+  if (lacks_quant(run) || !run.doubts.empty() || run.command != "compare" ||
+      !(has(run, "no_golden") || has(run, "no_target") || lacks_scales))
+    return {};
+  // An operator that the other side has as well, with fewer slots, says so.
+  const bool only_slots = std::all_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
+    return !row.pairing_rule.empty() || row.is_excused() ||
+           row.message.starts_with("the operator is there");
+  });
+  const std::string scenario = run.graphs.empty() ? run.scenario : "";
+  if (only_slots && !lacks_scales)
+    return "one side has fewer slots: --slot output compares the outputs, --allow missing lets the "
+           "rest go";
+  if (lacks_scales && scenario != "quantized-original-vs-original")
+    return "--graph FILE tells what operators and integers were made from; `atc --mode=1 "
+           "--om=MODEL.om --json=FILE` writes it; --quant FILE, which AMCT wrote, what was folded";
+  if (scenario == "offline-vs-original" || scenario.starts_with("quantized-offline"))
+    return "--graph FILE tells what operators were made from; `atc --mode=1 --om=MODEL.om "
+           "--json=FILE` writes it";
+  if (scenario == "npu-vs-npu")
+    return "operators that the compiler fused or inserted on one side only: --graph and "
+           "--golden-graph tell them";
+  return "operators that are named differently on the two sides pair with --map FILE";
+}
+
+}  // namespace
+
+std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
+  std::vector<NextStep> steps;
+  const auto advise = [&](bool applies, std::string text) {
+    if (applies) steps.push_back({std::move(text), {}});
+  };
+  if (auto step = first_look(run, s)) steps.push_back(std::move(*step));
+  advise(!run.doubts.empty(),
+         "give the graph of this very model and build (`atc --mode=1 --om=MODEL.om --json=FILE` "
+         "writes that of an offline model), or none");
+  advise(has(run, "damaged_file"), "copy damaged files again from where they were written");
+  advise(lacks_quant(run) && s.verdict != Verdict::kPass,
+         "--quant FILE, the json that the quantization tool (AMCT) wrote, tells what was folded "
+         "into which layer");
+  const std::string partners = partner_text(run);
+  advise(!partners.empty(), partners);
+  advise(s.filtered == s.rows && s.rows > 0,
+         "nothing matches what was selected; `plumb inspect` lists operators, steps and ranks");
+  advise(run.interrupted, "run it again to the end: what was not reached is not compared");
+  return steps;
+}
+
+}  // namespace plumb::report

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What to do next, by what a run shows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "result/row.h"
+
+namespace plumb::report {
+
+struct NextStep {
+  std::string text;                   // printable
+  std::vector<std::string> commands;  // to be copied as they are
+};
+
+// Most urgent first.
+std::vector<NextStep> next_steps(const result::Run& run, const result::Summary& summary);
+
+}  // namespace plumb::report

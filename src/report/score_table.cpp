@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/score_table.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "report/table.h"
+#include "report/text.h"
+
+namespace plumb::report {
+namespace {
+
+using result::Colour;
+using result::Row;
+using result::Run;
+using result::Verdict;
+
+constexpr size_t kShown = 20;  // layers on the screen, unless all are asked for
+
+// The rows of one layer over all samples.
+struct Layer {
+  const Row* worst = nullptr;  // by cosine, or one that was not compared
+  std::vector<const Row*> rows;
+};
+
+bool has_samples(const Run& run) { return run.samples.size() > 1; }
+
+std::optional<double> value_of(const Run& run, const Row& row, std::string_view name) {
+  const metrics::Value value = run.value(row, name);
+  return value.is_defined() ? std::optional(value.number()) : std::nullopt;
+}
+
+std::string percent(std::optional<double> share) {
+  return share ? fmt::format("{:.3g}%", *share * 100) : "-";
+}
+
+// Smaller is worse; what was not compared is worst of all.
+double rank_of(const Run& run, const Row& row) {
+  if (row.verdict == Verdict::kNotCompared) return -3;
+  return value_of(run, row, "cosine").value_or(-2);
+}
+
+std::vector<Layer> layers_of(const Run& run) {
+  std::vector<Layer> layers;
+  std::map<std::string, size_t> place;
+  for (const Row& row : run.rows) {
+    if (row.is_excused()) continue;
+    const auto& side = row.any_side();
+    const std::string key = fmt::format("{}\n{}\n{}", side.operator_name, side.slot, row.graph);
+    const auto [found, is_new] = place.try_emplace(key, layers.size());
+    if (is_new) layers.push_back({&row, {}});
+    Layer& layer = layers[found->second];
+    layer.rows.push_back(&row);
+    if (rank_of(run, row) < rank_of(run, *layer.worst)) layer.worst = &row;
+  }
+  return layers;
+}
+
+const Row& worst_verdict(const Layer& layer) {
+  for (const Row* row : layer.rows)
+    if (row->verdict == Verdict::kFail) return *row;
+  for (const Row* row : layer.rows)
+    if (row->verdict != Verdict::kPass) return *row;
+  for (const Row* row : layer.rows)
+    if (row->suspicious) return *row;
+  return *layer.worst;
+}
+
+std::string types_text(const Row& row) {
+  if (!row.target || !row.golden) return row.any_side().dtype;
+  return row.target->dtype == row.golden->dtype ? row.target->dtype
+                                                : row.target->dtype + "/" + row.golden->dtype;
+}
+
+std::string sample_name(const Run& run, const Row& row) {
+  if (!row.step) return "";
+  const auto step = static_cast<size_t>(*row.step);
+  return step < run.samples.size() ? run.samples[step] : fmt::to_string(*row.step);
+}
+
+std::vector<Column> columns_of(const Run& run) {
+  const bool many = has_samples(run);
+  return {{"verdict"},
+          {"Layer", false, 9, true, 16},
+          {many ? "2-norm RE mean" : "2-norm RE", true, 9},
+          {many ? "cosine-sim mean" : "cosine-sim", true, 9},
+          {many ? "2-norm RE max" : "", true, 8},
+          {many ? "cosine-sim min" : "", true, 8},
+          {many ? "worst sample" : "", false, 7, true, 12},
+          {"pearson", true, 6},
+          {"SQNR dB", true, 6},
+          {"max abs", true, 5},
+          {"shape", false, 3},
+          {"dtype", false, 2},
+          {"what", false, 8, true, 20}};
+}
+
+// Distance and cosine over the samples: means, extremes, and whose are the worst.
+std::vector<std::string> sample_cells(const Run& run, const Layer& layer) {
+  double re_sum = 0, re_max = 0, cosine_sum = 0;
+  size_t count = 0;
+  for (const Row* row : layer.rows) {
+    const auto re = value_of(run, *row, "rel_euclid"), cosine = value_of(run, *row, "cosine");
+    if (!re || !cosine) continue;
+    ++count;
+    re_sum += *re;
+    re_max = std::max(re_max, *re);
+    cosine_sum += *cosine;
+  }
+  const auto n = static_cast<double>(count);
+  return {count == 0 ? "-" : percent(re_sum / n),
+          count == 0 ? "-" : fmt::format("{:.6g}", cosine_sum / n),
+          count == 0 ? "-" : percent(re_max), rounded_text(run.metrics, *layer.worst, "cosine"),
+          printable(sample_name(run, *layer.worst))};
+}
+
+std::vector<std::string> cells_of(const Run& run, const Layer& layer, const Row& row) {
+  const auto& side = row.any_side();
+  std::vector<std::string> cells{
+      std::string(marked_verdict(row)),
+      printable(side.slot == "output:0" ? side.operator_name
+                                        : side.operator_name + " " + side.slot)};
+  if (has_samples(run))
+    for (std::string& cell : sample_cells(run, layer)) cells.push_back(std::move(cell));
+  else
+    cells.insert(cells.end(), {percent(value_of(run, row, "rel_euclid")),
+                               rounded_text(run.metrics, row, "cosine"), "", "", ""});
+  const Row& shown = has_samples(run) ? *layer.worst : row;
+  for (const char* name : {"pearson", "sqnr_db", "max_abs"})
+    cells.push_back(rounded_text(run.metrics, shown, name));
+  cells.insert(cells.end(), {shape_text(side), types_text(row), printable(row.message)});
+  return cells;
+}
+
+std::string accuracy_text(const result::Accuracy& of) {
+  std::string text = fmt::format("\ntop-1 of {}: the same class on {} of {}", of.output, of.agree,
+                                 counted(static_cast<size_t>(of.samples), "sample"));
+  if (!of.first_disagreement.empty()) text += fmt::format(" (first: {})", of.first_disagreement);
+  const auto share = [&](int64_t right) {
+    return 100.0 * static_cast<double>(right) / static_cast<double>(of.labelled);
+  };
+  if (!of.top.empty())
+    text += fmt::format("; right: target {:.2f} %, golden {:.2f} % of {}",
+                        share(of.top.front().target), share(of.top.front().golden), of.labelled);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string score_table(const Run& run, const TerminalStyle& style) {
+  Table table;
+  table.columns = columns_of(run);
+  size_t hidden = 0;
+  for (const Layer& layer : layers_of(run)) {
+    const Row& row = worst_verdict(layer);
+    const bool is_fine = row.verdict == Verdict::kPass && !row.suspicious;
+    if (!style.all && is_fine && !row.is_model_output && table.rows.size() >= kShown) {
+      ++hidden;
+      continue;
+    }
+    table.rows.push_back(cells_of(run, layer, row));
+    const Colour colour = colour_of(row);
+    if (style.colour) table.colours.push_back(colour == Colour::kGrey ? "2" : sgr(colour));
+  }
+  std::string text = fmt::format("{} ({}) against {} ({})\n\n", run.target.path,
+                                 run.target.convention, run.golden.path, run.golden.convention);
+  text += table.render(style.width);
+  if (hidden > 0)
+    text += fmt::format("... and {} more that pass (--all shows them)\n", counted(hidden, "layer"));
+  for (const result::Accuracy& of : run.accuracy) text += accuracy_text(of);
+  TerminalStyle without_rows = style;
+  without_rows.rows = false;
+  return text + "\n" + render(run, without_rows);
+}
+
+}  // namespace plumb::report

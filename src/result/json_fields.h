@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The members of a result document (schema plumb.result/1, docs/result.schema.json), by name and in
+// their order: json_read.cpp and json_write.cpp both go through these lists, so that a new member
+// is one line here. A list is called with a name and a member; a third argument is the value that
+// is not worth writing. What the list is only told follows from the rest and is not read.
+#pragma once
+
+#include <concepts>
+
+#include "result/row.h"
+
+namespace plumb::result {
+
+inline constexpr std::string_view kSchema = "plumb.result/1";
+
+// What is written is const, what is read is not.
+template <class T, class Plain>
+concept Any = std::same_as<std::remove_const_t<T>, Plain>;
+
+void fields(auto& list, Any<InputSide> auto& side) {
+  list("path", side.path);
+  list("convention", side.convention);
+  list("files_left_out", side.files_left_out);
+  list("warnings", side.warnings);
+}
+
+void fields(auto& list, Any<Run> auto& run) {
+  list("command", run.command);
+  list("scenario", run.scenario);
+  list("profile", run.profile);
+  list("target", run.target);
+  list("golden", run.golden);
+  list("graphs", run.graphs);
+  list("outputs_not_compared", run.outputs_not_compared);
+  list("order_recorded", run.is_ordered, true);
+  list("doubts", run.doubts, std::vector<std::string>());
+  list("warnings", run.warnings, std::vector<std::string>());
+  list("metrics", run.metrics);
+  list("bytes", run.bytes);
+  list("interrupted", run.interrupted);
+  list.seconds("elapsed_s", run.elapsed_s);
+}
+
+void fields(auto& list, Any<Side> auto& side) {
+  list("operator", side.operator_name);
+  list("type", side.type);
+  list("slot", side.slot);
+  list("dtype", side.dtype);
+  list("shape", side.shape);
+  list("layout", side.layout);
+  list("file", side.file);
+}
+
+void fields(auto& list, Any<Row> auto& row) {
+  list("index", row.index);
+  list("step", row.step);
+  list("rank", row.rank);
+  list("graph", row.graph, std::string());
+  list("model_output", row.is_model_output, false);
+  list("target", row.target);
+  list("golden", row.golden);
+  list.pairing("pairing", row);
+  list.values("metrics", "undefined", row);
+  list("verdict", row.verdict);
+  list("suspicious", row.suspicious);
+  list("reasons", row.reasons);
+  list("message", row.message);
+  list("hint", row.hint);
+}
+
+void fields(auto& list, Any<Standing> auto& standing) {
+  list("verdict", standing.verdict);
+  list("cosine", standing.cosine);
+  list("rel_euclid", standing.rel_euclid);
+}
+
+void fields(auto& list, Any<TensorChange> auto& change) {
+  list("operator", change.operator_name);
+  list("slot", change.slot);
+  list("graph", change.graph);
+  list("step", change.step);
+  list("rank", change.rank);
+  list("output", change.is_output);
+  list("worse", change.is_worse);
+  list("reasons", change.reasons);
+  list("before", change.before);
+  list("after", change.after);
+}
+
+void fields(auto& list, Any<OperatorChange> auto& change) {
+  list("operator", change.operator_name);
+  list("type", change.type);
+  list("change", change.change);
+  list("details", change.details);
+}
+
+void fields(auto& list, Any<Baseline> auto& baseline) {
+  list("path", baseline.path);
+  list("version", baseline.version);
+  list.told("verdict", baseline.holds() ? Verdict::kPass : Verdict::kFail);
+  list("outputs_known", baseline.outputs_known);
+  list("outputs_held", baseline.outputs_held);
+  list("warnings", baseline.warnings);
+  list("tensors", baseline.tensors);
+  list("operators", baseline.operators);
+}
+
+}  // namespace plumb::result

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by hand rather than through a JSON tree: a result has many thousand rows.
+#include "result/json_write.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/utf8.h"
+#include "result/json_fields.h"
+#include "result/value_text.h"
+
+namespace plumb::result {
+namespace {
+
+using metrics::Metric;
+
+// In front of the members of an object and of the elements of a list that stand on lines of their
+// own; others follow each other in one line.
+constexpr std::string_view kMember = "\n    ", kElement = "\n      ";
+
+template <class T>
+void append_object(std::string& json, const T& object, std::string_view indent = "");
+
+void append(std::string& json, std::string_view text) { append_json_text(json, text); }
+void append(std::string& json, const std::string& text) { append_json_text(json, text); }
+void append(std::string& json, bool value) { json += value ? "true" : "false"; }
+void append(std::string& json, int64_t value) {
+  const fmt::format_int digits(value);
+  json.append(digits.data(), digits.size());
+}
+void append(std::string& json, const Metric& metric, double value) {
+  const bool is_text = !std::isfinite(value) || metric.print == metrics::Print::kHex;
+  if (is_text) json += '"';
+  append_exact(json, metric, value);
+  if (is_text) json += '"';
+}
+void append(std::string& json, double value) { append(json, Metric{"", ""}, value); }
+void append(std::string& json, Verdict verdict) { append(json, name_of(verdict)); }
+void append(std::string& json, Change change) { append(json, name_of(change)); }
+void append(std::string& json, const Metric* metric) { append(json, metric->name); }
+void append(std::string& json, const InputSide& side) { append_object(json, side); }
+void append(std::string& json, const Side& side) { append_object(json, side); }
+void append(std::string& json, const Standing& standing) { append_object(json, standing); }
+void append(std::string& json, const TensorChange& change) { append_object(json, change); }
+void append(std::string& json, const OperatorChange& change) { append_object(json, change); }
+
+template <class T>
+void append(std::string& json, const std::vector<T>& list) {
+  constexpr bool has_lines = std::is_same_v<T, TensorChange> || std::is_same_v<T, OperatorChange>;
+  json += '[';
+  for (const T& element : list) {
+    if (&element != list.data()) json += has_lines ? "," : ", ";
+    if (has_lines) json += kElement;
+    append(json, element);
+  }
+  if (has_lines && !list.empty()) json += kMember;
+  json += ']';
+}
+
+template <class T>
+void append(std::string& json, const std::optional<T>& value) {
+  value ? append(json, *value) : void(json += "null");
+}
+
+// The members of an object, one behind the other.
+class Members {
+ public:
+  Members(std::string& json, std::string_view indent) : json_(json), indent_(indent) {
+    json_ += '{';
+  }
+
+  void operator()(std::string_view name, const auto& value) {
+    begin(name);
+    append(json_, value);
+  }
+  template <class T>
+  void operator()(std::string_view name, const T& value, const T& unwritten) {
+    if (value != unwritten) (*this)(name, value);
+  }
+  void told(std::string_view name, const auto& value) { (*this)(name, value); }
+  void seconds(std::string_view name, double value) {
+    begin(name);
+    json_ += fmt::format("{:.3f}", std::isfinite(value) ? value : 0);
+  }
+  std::string& begin(std::string_view name) {
+    if (!is_first_) json_ += indent_.empty() ? ", " : ",";
+    is_first_ = false;
+    return json_.append(indent_).append("\"").append(name).append("\": ");
+  }
+  std::string& json() { return json_; }
+
+ private:
+  std::string& json_;
+  std::string_view indent_;
+  bool is_first_ = true;
+};
+
+template <class T>
+void append_object(std::string& json, const T& object, std::string_view indent) {
+  Members members(json, indent);
+  fields(members, object);
+  json += indent.empty() ? "}" : "\n  }";
+}
+
+// Those of a row, which also has values of metrics.
+class RowMembers : public Members {
+ public:
+  RowMembers(std::string& json, const std::vector<const Metric*>& metrics,
+             const std::vector<std::string>& names)
+      : Members(json, ""), metrics_(metrics), names_(names) {}
+
+  void pairing(std::string_view name, const Row& row) {
+    if (row.pairing_rule.empty()) return (*this)(name, std::optional<bool>());
+    Members members(begin(name), "");
+    members("rule", row.pairing_rule);
+    members("evidence", row.pairing_evidence);
+    json() += '}';
+  }
+
+  void values(std::string_view numbers, std::string_view reasons, const Row& row) {
+    const size_t known = std::min(names_.size(), row.values.size());
+    std::string& json = begin(numbers) += '{';
+    for (size_t i = 0; i < known; ++i) {
+      json.append(i == 0 ? "" : ", ").append(names_[i]).append(": ");
+      row.values[i].is_defined() ? append(json, *metrics_[i], row.values[i].number())
+                                 : void(json += "null");
+    }
+    json += '}';
+    begin(reasons) += '{';
+    std::string_view comma = "";
+    for (size_t i = 0; i < known; ++i) {
+      if (row.values[i].is_defined()) continue;
+      json.append(comma).append(names_[i]).append(": ");
+      append(json, undefined_text(row.values[i]));
+      comma = ", ";
+    }
+    json += '}';
+  }
+
+ private:
+  const std::vector<const Metric*>& metrics_;
+  const std::vector<std::string>& names_;
+};
+
+void append_summary(std::string& json, const Summary& s) {
+  Members members(json, "");
+  members("verdict", s.verdict);
+  members("rows", s.rows);
+  members("pass", s.pass);
+  members("fail", s.fail);
+  members("inconclusive", s.inconclusive);
+  members("not_compared", s.not_compared);
+  members("filtered", s.filtered);
+  members("without_counterpart", s.without_counterpart);
+  members("suspicious", s.suspicious);
+  members("coverage", s.coverage);
+  members("first_divergence",
+          s.first_divergence ? std::optional(s.first_divergence_operator) : std::nullopt);
+  json += '}';
+}
+
+}  // namespace
+
+void JsonWriter::begin(const Run& run, const Summary& summary) {
+  metrics_ = run.metrics;
+  names_.clear();
+  for (const Metric* metric : metrics_) names_.push_back(json_text(metric->name));
+  rows_ = 0;
+  text_ = fmt::format(
+      "{{\n  \"schema\": {},\n  \"tool\": {{\"name\": \"plumb\", \"version\": {}}},\n  \"run\": ",
+      json_text(kSchema), json_text(PLUMB_VERSION));
+  append_object(text_, run, kMember);
+  text_ += ",\n  \"summary\": ";
+  append_summary(text_, summary);
+  if (run.baseline) append_object(text_ += ",\n  \"baseline\": ", *run.baseline, kMember);
+  put_(text_ += ",\n  \"rows\": [");
+}
+
+void JsonWriter::row(const Row& row) {
+  text_ = rows_ == 0 ? "\n    " : ",\n    ";
+  RowMembers members(text_, metrics_, names_);
+  members("id", rows_++);
+  fields(members, row);
+  put_(text_ += '}');
+}
+
+void JsonWriter::end() {
+  put_(rows_ == 0 ? "],\n" : "\n  ],\n");
+  put_("  \"findings\": []\n}\n");
+}
+
+void write_json(const Run& run, const Put& put) {
+  JsonWriter writer(put);
+  writer.begin(run, run.summary());
+  for (const Row& row : run.rows) writer.row(row);
+  writer.end();
+}
+
+}  // namespace plumb::result
