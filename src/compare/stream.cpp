@@ -27,7 +27,7 @@ using result::Verdict;
 // over their float32 copy.
 bool may_be_crc32(const Entry& entry) {
   return entry.statistics && entry.statistics->checksum.size() == 8 &&
-         judge::recorded_dtype(entry.dtype_text) != DType::kBFloat16;
+         recorded_dtype(entry.dtype_text) != DType::kBFloat16;
 }
 
 // What --checksum asks for.
@@ -338,8 +338,8 @@ class Streamer {
       return leave_out(row, "dtype_unsupported", "the type of the data cannot be decoded");
     row.target->dtype = target->dtype;
     row.golden->dtype = golden->dtype;
-    const auto target_dtype = judge::recorded_dtype(target->dtype);
-    const auto golden_dtype = judge::recorded_dtype(golden->dtype);
+    const auto target_dtype = recorded_dtype(target->dtype);
+    const auto golden_dtype = recorded_dtype(golden->dtype);
     const auto is_of = [](const std::optional<DType>& dtype, DKind kind) {
       return dtype && kind_of(*dtype) == kind;
     };
