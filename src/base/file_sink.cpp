@@ -220,4 +220,11 @@ Result<void> FileSink::commit(bool synced) {
   return cannot_write(path_, errno_);
 }
 
+Result<void> write_file(const std::filesystem::path& path, std::string_view text) {
+  auto sink = FileSink::create(path);
+  if (!sink) return sink.error();
+  sink->write(text);
+  return sink->commit();
+}
+
 }  // namespace plumb

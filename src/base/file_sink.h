@@ -58,4 +58,7 @@ class FileSink {
   int errno_ = 0;
 };
 
+// A whole file at once.
+Result<void> write_file(const std::filesystem::path& path, std::string_view text);
+
 }  // namespace plumb

@@ -5,7 +5,6 @@
 #include <csignal>
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
 
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -59,6 +58,98 @@ void print_left(const ReduceReport& report) {
                               report.left.size() - kShown));
 }
 
+struct Request {
+  std::vector<std::string> paths;
+  scan::ReduceTreeOptions tree;
+  std::string quiet_ms = "2000", interval_ms = "500", until_idle;
+  bool verbose = false;
+  CommonOptions common;
+};
+
+void declare(Options& options, Request& request) {
+  options.arguments("DIR", request.paths, "directory that a dump was, or is being, written to");
+  options.group("what is kept");
+  options.flag("--keep", request.tree.file.keep, "keep the dump files, too");
+  options.flag("--keep-sketch", request.tree.file.sketch,
+               "also keep a sketch of each tensor, from which `plumb compare`\n"
+               "estimates cosine and distance");
+  options.group("while the dump is written");
+  options.flag("--watch", request.tree.watch, "go on with files as they arrive, until Ctrl-C");
+  options.text("--until-idle", "S", request.until_idle,
+               "end when nothing has happened for S seconds");
+  options.text("--quiet-ms", "N", request.quiet_ms,
+               "a file is finished when its writer has closed it, or when\n"
+               "it has not changed for N milliseconds (default: 2000)");
+  options.text("--interval-ms", "N", request.interval_ms,
+               "look for changes every N milliseconds where the system does\n"
+               "not tell of them (default: 500)");
+  options.flag("--poll", request.tree.poll, "look for changes even if the system tells of them");
+  options.group("output");
+  options.flag("--verbose", request.verbose, "one line for each file");
+  request.common.declare(options);
+}
+
+Result<int64_t> number_from(std::string_view option, const std::string& text, int64_t least) {
+  constexpr int64_t kMost = 86'400'000;  // a day
+  int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed == std::errc() && end == text.data() + text.size() && value >= least && value <= kMost)
+    return value;
+  return Error{fmt::format("'{}' is not a number from {} to {}", text, least, kMost),
+               std::string(option), "`plumb reduce --help` shows the usage"};
+}
+
+Result<void> check(Request& request) {
+  if (request.paths.size() != 1)
+    return Error{"one directory at a time",
+                 fmt::format("plumb reduce {}", fmt::join(request.paths, " ")),
+                 "call it once for each"};
+  auto quiet = number_from("--quiet-ms", request.quiet_ms, 0);
+  if (!quiet) return quiet.error();
+  auto interval = number_from("--interval-ms", request.interval_ms, 1);
+  if (!interval) return interval.error();
+  request.tree.quiet = std::chrono::milliseconds(*quiet);
+  request.tree.interval = std::chrono::milliseconds(*interval);
+  if (request.until_idle.empty()) return {};
+  auto seconds = number_from("--until-idle", request.until_idle, 1);
+  if (!seconds) return seconds.error();
+  request.tree.until_idle = std::chrono::seconds(*seconds);
+  request.tree.watch = true;
+  return {};
+}
+
+// Of one file, when its turn is over.
+void tell(const Request& request, const std::filesystem::path& path, const ReduceOutcome& outcome) {
+  if (request.verbose && outcome.state == scan::ReduceState::kReduced)
+    fmt::print("{}: {} became {}{}\n", printable(path.string()), size_text(outcome.bytes_before),
+               size_text(outcome.bytes_after), outcome.was_done ? ", was done before" : "");
+  else if (request.verbose && outcome.error)
+    fmt::print("{}: left, {}\n", printable(path.string()), printable(outcome.error->what));
+  // A full disk should be known when it happens, not at the end of the day.
+  else if (request.tree.watch && outcome.state == scan::ReduceState::kNotWritten)
+    print_error(*outcome.error);
+}
+
+void print_report(const Request& request, const ReduceReport& report) {
+  std::string text = totals_text(report.totals);
+  if (report.totals.files == 0 && report.left.empty() && report.before > 0)
+    text += fmt::format(
+        ": {} reduced before, no dump file is left",
+        report.before == 1 ? "1 file was" : fmt::format("{} files were", report.before));
+  if (report.already > 0) text += fmt::format(", {} were done before", report.already);
+  if (!report.left.empty()) text += fmt::format(", {} left", counted(report.left.size(), "file"));
+  fmt::print("{}: {}\n", printable(request.paths[0]), text);
+  const bool quiet = request.common.quiet;
+  if (!report.is_watched && request.tree.watch && !request.tree.poll && !quiet)
+    print_warning("the system has no more watches to give: changes were looked for instead");
+  if (report.no_sketch > 0 && !quiet)
+    print_warning(
+        fmt::format("--keep-sketch: {} reduced before without a sketch; of data that is "
+                    "gone none can be made",
+                    counted(report.no_sketch, "file")));
+  print_left(report);
+}
+
 }  // namespace
 
 int run_reduce(int argc, char** argv, RunContext& context) {
@@ -75,101 +166,29 @@ int run_reduce(int argc, char** argv, RunContext& context) {
                   "no\n"
                   "dump file or nothing could be done, 130 ended by Ctrl-C",
                   static_cast<double>(metrics::kSketchBytes) / 1000));
-  std::vector<std::string> paths;
-  scan::ReduceTreeOptions tree;
-  std::string quiet_ms = "2000", interval_ms = "500", until_idle;
-  bool verbose = false;
-  CommonOptions common;
-  options.arguments("DIR", paths, "directory that a dump was, or is being, written to");
-  options.group("what is kept");
-  options.flag("--keep", tree.file.keep, "keep the dump files, too");
-  options.flag("--keep-sketch", tree.file.sketch,
-               "also keep a sketch of each tensor, from which `plumb compare`\n"
-               "estimates cosine and distance");
-  options.group("while the dump is written");
-  options.flag("--watch", tree.watch, "go on with files as they arrive, until Ctrl-C");
-  options.text("--until-idle", "S", until_idle, "end when nothing has happened for S seconds");
-  options.text("--quiet-ms", "N", quiet_ms,
-               "a file is finished when its writer has closed it, or when\n"
-               "it has not changed for N milliseconds (default: 2000)");
-  options.text("--interval-ms", "N", interval_ms,
-               "look for changes every N milliseconds where the system does\n"
-               "not tell of them (default: 500)");
-  options.flag("--poll", tree.poll, "look for changes even if the system tells of them");
-  options.group("output");
-  options.flag("--verbose", verbose, "one line for each file");
-  common.declare(options);
+  Request request;
+  declare(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
-  if (paths.size() != 1)
-    return fail_with({"one directory at a time",
-                      fmt::format("plumb reduce {}", fmt::join(paths, " ")),
-                      "call it once for each"});
-  const auto number = [&](std::string_view option, const std::string& text,
-                          int64_t least) -> Result<int64_t> {
-    constexpr int64_t kMost = 86'400'000;  // a day
-    int64_t value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed == std::errc() && end == text.data() + text.size() && value >= least &&
-        value <= kMost)
-      return value;
-    return Error{fmt::format("'{}' is not a number from {} to {}", text, least, kMost),
-                 std::string(option), "`plumb reduce --help` shows the usage"};
-  };
-  auto quiet = number("--quiet-ms", quiet_ms, 0);
-  if (!quiet) return fail_with(quiet.error());
-  auto interval = number("--interval-ms", interval_ms, 1);
-  if (!interval) return fail_with(interval.error());
-  tree.quiet = std::chrono::milliseconds(*quiet);
-  tree.interval = std::chrono::milliseconds(*interval);
-  if (!until_idle.empty()) {
-    auto seconds = number("--until-idle", until_idle, 1);
-    if (!seconds) return fail_with(seconds.error());
-    tree.until_idle = std::chrono::seconds(*seconds);
-    tree.watch = true;
-  }
-  std::optional<tbb::global_control> limit;
-  if (common.jobs > 0)
-    limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
-  std::signal(SIGIO, SIG_IGN);    // see compare/reduce_file.h
+  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  context.jobs = request.common.jobs;
+  std::signal(SIGIO, SIG_IGN);    // see scan/reduce_file.h
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
 
-  StatusLine line(tree.watch && ProgressBar::is_wanted(common));
-  const auto tell = [&](const std::filesystem::path& path, const ReduceOutcome& outcome,
-                        const ReduceProgress& progress) {
-    line.clear();
-    if (verbose && outcome.state == scan::ReduceState::kReduced)
-      fmt::print("{}: {} became {}{}\n", printable(path.string()), size_text(outcome.bytes_before),
-                 size_text(outcome.bytes_after), outcome.was_done ? ", was done before" : "");
-    else if (verbose && outcome.error)
-      fmt::print("{}: left, {}\n", printable(path.string()), printable(outcome.error->what));
-    // A full disk should be known when it happens, not at the end of the day.
-    else if (tree.watch && outcome.state == scan::ReduceState::kNotWritten)
-      print_error(*outcome.error);
-    line.show(progress);
-  };
-  auto report = scan::reduce_tree(paths[0], tree, context, tell);
+  StatusLine line(request.tree.watch && ProgressBar::is_wanted(request.common));
+  auto report = scan::reduce_tree(
+      request.paths[0], request.tree, context,
+      [&](const auto& path, const ReduceOutcome& outcome, const ReduceProgress& progress) {
+        line.clear();
+        tell(request, path, outcome);
+        line.show(progress);
+      });
   line.clear();
   if (!report) return fail_with(report.error());
-  const bool is_nothing = report->totals.files == 0 && report->left.empty();
-  if (is_nothing && report->before == 0 && !context.cancelled)
-    return fail_with({"nothing was reduced: there is no dump file", paths[0],
+  if (report->totals.files == 0 && report->left.empty() && report->before == 0 &&
+      !context.cancelled)
+    return fail_with({"nothing was reduced: there is no dump file", request.paths[0],
                       "name the directory that device dumps or FX arrays were written to"});
-  std::string text = totals_text(report->totals);
-  if (is_nothing && report->before > 0)
-    text += fmt::format(
-        ": {} reduced before, no dump file is left",
-        report->before == 1 ? "1 file was" : fmt::format("{} files were", report->before));
-  if (report->already > 0) text += fmt::format(", {} were done before", report->already);
-  if (!report->left.empty()) text += fmt::format(", {} left", counted(report->left.size(), "file"));
-  fmt::print("{}: {}\n", printable(paths[0]), text);
-  if (!report->is_watched && tree.watch && !tree.poll && !common.quiet)
-    print_warning("the system has no more watches to give: changes were looked for instead");
-  if (report->no_sketch > 0 && !common.quiet)
-    print_warning(
-        fmt::format("--keep-sketch: {} reduced before without a sketch; of data that is "
-                    "gone none can be made",
-                    counted(report->no_sketch, "file")));
-  print_left(*report);
+  print_report(request, *report);
   return report->left.empty() ? kAgreement : kDifference;
 }
 

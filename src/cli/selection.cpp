@@ -28,4 +28,10 @@ Result<io::ReadHints> SelectionOptions::hints() const {
   return hints;
 }
 
+Result<scan::Request> SelectionOptions::request() const {
+  auto read = hints();
+  if (!read) return read.error();
+  return scan::Request{selection, *read, convention};
+}
+
 }  // namespace plumb::cli

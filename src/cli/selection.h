@@ -4,7 +4,7 @@
 #pragma once
 
 #include "cli/command.h"
-#include "dump/selection.h"
+#include "scan/request.h"
 
 namespace plumb::cli {
 
@@ -16,6 +16,7 @@ struct SelectionOptions {
   void declare(Options& options);
   // After parsing: complains about values that make no sense.
   Result<io::ReadHints> hints() const;
+  Result<scan::Request> request() const;
 };
 
 }  // namespace plumb::cli

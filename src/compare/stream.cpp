@@ -27,7 +27,7 @@ using result::Verdict;
 // over their float32 copy.
 bool may_be_crc32(const Entry& entry) {
   return entry.statistics && entry.statistics->checksum.size() == 8 &&
-         judge::recorded_dtype(entry.dtype_text()) != DType::kBFloat16;
+         recorded_dtype(entry.dtype_text()) != DType::kBFloat16;
 }
 
 Result<metrics::Sketch> recorded_sketch(const dump::DumpSet& set, const Entry& entry) {
@@ -308,8 +308,8 @@ class RowMaker {
       return leave_out(row, "dtype_unsupported", "the type of the data cannot be decoded");
     row.target->dtype = t.dtype;
     row.golden->dtype = g.dtype;
-    const auto target_dtype = judge::recorded_dtype(t.dtype);
-    const auto golden_dtype = judge::recorded_dtype(g.dtype);
+    const auto target_dtype = recorded_dtype(t.dtype);
+    const auto golden_dtype = recorded_dtype(g.dtype);
     const auto is_of = [](const std::optional<DType>& dtype, DKind kind) {
       return dtype && kind_of(*dtype) == kind;
     };

@@ -32,6 +32,8 @@ struct NotChecked {
 struct LintReport {
   std::vector<LintFinding> findings;
   std::vector<NotChecked> not_checked;
+
+  size_t count(Severity severity) const;
 };
 
 // What a comparison is told to tolerate, and what the reference values are like.
@@ -62,6 +64,20 @@ std::span<const LintRule> lint_rules();
 
 // All rules, in the order of the table; findings of a rule in the order of the file.
 LintReport lint(const LintInput& input);
+
+// The same of files, in the user's words; what is not given is empty.
+struct LintRequest {
+  std::optional<std::string> config;  // none: only the tolerance is looked at
+  std::string model, other;
+  std::string atol, rtol, golden;
+};
+struct Linted {
+  std::optional<Config> config;
+  LintReport report;
+};
+Result<Linted> lint(const LintRequest& request);
+
+std::string to_json(const Linted& linted);  // schema plumb.lint/1
 
 // The largest magnitude of each tensor in a file or directory.
 Result<std::vector<Tolerance::Signal>> read_signals(const std::string& path);

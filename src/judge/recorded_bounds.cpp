@@ -162,19 +162,6 @@ double sum_slack(std::string_view dtype) {
 
 }  // namespace
 
-std::string plain_dtype(std::string_view text) {
-  std::string word(text.substr(text.rfind('.') + 1));
-  for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  if (word.starts_with("dt_")) word.erase(0, 3);
-  const auto known = dtype_from_name(word);
-  return known ? std::string(name_of(*known)) : word;
-}
-
-std::optional<DType> recorded_dtype(std::string_view text) {
-  return dtype_from_name(plain_dtype(text));
-}
-
 std::optional<metrics::Bounded> proven(std::string_view metric, const Statistics& target,
                                        const Statistics& golden) {
   const Slack slack{1e-6, std::max(sum_slack(target.dtype), sum_slack(golden.dtype))};

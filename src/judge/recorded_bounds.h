@@ -9,14 +9,10 @@
 #include <string_view>
 
 #include "metrics/sketch.h"
-#include "tensor/dtype.h"
+#include "tensor/dtype_words.h"
 #include "tensor/statistics.h"
 
 namespace plumb::judge {
-
-// The tools' words for a type, "torch.float16" or "Float16", as we write it; unknown words stay.
-std::string plain_dtype(std::string_view text);
-std::optional<DType> recorded_dtype(std::string_view text);
 
 // Where a metric of the two tensors must lie, one end infinite if only the other is known. `low`
 // and `high` allow for the rounding of recorded numbers; `value` is what they say as they stand.

@@ -7,8 +7,8 @@
 
 #include <tbb/parallel_for.h>
 
-#include "judge/recorded_bounds.h"
 #include "metrics/limits.h"
+#include "tensor/dtype_words.h"
 
 namespace plumb::scan {
 namespace {
@@ -57,7 +57,7 @@ bool is_integer(std::optional<DType> dtype) {
 bool shows_nothing(const Entry& entry, const Statistics& s) {
   const bool is_tensor = entry.recorded_shape() || !s.checksum.empty();  // else an argument
   const bool is_empty = entry.recorded_shape() && element_count(*entry.recorded_shape()) == 0;
-  return is_tensor && !is_empty && !is_integer(judge::recorded_dtype(entry.dtype_text())) &&
+  return is_tensor && !is_empty && !is_integer(recorded_dtype(entry.dtype_text())) &&
          !s.min && !s.max && !s.nan_count && !s.inf_count;
 }
 
@@ -72,7 +72,7 @@ void read_recorded(ScannedTensor& tensor) {
   tensor.nan = s.nan_count.value_or(nan);
   tensor.positive_inf = s.inf_count.value_or(max > 0 && std::isinf(max));
   tensor.negative_inf = s.inf_count ? 0 : min < 0 && std::isinf(min);
-  const auto dtype = judge::recorded_dtype(entry.dtype_text());
+  const auto dtype = recorded_dtype(entry.dtype_text());
   // A mean lets every NaN and infinity through; the extremes of some tools pass NaN over.
   const bool is_counted = (s.nan_count && s.inf_count) || s.mean || is_integer(dtype);
   tensor.is_unsure = (s.min || s.max) && tensor.is_finite() && !is_counted;
@@ -170,6 +170,11 @@ class Tracer {
 };
 
 }  // namespace
+
+std::string ScannedTensor::layout() const {
+  const bool is_plain = !entry->info || entry->info->layout == kPlainLayout;
+  return is_plain ? "" : std::string(plumb::name_of(entry->info->layout));
+}
 
 std::string_view name_of(Origin origin) {
   switch (origin) {

@@ -32,6 +32,7 @@ struct ScannedTensor {
   }
   bool is_finite() const { return !has(Symptom::kNan) && !has(Symptom::kInf); }
   bool is_clean() const { return is_finite() && !saturates; }
+  std::string layout() const;  // the device's; empty if it is plain or not known
 };
 
 // Where an operator's overflow comes from.

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/directory_watch.h"
+#include "base/threads.h"
 #include "dump/reduced.h"
 #include "dump/tree.h"
 
@@ -356,7 +357,7 @@ Result<ReduceReport> reduce_tree(const Path& root, const ReduceTreeOptions& opti
         root.string(), "name the directory that the dump is written to"};
   auto lock = RootLock::take(root);
   if (!lock) return lock.error();
-  return TreeReducer(root, options, context, tell).run();
+  return on_threads_of(context, [&] { return TreeReducer(root, options, context, tell).run(); });
 }
 
 }  // namespace plumb::scan

@@ -294,5 +294,28 @@ TEST(ChannelDoubt, InWords) {
   EXPECT_EQ(channel_doubt(how), std::nullopt);
 }
 
+TEST(LintFiles, WithoutAConfigurationOnlyTheToleranceIsLookedAt) {
+  LintRequest request;
+  request.rtol = "2";
+  auto linted = lint(request);
+  ASSERT_TRUE(linted);
+  EXPECT_FALSE(linted->config);
+  EXPECT_EQ(linted->report.count(Severity::kWarning), 1u);
+  EXPECT_EQ(linted->report.count(Severity::kError), 0u);
+  EXPECT_THAT(to_json(*linted), testing::HasSubstr("\"config\": null"));
+}
+
+TEST(LintFiles, SaysWhatCannotBeRead) {
+  LintRequest request;
+  request.rtol = "a little";
+  auto linted = lint(request);
+  ASSERT_FALSE(linted);
+  EXPECT_EQ(linted.error().where, "--rtol a little");
+  request.config = "/nowhere/config.prototxt";  // comes first
+  linted = lint(request);
+  ASSERT_FALSE(linted);
+  EXPECT_THAT(linted.error().where, testing::StartsWith("/nowhere/config.prototxt"));
+}
+
 }  // namespace
 }  // namespace plumb::input

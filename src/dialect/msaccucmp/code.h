@@ -35,6 +35,7 @@ enum class Code : int {
   kOverflowType = 35,
   kOverflowStatus = 36,
   kTaskType = 37,
+  kInterrupted = 130,  // not one of its numbers: by Ctrl-C
 };
 
 struct Fault {

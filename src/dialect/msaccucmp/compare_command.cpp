@@ -7,64 +7,65 @@
 #include <fmt/format.h>
 
 #include "base/free_path.h"
-#include "cli/command.h"
-#include "cli/msaccucmp.h"
-#include "cli/msaccucmp/subcommand.h"
 #include "dialect/msaccucmp/batch.h"
+#include "dialect/msaccucmp/command.h"
 #include "dialect/msaccucmp/mapping_table.h"
 #include "dialect/msaccucmp/output.h"
 #include "dialect/msaccucmp/pytorch_h5.h"
 #include "dialect/msaccucmp/single_op.h"
 #include "dump/names.h"
 
-namespace plumb::cli {
-
-using namespace msaccucmp;
-
+namespace plumb::msaccucmp {
 namespace {
 
 namespace fs = std::filesystem;
 
 // Half a result would look like a whole one.
-int interrupted() {
-  print_error(
-      {"interrupted", "the comparison is not complete, nothing is written", "run it again"});
-  return kInterrupted;
+Fault interruption() {
+  return {Code::kInterrupted,
+          {"interrupted", "the comparison is not complete, nothing is written", "run it again"}};
 }
 
-int write_result(const ResultTable& table, const std::string& stem, const NetworkRun& run,
-                 const std::vector<std::string>& input_nodes, const RunContext& context) {
-  if (context.cancelled) return interrupted();
-  warn(table.warnings);
+void warn(const std::vector<std::string>& warnings, const Console& console) {
+  for (const std::string& warning : warnings) console.warn(warning);
+}
+
+Outcome<int> write_result(const ResultTable& table, const std::string& stem, const NetworkRun& run,
+                          const std::vector<std::string>& input_nodes, const Console& console,
+                          const RunContext& context) {
+  if (context.cancelled) return interruption();
+  warn(table.warnings, console);
   const std::string csv = to_csv(table);
   const fs::path path = free_path(run.output, stem, ".csv");
-  if (auto failure = write_text(path, csv)) return report(*failure);
+  if (auto failure = write_text(path, csv)) return *failure;
   const auto compared = std::count_if(table.rows.begin(), table.rows.end(),
                                       [](const ResultRow& row) { return row.is_compared; });
-  fmt::print("{} rows, {} compared, {} not\n", table.rows.size(), compared,
-             std::ssize(table.rows) - compared);
-  say_written(path);
+  console.print(fmt::format("{} rows, {} compared, {} not\n", table.rows.size(), compared,
+                            std::ssize(table.rows) - compared));
+  say_written(console, path);
   if (run.advisor)
-    if (auto status = write_advice(csv, input_nodes, run.output)) return *status;
+    if (auto failure = write_advice(csv, input_nodes, run.output, console)) return *failure;
   return static_cast<int>(table.code);
 }
 
-int compare_directories(const NetworkRun& run, const std::string& prefix, RunContext& context) {
+Outcome<int> compare_directories(const NetworkRun& run, const std::string& prefix,
+                                 const Console& console, RunContext& context) {
   auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
-  if (!network) return report(network.fault());
-  warn(network->target.warnings);
-  warn(network->golden.warnings);
+  if (!network) return network.fault();
+  warn(network->target.warnings, console);
+  warn(network->golden.warnings, console);
   NetworkOptions options = run.options;
   if (options.overflow && network->target.has_npy) {
-    print_warning("-overflow_detection is for device dumps; there is no column OverFlow");
+    console.warn("-overflow_detection is for device dumps; there is no column OverFlow");
     options.overflow = false;
   }
   const std::string stem = fmt::format("{}result_{}", prefix, local_time_stamp());
   if (!network->rules)
-    return write_result(compare_by_name(*network, options, context), stem, run, {}, context);
+    return write_result(compare_by_name(*network, options, context), stem, run, {}, console,
+                        context);
   auto table = compare_network(*network, options, context);
-  if (!table) return report(table.fault());
-  return write_result(*table, stem, run, network->rules->input_nodes(), context);
+  if (!table) return table.fault();
+  return write_result(*table, stem, run, network->rules->input_nodes(), console, context);
 }
 
 constexpr std::array kCompareOptions{
@@ -96,13 +97,13 @@ constexpr std::array kCompareOptions{
 };
 
 // A run whose result depends on Python code is refused rather than done without it.
-std::optional<int> refuse_plugins(const std::string& directory, std::string_view algorithm_text,
-                                  const Selection& selection) {
+std::optional<Fault> refuse_plugins(const std::string& directory, std::string_view algorithm_text,
+                                    const Selection& selection, const Console& console) {
   if (directory.empty()) return std::nullopt;
   std::error_code ignored;
   const auto refuse_file = [](const fs::path& file) {
-    return refuse("plug-ins in Python are not run", file.string(),
-                  "leave out -c and the plug-in's name, or run msaccucmp.py itself");
+    return refusal("plug-ins in Python are not run", file.string(),
+                   "leave out -c and the plug-in's name, or run msaccucmp.py itself");
   };
   for (const fs::directory_entry& entry :
        fs::directory_iterator(fs::path(directory) / "format_convert", ignored))
@@ -119,7 +120,7 @@ std::optional<int> refuse_plugins(const std::string& directory, std::string_view
         fmt::format(",{},", algorithm_text).find("," + name + ",") != std::string::npos;
     if (replaces || is_named) return refuse_file(entry.path());
   }
-  print_warning("-c: plug-ins in Python are not run; this comparison uses none of them");
+  console.warn("-c: plug-ins in Python are not run; this comparison uses none of them");
   return std::nullopt;
 }
 
@@ -128,26 +129,27 @@ bool is_h5(const std::string& path) {
   return path.ends_with(".h5") && fs::is_regular_file(path, ignored);
 }
 
-int compare_h5_files(const Arguments& arguments, const NetworkRun& run, RunContext& context) {
+Outcome<int> compare_h5_files(const Arguments& arguments, const NetworkRun& run,
+                              const Console& console, RunContext& context) {
   for (const char* option : {"-f", "-q", "-c", "-op", "-map"})
     if (arguments.has(option))
-      return refuse(fmt::format("{} is not used with .h5 files", option), "compare",
-                    "leave it out");
+      return refusal(fmt::format("{} is not used with .h5 files", option), "compare",
+                     "leave it out");
   if (arguments.integer("-v", 2) != 2)
-    return refuse("-v 1 is not used with .h5 files", "compare", "leave it out");
+    return refusal("-v 1 is not used with .h5 files", "compare", "leave it out");
   auto result = compare_h5(run.target, run.golden, run.options, context);
-  if (!result) return report(result.fault());
-  if (context.cancelled) return interrupted();
+  if (!result) return result.fault();
+  if (context.cancelled) return interruption();
   const fs::path output = run.output;
   const fs::path path = free_path(output, "result_" + local_time_stamp(), ".csv");
   const std::string csv = result->csv(false);
-  if (auto failure = write_text(path, csv)) return report(*failure);
-  say_written(path);
+  if (auto failure = write_text(path, csv)) return *failure;
+  say_written(console, path);
   if (arguments.integer("-p", 0) == 1) {
     const fs::path filtered = output / (path.stem().string() + "_filtered");
-    if (auto failure = make_output_directory(filtered)) return report(*failure);
+    if (auto failure = make_output_directory(filtered)) return *failure;
     if (auto failure = write_text(filtered / "filtered_result.csv", result->csv(true)))
-      return report(*failure);
+      return *failure;
     for (const H5Row& row : result->rows) {
       if (!row.is_suspicious) continue;
       for (const auto& [side, file, dataset] :
@@ -157,26 +159,26 @@ int compare_h5_files(const Arguments& arguments, const NetworkRun& run, RunConte
         if (!array) continue;  // an operator without counterpart has no dataset
         std::string name = side + *dataset + ".npy";
         std::replace(name.begin(), name.end(), '/', '_');
-        if (auto failure = write_npy(filtered / name, *array)) return report(*failure);
+        if (auto failure = write_npy(filtered / name, *array)) return *failure;
       }
     }
-    say_written(filtered);
+    say_written(console, filtered);
   }
   if (run.advisor)
-    if (auto status = write_advice(csv, {}, output)) return *status;
+    if (auto failure = write_advice(csv, {}, output, console)) return *failure;
   return 0;
 }
 
 // Only printed.
-int compare_files(const NetworkRun& run) {
+Outcome<int> compare_files(const NetworkRun& run, const Console& console) {
   auto target = load_only_tensor(run.target);
-  if (!target) return report(target.fault());
+  if (!target) return target.fault();
   auto golden = load_only_tensor(run.golden);
-  if (!golden) return report(golden.fault());
+  if (!golden) return golden.fault();
   if (target->count != golden->count)
-    return refuse("the tensors differ in length",
-                  fmt::format("target {}, golden {}", target->count, golden->count),
-                  "compare tensors of one size", Code::kShape);
+    return refusal("the tensors differ in length",
+                   fmt::format("target {}, golden {}", target->count, golden->count),
+                   "compare tensors of one size", Code::kShape);
   PairTraits traits;
   traits.is_scalar = counts_as_scalar(target->shape);
   traits.both_bool = target->dtype == DType::kBool && golden->dtype == DType::kBool;
@@ -185,7 +187,7 @@ int compare_files(const NetworkRun& run) {
   const View left = flat_view(*target), right = flat_view(*golden);
   auto scores =
       score(run.options.algorithms, traits, pairs_of(left, right, run.options.max_elements));
-  if (!scores) return report({Code::kInvalidDumpData, scores.error()});
+  if (!scores) return Fault{Code::kInvalidDumpData, scores.error()};
   std::string names, values;
   for (size_t i = 0; i < scores->cells.size(); ++i) {
     const std::string_view name = run.options.algorithms[i]->name;
@@ -194,52 +196,53 @@ int compare_files(const NetworkRun& run) {
     names += last ? std::string(name) : fmt::format("{:<{}} ", name, width);
     values += last ? scores->cells[i] : fmt::format("{:<{}} ", scores->cells[i], width);
   }
-  fmt::print("{}\n{}\n", names, values);
-  for (const std::string& reason : scores->reasons) fmt::print("{}\n", reason);
+  console.print(fmt::format("{}\n{}\n", names, values));
+  for (const std::string& reason : scores->reasons) console.print(reason + "\n");
   return 0;
 }
 
-int compare_one_operator(const Arguments& arguments, const NetworkRun& run) {
+Outcome<int> compare_one_operator(const Arguments& arguments, const NetworkRun& run,
+                                  const Console& console) {
   SingleOp wanted;
   wanted.name = arguments.text("-op");
   wanted.is_input = arguments.has("-i");
   const std::string index = arguments.text(wanted.is_input ? "-i" : "-o", "0");
   if (!dump::number_from(index))
-    return refuse("the index of a tensor is a number", index, "for example -o 0");
+    return refusal("the index of a tensor is a number", index, "for example -o 0");
   wanted.index = *dump::number_from(index);
   wanted.top = arguments.integer("-n", 20);
   wanted.max_lines = arguments.integer("-ml", 1000000);
   wanted.only_summary = arguments.has("--ignore_single_op_result");
   if (wanted.top < 1 || wanted.top > 10000)
-    return refuse("-n is out of range", fmt::format("-n {}", wanted.top), "1 to 10000 are possible",
-                  Code::kOutOfBounds);
+    return refusal("-n is out of range", fmt::format("-n {}", wanted.top),
+                   "1 to 10000 are possible", Code::kOutOfBounds);
   if (wanted.max_lines < 10000 || wanted.max_lines > 1000000)
-    return refuse("-ml is out of range", fmt::format("-ml {}", wanted.max_lines),
-                  "10000 to 1000000 are possible");
+    return refusal("-ml is out of range", fmt::format("-ml {}", wanted.max_lines),
+                   "10000 to 1000000 are possible");
   auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
-  if (!network) return report(network.fault());
+  if (!network) return network.fault();
   auto files = compare_single_op(*network, wanted, run.output);
-  if (!files) return report(files.fault());
-  fmt::print("{}", files->summary);
-  for (const std::string& name : files->written) say_written(fs::path(run.output) / name);
+  if (!files) return files.fault();
+  console.print(files->summary);
+  for (const std::string& name : files->written) say_written(console, fs::path(run.output) / name);
   return 0;
 }
 
-int write_mapping(const NetworkRun& run) {
+Outcome<int> write_mapping(const NetworkRun& run, const Console& console) {
   auto network = open_network(run.target, run.golden, run.rules, run.join_slices);
-  if (!network) return report(network.fault());
+  if (!network) return network.fault();
   std::vector<std::string> warnings;
   auto csv = mapping_csv(*network, run.options.choice, warnings);
-  if (!csv) return report(csv.fault());
-  warn(warnings);
+  if (!csv) return csv.fault();
+  warn(warnings, console);
   const fs::path path = free_path(run.output, "mapping_" + local_time_stamp(), ".csv");
-  if (auto failure = write_text(path, *csv)) return report(*failure);
-  say_written(path);
+  if (auto failure = write_text(path, *csv)) return *failure;
+  say_written(console, path);
   return 0;
 }
 
 // What the options forbid each other.
-std::optional<int> check_options(const Arguments& arguments) {
+std::optional<Fault> check_options(const Arguments& arguments) {
   struct Rule {
     const char* option;
     const char* other;
@@ -256,23 +259,23 @@ std::optional<int> check_options(const Arguments& arguments) {
   };
   for (const Rule& rule : kRules)
     if (arguments.has(rule.option) && arguments.has(rule.other) != rule.needs)
-      return refuse(fmt::format("{} {} {}", rule.option,
-                                rule.needs ? "needs" : "cannot be used with", rule.other),
-                    "compare", rule.needs ? "give both" : "give one of them");
+      return refusal(fmt::format("{} {} {}", rule.option,
+                                 rule.needs ? "needs" : "cannot be used with", rule.other),
+                     "compare", rule.needs ? "give both" : "give one of them");
   if (arguments.has("-map") && !arguments.has("-f") && !arguments.has("-q"))
-    return refuse("-map needs -f or -q", "compare", "give a rule file");
+    return refusal("-map needs -f or -q", "compare", "give a rule file");
   if (arguments.integer("-max", 0) < 0)
-    return refuse("-max is below 0", fmt::format("-max {}", arguments.text("-max")),
-                  "0 compares all elements");
+    return refusal("-max is below 0", fmt::format("-max {}", arguments.text("-max")),
+                   "0 compares all elements");
   return std::nullopt;
 }
 
-int run_compare_command(const Arguments& arguments, RunContext& context) {
+Outcome<int> run_compare(const Arguments& arguments, const Console& console, RunContext& context) {
   const int64_t version = arguments.integer("-v", 2);
   if (version != 1 && version != 2)
-    return refuse("-v is 1 or 2", arguments.text("-v"), "leave it out", Code::kUsage);
-  if (version == 1) print_warning("-v 1 is historic and read as 2");
-  if (auto status = check_options(arguments)) return *status;
+    return refusal("-v is 1 or 2", arguments.text("-v"), "leave it out", Code::kUsage);
+  if (version == 1) console.warn("-v 1 is historic and read as 2");
+  if (auto failure = check_options(arguments)) return *failure;
 
   NetworkRun run;
   run.target = arguments.text("-m");
@@ -287,56 +290,58 @@ int run_compare_command(const Arguments& arguments, RunContext& context) {
   std::vector<std::string> warnings;
   const std::string algorithms = arguments.text("-alg", "all");
   auto selection = select_algorithms(algorithms, warnings);
-  if (auto status =
-          refuse_plugins(arguments.text("-c"), algorithms, selection ? *selection : Selection{}))
-    return *status;
-  warn(warnings);
-  if (!selection) return report(selection.fault());
+  if (auto failure = refuse_plugins(arguments.text("-c"), algorithms,
+                                    selection ? *selection : Selection{}, console))
+    return *failure;
+  warn(warnings, console);
+  if (!selection) return selection.fault();
   run.options.algorithms = std::move(*selection);
-  if (auto failure = make_output_directory(run.output)) return report(*failure);
+  if (auto failure = make_output_directory(run.output)) return *failure;
 
   std::error_code ignored;
-  if (arguments.has("-map")) return write_mapping(run);
-  if (is_h5(run.target) && is_h5(run.golden)) return compare_h5_files(arguments, run, context);
+  if (arguments.has("-map")) return write_mapping(run, console);
+  if (is_h5(run.target) && is_h5(run.golden))
+    return compare_h5_files(arguments, run, console, context);
   if (arguments.has("-p"))
-    return refuse("-p is only used with .h5 files", "compare", "leave it out");
+    return refusal("-p is only used with .h5 files", "compare", "leave it out");
   if (fs::is_regular_file(run.target, ignored) && fs::is_regular_file(run.golden, ignored))
-    return compare_files(run);
+    return compare_files(run, console);
   if (!run.rules.rules.empty() && fs::is_directory(run.rules.rules, ignored)) {
     if (arguments.has("-op"))
-      return refuse("-op is not used with a directory of rule files", "compare", "name one file");
-    return run_network(run, context);
+      return refusal("-op is not used with a directory of rule files", "compare", "name one file");
+    return run_network(run, console, context);
   }
   if (run.advisor && (run.options.choice.is_given() || arguments.has("-op"))) {
-    print_warning("-advisor looks at whole networks; it is not used with -r, -s and -op");
+    console.warn("-advisor looks at whole networks; it is not used with -r, -s and -op");
     run.advisor = false;
   }
   if (run.advisor) run.options.overflow = true;
-  if (arguments.has("-op")) return compare_one_operator(arguments, run);
-  return run_network(run, context);
+  if (arguments.has("-op")) return compare_one_operator(arguments, run, console);
+  return run_network(run, console, context);
 }
 
 }  // namespace
 
-int run_network(const NetworkRun& run, RunContext& context) {
+Outcome<int> run_network(const NetworkRun& run, const Console& console, RunContext& context) {
   std::error_code ignored;
   if (run.rules.rules.empty() || !fs::is_directory(run.rules.rules, ignored))
-    return compare_directories(run, "", context);
+    return compare_directories(run, "", console, context);
   auto jobs = plan_batch(run.target, run.rules.rules);
-  if (!jobs) return report(jobs.fault());
+  if (!jobs) return jobs.fault();
   int status = 0;
   for (const BatchJob& job : *jobs) {
     NetworkRun one = run;
     one.target = job.target.string();
     one.rules.rules = job.rules.string();
     if (context.cancelled) break;
-    const int last = compare_directories(one, job.prefix + "_", context);
-    if (status == 0) status = last;
+    const auto last = compare_directories(one, job.prefix + "_", console, context);
+    if (!last) console.complain(last.fault().error);
+    if (status == 0) status = last ? *last : static_cast<int>(last.fault().code);
   }
   return status;
 }
 
-const Subcommand kMsaccucmpCompare{"compare", "compare dumps of two models, operator by operator",
-                                   kCompareOptions, run_compare_command};
+const Command kCompareCommand{"compare", "compare dumps of two models, operator by operator",
+                              kCompareOptions, run_compare};
 
-}  // namespace plumb::cli
+}  // namespace plumb::msaccucmp

@@ -6,15 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/free_path.h"
-#include "cli/msaccucmp/subcommand.h"
 #include "dialect/msaccucmp/algorithms.h"
 #include "dialect/msaccucmp/align.h"
+#include "dialect/msaccucmp/command.h"
 #include "dialect/msaccucmp/output.h"
 
-namespace plumb::cli {
-
-using namespace msaccucmp;
-
+namespace plumb::msaccucmp {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,17 +22,17 @@ constexpr std::array kFileOptions{
     OptionSpec{"-out", "--output", "DIR", "for the result", true},
 };
 
-int run_file_compare_command(const Arguments& arguments, RunContext&) {
+Outcome<int> run_file_compare(const Arguments& arguments, const Console& console, RunContext&) {
   for (const char* side : {"-m", "-g"})
     if (!arguments.text(side).ends_with(".npy"))
-      return refuse("only .npy files are compared", arguments.text(side),
-                    "`plumb compare` reads other files, too", Code::kFileType);
+      return refusal("only .npy files are compared", arguments.text(side),
+                     "`plumb compare` reads other files, too", Code::kFileType);
   auto target = load_only_tensor(arguments.text("-m"));
-  if (!target) return report(target.fault());
+  if (!target) return target.fault();
   auto golden = load_only_tensor(arguments.text("-g"));
-  if (!golden) return report(golden.fault());
+  if (!golden) return golden.fault();
   auto pair = align_equal(*target, *golden);
-  if (!pair) return report(pair.fault());
+  if (!pair) return pair.fault();
   PairTraits traits;
   traits.is_scalar = counts_as_scalar(target->shape);
   traits.both_bool = target->dtype == DType::kBool && golden->dtype == DType::kBool;
@@ -43,22 +40,22 @@ int run_file_compare_command(const Arguments& arguments, RunContext&) {
   traits.golden_file = arguments.text("-g");
   const Selection selection = file_algorithms();
   auto scores = score(selection, traits, pairs_of(pair->target, pair->golden, 0));
-  if (!scores) return report({Code::kInvalidDumpData, scores.error()});
+  if (!scores) return Fault{Code::kInvalidDumpData, scores.error()};
   const fs::path output = arguments.text("-out");
-  if (auto failure = make_output_directory(output)) return report(*failure);
+  if (auto failure = make_output_directory(output)) return *failure;
   std::string text;
   for (size_t i = 0; i < selection.size(); ++i)
     text += fmt::format("{}: {}\n", selection[i]->name, scores->cells[i]);
   const fs::path path = free_path(output, "file_result_" + local_time_stamp(), ".txt");
-  if (auto failure = write_text(path, text)) return report(*failure);
-  fmt::print("{}", text);
-  say_written(path);
+  if (auto failure = write_text(path, text)) return *failure;
+  console.print(text);
+  say_written(console, path);
   return 0;
 }
 
 }  // namespace
 
-const Subcommand kMsaccucmpFileCompare{"file_compare", "compare two npy files", kFileOptions,
-                                       run_file_compare_command};
+const Command kFileCompareCommand{"file_compare", "compare two npy files", kFileOptions,
+                                  run_file_compare};
 
-}  // namespace plumb::cli
+}  // namespace plumb::msaccucmp

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb msaccucmp` and `plumb msprobe`: the command lines of two other tools, for scripts that
+// call them. docs/msaccucmp.md and docs/msprobe.md say where they differ.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "dialect/msaccucmp/command.h"
+#include "dialect/msaccucmp/output.h"
+#include "dialect/msprobe/command.h"
+
+namespace plumb::cli {
+namespace {
+
+const dialect::Console& console() {
+  static const dialect::Console kConsole{[](std::string_view text) { fmt::print("{}", text); },
+                                         print_warning, print_error};
+  return kConsole;
+}
+
+int status_of(const msaccucmp::Outcome<int>& outcome) {
+  if (outcome) return *outcome;
+  print_error(outcome.fault().error);
+  return static_cast<int>(outcome.fault().code);
+}
+
+// Records take several times the room of their files, in small pieces. The system would need a
+// quarter of the run to hand out their pages one by one, so they are asked for in one call; and
+// what the text of one file took is used again for what comes after it, instead of being given
+// back.
+void prepare_heap(std::initializer_list<std::string> files) {
+  constexpr uintmax_t kMost = 256 << 20,
+                      kGrowth = 3;  // of what is asked for at once; it may be less
+  constexpr int kNever = 1 << 30, kStep = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kNever);
+  ::mallopt(M_TRIM_THRESHOLD, kNever);
+  uintmax_t bytes = 0;
+  for (const std::string& file : files) {
+    std::error_code unknown;
+    if (const auto size = std::filesystem::file_size(file, unknown); !unknown)
+      bytes += std::min(size, kMost);
+  }
+  bytes = std::min(kGrowth * bytes, kMost);
+  ::mallopt(M_TOP_PAD, std::max(static_cast<int>(bytes), kStep));
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(::sbrk(0)) + page - 1) / page * page;
+  void* volatile piece = std::malloc(kStep);  // more than there is: the heap grows
+  std::free(piece);
+  ::mallopt(M_TOP_PAD, kStep);
+  const auto end = reinterpret_cast<uintptr_t>(::sbrk(0));
+  // An older system says no, and the pages come one by one.
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+}
+
+int report(const Result<msprobe::Written>& written) {
+  if (!written) return fail_with(written.error());
+  for (const std::string& warning : written->warnings) print_warning(warning);
+  fmt::print("{}", text_of(*written, terminal_width(), colour_is_wanted()));
+  return kAgreement;
+}
+
+int run(const msprobe::GeneralRun& run, RunContext& context) {
+  prepare_heap({run.target, run.golden});
+  return report(msprobe::compare_general(run, context));
+}
+
+int run(const msprobe::TorchairRun& run, RunContext& context) {
+  return report(msprobe::compare_torchair(run, context));
+}
+
+int run(const msaccucmp::NetworkRun& run, RunContext& context) {
+  if (auto failure = msaccucmp::make_output_directory(run.output)) return status_of(*failure);
+  return status_of(msaccucmp::run_network(run, console(), context));
+}
+
+int run(const msprobe::MergeRun& run, RunContext&) {
+  const auto merged = msprobe::merge_results(run);
+  if (!merged) return fail_with(merged.error());
+  for (const std::string& warning : merged->warnings) print_warning(warning);
+  fmt::print("{}\n{} rows of {} ranks on {} sheets\n", merged->file.string(), merged->rows,
+             merged->ranks.size(), merged->sheets);
+  return kAgreement;
+}
+
+}  // namespace
+
+int run_msaccucmp(int argc, char** argv, RunContext& context) {
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  if (!words.empty()) return status_of(msaccucmp::run(words, console(), context));
+  fmt::print(stderr, "{}", msaccucmp::overview());
+  return kTrouble;
+}
+
+int run_msprobe(int argc, char** argv, RunContext& context) {
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const auto is_help = [](std::string_view word) { return word == "-h" || word == "--help"; };
+  if (std::any_of(words.begin(), words.end(), is_help)) {
+    fmt::print("{}", msprobe::help());
+    return kAgreement;
+  }
+  auto request = msprobe::request_from(words);
+  if (!request) return fail_with(request.error());
+  return std::visit([&](const auto& wanted) { return run(wanted, context); }, *request);
+}
+
+}  // namespace plumb::cli

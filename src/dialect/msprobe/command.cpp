@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msprobe/command.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "dump/names.h"
+
+namespace plumb::msprobe {
+namespace {
+
+using msaccucmp::Arguments;
+using msaccucmp::OptionSpec;
+
+constexpr std::array kOptions{
+    OptionSpec{"-m", "--mode", "MODE", "auto (default), torchair or offline_data"},
+    OptionSpec{"-tp", "--target_path", "PATH", "dump of the model on the device", true},
+    OptionSpec{"-gp", "--golden_path", "PATH", "golden data; for torchair FX, or GE without fusion",
+               true},
+    OptionSpec{"-o", "--output_path", "DIR", "for the results (default: here)"},
+    OptionSpec{"", "--rank", "LIST", "torchair: only these ranks, e.g. 0,3"},
+    OptionSpec{"", "--graph", "LIST", "torchair: only these graphs"},
+    OptionSpec{"", "--token", "LIST", "torchair: only these tokens"},
+    OptionSpec{"", "--fx-token-base", "BASE", "torchair: 0, or 1 if FX directories count from 1"},
+    OptionSpec{"", "--columns", "WHICH", "full (default) or documented"},
+    OptionSpec{"", "--xlsx", "", "a spreadsheet with coloured rows instead of csv"},
+    OptionSpec{"", "--compat", "msprobe", "torchair: the columns and formulas msprobe itself has"},
+    OptionSpec{"-fm", "--fuzzy_match", "", "auto: whatever the number of the call, in order"},
+    OptionSpec{"-cm", "--cell_mapping", "[YAML]", "auto: Cell is Module; names of cells", false,
+               false, false, true},
+    OptionSpec{"-am", "--api_mapping", "[YAML]", "auto: APIs of MindSpore and PyTorch", false,
+               false, false, true},
+    OptionSpec{"-lm", "--layer_mapping", "[YAML]", "auto: parts of modules, by construct.json",
+               false, false, false, true},
+    OptionSpec{"-dm", "--data_mapping", "YAML", "auto: rows of the result"},
+    OptionSpec{"-da", "--diff_analyze", "", "auto: only the calls of each rank that first differ"},
+    OptionSpec{"", "--stat-magnitude", "X",
+               "auto: warn of statistics that differ by X of their size"},
+    OptionSpec{"", "--highlight", "legacy", "auto: colours of --xlsx as earlier releases had them"},
+    OptionSpec{"-fr", "--fusion_rule_file", "FILE",
+               "offline_data: json of the model (atc --mode=1)"},
+    OptionSpec{"-qfr", "--quant_fusion_rule_file", "FILE", "offline_data: json written by AMCT"},
+    OptionSpec{"-cfr", "--close_fusion_rule_file", "FILE",
+               "offline_data: json of the model without fusion"},
+};
+constexpr std::array kMergeOptions{
+    OptionSpec{"-i", "--input_dir", "DIR", "results of several ranks, csv or xlsx", true},
+    OptionSpec{"-o", "--output_dir", "DIR", "for the merged result", true},
+    OptionSpec{"-config", "--config-path", "YAML", "lists: api, and compare_index (default: all)",
+               true},
+};
+constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
+                                              "--compat"};
+constexpr std::string_view kAutoOnly[] = {
+    "-fm", "-cm", "-am", "-lm", "-dm", "-da", "--stat-magnitude", "--highlight"};
+constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
+constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx"};
+
+Error usage(std::string what, std::string remedy) {
+  return {std::move(what), "plumb msprobe compare", std::move(remedy)};
+}
+
+Result<std::vector<int64_t>> numbers(const Arguments& arguments, std::string_view option) {
+  std::vector<int64_t> found;
+  if (!arguments.has(option)) return found;
+  const std::string text = arguments.text(option);
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(',', at), text.size());
+    const auto number = dump::number_from(std::string_view(text).substr(at, end - at));
+    if (!number)
+      return usage(fmt::format("'{}' is no list of numbers", text),
+                   fmt::format("write {} 0,3", option));
+    found.push_back(*number);
+    at = end + 1;
+  }
+  return found;
+}
+
+Result<bool> documented_only(const Arguments& arguments) {
+  const std::string columns = arguments.text("--columns", "full");
+  if (columns != "full" && columns != "documented")
+    return usage(fmt::format("unknown columns '{}'", columns), "use full or documented");
+  return columns == "documented";
+}
+
+Result<TorchairRun> torchair_run(const Arguments& arguments) {
+  TorchairRun run;
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.output = arguments.text("-o", ".");
+  const std::pair<std::string_view, std::vector<int64_t>*> lists[] = {
+      {"--rank", &run.ranks}, {"--graph", &run.graphs}, {"--token", &run.tokens}};
+  for (const auto& [option, list] : lists) {
+    auto given = numbers(arguments, option);
+    if (!given) return given.error();
+    *list = std::move(*given);
+  }
+  if (const std::string base = arguments.text("--fx-token-base", "auto"); base != "auto") {
+    if (base != "0" && base != "1")
+      return usage(fmt::format("--fx-token-base '{}' is neither 0 nor 1", base),
+                   "leave it out: the directories tell it");
+    run.fx_token_base = base == "1" ? 1 : 0;
+  }
+  if (arguments.has("--compat") && arguments.text("--compat") != "msprobe")
+    return usage(fmt::format("--compat '{}' is not known", arguments.text("--compat")),
+                 "write --compat msprobe");
+  run.as_original = arguments.has("--compat");
+  run.as_xlsx = arguments.has("--xlsx");
+  auto documented = documented_only(arguments);
+  if (!documented) return documented.error();
+  run.documented_only = *documented;
+  return run;
+}
+
+// One file at most; -fm goes with what renames calls, not with what pairs rows.
+Result<Mapping> mapping_of(const Arguments& arguments) {
+  Mapping mapping;
+  mapping.is_fuzzy = arguments.has("-fm");
+  std::string_view before = mapping.is_fuzzy ? "-fm" : "";
+  const std::pair<std::string_view, std::optional<std::string>*> files[] = {{"-lm", &mapping.layer},
+                                                                            {"-dm", &mapping.data},
+                                                                            {"-cm", &mapping.cell},
+                                                                            {"-am", &mapping.api}};
+  for (const auto& [option, file] : files) {
+    if (!arguments.has(option)) continue;
+    if (before == "-fm" && (option == "-cm" || option == "-am")) before = "";
+    if (!before.empty())
+      return usage(fmt::format("{} and {} both say what belongs together", before, option),
+                   "give one of them");
+    before = option;
+    *file = arguments.text(option);
+  }
+  return mapping;
+}
+
+Result<void> check_options(const Arguments& arguments, std::string_view mode) {
+  const auto refuse = [&](std::span<const std::string_view> options) -> Result<void> {
+    for (std::string_view option : options)
+      if (arguments.has(option))
+        return usage(fmt::format("mode {} knows no option {}", mode, option), "leave it out");
+    return {};
+  };
+  if (mode != "torchair" && mode != "auto" && mode != "offline_data")
+    return usage(fmt::format("mode '{}' is not available", mode),
+                 "auto, torchair and offline_data are; `plumb compare` reads the dumps of others");
+  if (mode != "offline_data")
+    if (auto checked = refuse(kOfflineOnly); !checked) return checked;
+  if (mode != "torchair")
+    if (auto checked = refuse(kTorchairOnly); !checked) return checked;
+  if (mode != "auto")
+    if (auto checked = refuse(kAutoOnly); !checked) return checked;
+  if (mode == "offline_data") return refuse(kNotOffline);
+  return {};
+}
+
+Result<GeneralRun> general_run(const Arguments& arguments) {
+  GeneralRun run;
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.output = arguments.text("-o", ".");
+  run.as_xlsx = arguments.has("--xlsx");
+  run.finds_first = arguments.has("-da");
+  auto documented = documented_only(arguments);
+  if (!documented) return documented.error();
+  run.documented_only = *documented;
+  auto mapping = mapping_of(arguments);
+  if (!mapping) return mapping.error();
+  run.mapping = std::move(*mapping);
+  if (arguments.has("--stat-magnitude")) {
+    const std::string text = arguments.text("--stat-magnitude");
+    double number = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc() || end != text.data() + text.size() || !(number >= 0))
+      return usage(fmt::format("--stat-magnitude '{}' is no share", text), "0.5 is usual");
+    run.most_magnitude = number;
+  }
+  if (!arguments.has("--highlight")) return run;
+  if (arguments.text("--highlight") != "legacy")
+    return usage(fmt::format("--highlight '{}' is not known", arguments.text("--highlight")),
+                 "write --highlight legacy, or leave it out");
+  if (!run.as_xlsx) return usage("--highlight colours rows of a spreadsheet", "add --xlsx");
+  run.legacy_colours = true;
+  return run;
+}
+
+msaccucmp::NetworkRun offline_run(const Arguments& arguments) {
+  msaccucmp::NetworkRun run;
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.rules = {arguments.text("-fr"), arguments.text("-qfr"), arguments.text("-cfr")};
+  run.output = arguments.text("-o", ".");
+  for (const msaccucmp::Algorithm& each : msaccucmp::algorithms())
+    run.options.algorithms.push_back(&each);
+  return run;
+}
+
+Result<Request> merge_request(std::span<const std::string_view> words) {
+  auto arguments = Arguments::parse(kMergeOptions, words);
+  if (!arguments) return std::move(arguments.error()).in("plumb msprobe merge_result");
+  return Request(
+      MergeRun{arguments->text("-i"), arguments->text("-o"), arguments->text("-config")});
+}
+
+template <class Run>
+Result<Request> as_request(Result<Run> run) {
+  if (!run) return run.error();
+  return Request(std::move(*run));
+}
+
+Result<Request> compare_request(std::span<const std::string_view> words) {
+  auto arguments = Arguments::parse(kOptions, words);
+  if (!arguments) return std::move(arguments.error()).in("plumb msprobe compare");
+  const std::string mode = arguments->text("-m", "auto");
+  if (auto checked = check_options(*arguments, mode); !checked) return checked.error();
+  if (mode == "torchair") return as_request(torchair_run(*arguments));
+  if (mode == "offline_data") return Request(offline_run(*arguments));
+  return as_request(general_run(*arguments));
+}
+
+}  // namespace
+
+std::string help() {
+  return fmt::format(
+      "Compare dumps as msprobe does: the same options, the result columns of its manual.\n\n"
+      "usage: plumb msprobe compare [-m MODE] -tp PATH -gp PATH [options]\n{}\n"
+      "usage: plumb msprobe merge_result -i DIR -o DIR -config YAML\n{}\n"
+      "examples\n"
+      "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
+      "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
+      "  plumb msprobe compare -tp mindspore/step0 -gp pytorch/step0 -cm cells.yaml\n"
+      "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
+      "  plumb msprobe merge_result -i results -o merged -config apis.yaml\n"
+      "exit status: 0 when the comparison ran, 2 when it could not\n",
+      msaccucmp::help_of(kOptions), msaccucmp::help_of(kMergeOptions));
+}
+
+Result<Request> request_from(std::span<const std::string_view> words) {
+  if (!words.empty() && words[0] == "merge_result") return merge_request(words.subspan(1));
+  if (!words.empty() && words[0] == "compare") return compare_request(words.subspan(1));
+  return Error{words.empty() ? "which command?"
+                             : fmt::format("command '{}' of msprobe is not available", words[0]),
+               "plumb msprobe", "compare and merge_result are"};
+}
+
+}  // namespace plumb::msprobe

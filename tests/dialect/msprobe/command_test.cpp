@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dialect/msprobe/command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plumb::msprobe {
+namespace {
+
+using testing::ElementsAre;
+using Words = std::vector<std::string_view>;
+
+TEST(MsprobeCommand, RefusesWhatDoesNotGoTogether) {
+  const struct {
+    Words words;
+    const char* what;
+  } cases[] = {
+      {{}, "which command?"},
+      {{"graph"}, "command 'graph' of msprobe is not available"},
+      {{"compare", "-tp", "a"}, "-gp is required"},
+      {{"compare", "-tp", "a", "-gp", "b", "-m", "npu"}, "mode 'npu' is not available"},
+      {{"compare", "-tp", "a", "-gp", "b", "--rank", "0"}, "mode auto knows no option --rank"},
+      {{"compare", "-tp", "a", "-gp", "b", "-m", "torchair", "--rank", "x"},
+       "'x' is no list of numbers"},
+      {{"compare", "-tp", "a", "-gp", "b", "-cm", "c", "-dm", "d"},
+       "-dm and -cm both say what belongs together"},
+      {{"compare", "-tp", "a", "-gp", "b", "--highlight", "legacy"},
+       "--highlight colours rows of a spreadsheet"},
+      {{"compare", "-tp", "a", "-gp", "b", "-m", "offline_data", "--xlsx"},
+       "mode offline_data knows no option --xlsx"},
+      {{"merge_result", "-i", "a", "-o", "b"}, "-config is required"},
+  };
+  for (const auto& c : cases) {
+    const auto refused = request_from(c.words);
+    ASSERT_FALSE(refused) << c.what;
+    EXPECT_EQ(refused.error().what, c.what);
+  }
+}
+
+TEST(MsprobeCommand, EachModeHasItsRun) {
+  auto general =
+      request_from(Words{"compare", "-tp", "a", "-gp", "b", "-fm", "--stat-magnitude", "0.5"});
+  ASSERT_TRUE(general);
+  EXPECT_TRUE(std::get<GeneralRun>(*general).mapping.is_fuzzy);
+  EXPECT_EQ(std::get<GeneralRun>(*general).most_magnitude, 0.5);
+
+  auto torchair = request_from(
+      Words{"compare", "-m", "torchair", "-tp", "a", "-gp", "b", "--rank", "0,3", "-o", "out"});
+  ASSERT_TRUE(torchair);
+  EXPECT_THAT(std::get<TorchairRun>(*torchair).ranks, ElementsAre(0, 3));
+  EXPECT_EQ(std::get<TorchairRun>(*torchair).output, "out");
+
+  auto offline = request_from(
+      Words{"compare", "-m", "offline_data", "-tp", "a", "-gp", "b", "-fr", "model.json"});
+  ASSERT_TRUE(offline);
+  EXPECT_EQ(std::get<msaccucmp::NetworkRun>(*offline).rules.rules, "model.json");
+
+  auto merge = request_from(Words{"merge_result", "-i", "a", "-o", "b", "-config", "c"});
+  ASSERT_TRUE(merge);
+  EXPECT_EQ(std::get<MergeRun>(*merge).config, "c");
+}
+
+TEST(MsprobeCommand, SaysTotalsUnderTheFiles) {
+  Written written;
+  written.files = {"a.csv"};
+  written.pass = 2;
+  written.fail = 1;
+  EXPECT_EQ(text_of(written, 0, false), "a.csv\n2 PASS, 1 FAIL, 0 not compared\n");
+  EXPECT_EQ(text_of(written, 0, true),
+            "a.csv\n\033[32m2 PASS\033[0m, \033[31m1 FAIL\033[0m, 0 not compared\n");
+  written.compared = 3;
+  EXPECT_EQ(text_of(written, 0, false), "a.csv\n3 compared, 0 not\n");
+  written.first.emplace();
+  EXPECT_EQ(text_of(written, 0, false), "no call differs\n");
+}
+
+}  // namespace
+}  // namespace plumb::msprobe
