@@ -17,6 +17,10 @@ namespace plumb::replay {
 namespace {
 
 namespace fs = std::filesystem;
+using engine::Engine;
+using engine::Inputs;
+using engine::load_engine;
+using engine::Tensor;
 using testing::ElementsAre;
 
 const fs::path kData = fs::path(PLUMB_TEST_DATA) / "onnx_edit";
@@ -185,7 +189,7 @@ TEST_F(Replay, OperatorsOfRealNetworksComputeTheSameAlone) {
     if (!session) continue;
     Inputs inputs;
     bool can_be_fed = true;
-    for (const Port& port : (*session)->inputs()) {
+    for (const engine::Port& port : (*session)->inputs()) {
       Shape shape = port.shape;
       for (int64_t& size : shape)
         if (size < 0) size = &size == shape.data() ? 1 : 64;

@@ -409,7 +409,7 @@ TEST(Shrink, CandidatesOfARealNetworkAreValid) {
 
 // The file records the type of every tensor of this one: the engine must say the same.
 TEST(RecordTensors, TypesAreThoseOfTheFile) {
-  auto engine = load_engine("onnxruntime");
+  auto engine = engine::load_engine("onnxruntime");
   if (!engine) GTEST_SKIP() << engine.error().what << ": " << engine.error().where;
   const auto file = MappedFile::open(kDigits.string());
   ASSERT_TRUE(file);
@@ -418,16 +418,16 @@ TEST(RecordTensors, TypesAreThoseOfTheFile) {
   Strings tensors = names_of(model->graph.value_infos);
   ASSERT_EQ(tensors.size(), 30u);
   tensors.push_back("no such tensor");
-  Model view;
+  engine::Model view;
   view.graph = file->bytes();
-  EXPECT_FALSE(infer_types(**engine, view, tensors));
+  EXPECT_FALSE(engine::infer_types(**engine, view, tensors));
   tensors.pop_back();
-  const auto inferred = infer_types(**engine, view, tensors);
+  const auto inferred = engine::infer_types(**engine, view, tensors);
   ASSERT_TRUE(inferred);
-  const Inputs inputs{
+  const engine::Inputs inputs{
       {"data", {DType::kFloat32, {1, 1, 28, 28}, std::vector<std::byte>(28 * 28 * 4)}}};
-  const auto recorded = record_tensors(**engine, view, inputs, tensors,
-                                       [](const std::string& name) { return name == "fc6"; });
+  const auto recorded = engine::record_tensors(
+      **engine, view, inputs, tensors, [](const std::string& name) { return name == "fc6"; });
   ASSERT_TRUE(recorded);
   for (const graph::OnnxValue& value : model->graph.value_infos) {
     const std::string name(value.name);
