@@ -12,7 +12,7 @@
 #include "base/temporary_directory.h"
 #include "cli/comparison.h"
 #include "cli/expect.h"
-#include "cli/model_options.h"
+#include "cli/input_options.h"
 #include "cli/progress.h"
 #include "cli/score_table.h"
 #include "engine/dump_model.h"
@@ -186,8 +186,9 @@ class Runner {
     InputOptions options = input_options_;
     if (options.inputs.empty()) options.inputs = inputs_in_gt();
     auto samples =
-        open_samples(options, (golden_.model ? golden_ : target_).model->inputs(), common_);
+        input::open_samples(options, (golden_.model ? golden_ : target_).model->inputs());
     if (!samples) return samples.error();
+    print_warnings(*samples, common_);
     const bool has_many = samples->size() > 1;
     std::optional<replay::GtFolder> gt;
     if (!wishes_.output_gt.empty()) {
