@@ -2,7 +2,6 @@
 #include "cli/score_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -11,7 +10,6 @@
 #include "report/table.h"
 #include "report/terminal.h"
 #include "report/text.h"
-#include "tensor/decode.h"
 
 namespace plumb::cli {
 namespace {
@@ -101,80 +99,16 @@ std::string types_text(const Row& row) {
                                                 : row.target->dtype + "/" + row.golden->dtype;
 }
 
-std::string sample_name(const Scores& scores, const Row& row) {
+std::string sample_name(const replay::Scores& scores, const Row& row) {
   if (!row.step) return "";
   const auto step = static_cast<size_t>(*row.step);
   return step < scores.samples().size() ? scores.samples()[step] : fmt::to_string(*row.step);
 }
 
-// Index of the largest element, if the tensor is a list of scores. Among NaN none is the largest.
-std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& entry) {
-  auto opened = dump::EntryReader::open(set, entry);
-  if (!opened) return std::nullopt;
-  io::TensorReader& reader = opened->reader();
-  const DKind kind = kind_of(reader.dtype());
-  const int64_t count = reader.count();
-  if (squeezed(reader.shape()).size() != 1 || count < 2 || count > 1'000'000 ||
-      (kind != DKind::kFloat && kind != DKind::kInteger))
-    return std::nullopt;
-  const auto bytes = reader.read(0, count);
-  if (!bytes) return std::nullopt;
-  std::vector<double> numbers(static_cast<size_t>(count));
-  decode_double(reader.dtype(), bytes->data(), count, numbers.data());
-  if (std::any_of(numbers.begin(), numbers.end(), [](double n) { return std::isnan(n); }))
-    return std::nullopt;
-  return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
-}
-
 }  // namespace
 
-void Scores::add_sample(const std::string& name, std::vector<std::string> files) {
-  samples_.push_back(name);
-  files_ = std::move(files);
-  without_label_ += !labels_.of(samples_.size() - 1, files_);
-}
-
-std::optional<std::string> Scores::labels_doubt() const {
-  if (std::all_of(classes_.begin(), classes_.end(),
-                  [](const Classes& of) { return of.labelled == 0; }))
-    return classes_.empty() ? "no label was used: no output tells a class on both sides"
-                            : "no label was used: none is of these samples";
-  if (without_label_ > 0)
-    return fmt::format("{} of {} have no label", without_label_,
-                       report::counted(samples_.size(), "sample"));
-  return std::nullopt;
-}
-
-void Scores::judge_classes(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                           const std::vector<Row>& rows) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Row& row = rows[i];
-    if (!row.is_model_output || row.values.empty()) continue;  // not compared, or shapes differ
-    const auto target = first_class(sides.target, *plan[i].target);
-    const auto golden = first_class(sides.golden_of(plan[i]), *plan[i].golden);
-    if (!target || !golden) continue;
-    const std::string& name = row.target->operator_name;
-    auto of = std::find_if(classes_.begin(), classes_.end(),
-                           [&](const Classes& each) { return each.output == name; });
-    if (of == classes_.end()) {
-      classes_.emplace_back().output = name;
-      of = classes_.end() - 1;
-    }
-    ++of->samples;
-    of->agree += *target == *golden;
-    if (*target != *golden && of->first_disagreement.empty())
-      of->first_disagreement =
-          fmt::format("{}{}{} against {}", samples_.empty() ? "" : samples_.back(),
-                      samples_.empty() ? "" : ": ", *target, *golden);
-    const auto label = labels_.of(samples_.empty() ? 0 : samples_.size() - 1, files_);
-    if (!label) continue;
-    ++of->labelled;
-    of->target_right += *target == *label;
-    of->golden_right += *golden == *label;
-  }
-}
-
-std::string score_table(const result::Run& run, const Scores& scores, bool has_colour, bool all) {
+std::string score_table(const result::Run& run, const replay::Scores& scores, bool has_colour,
+                        bool all) {
   const std::vector<Layer> layers = layers_of(run);
   const bool has_samples = scores.samples().size() > 1;
   report::Table table;
@@ -244,7 +178,7 @@ std::string score_table(const result::Run& run, const Scores& scores, bool has_c
   if (hidden > 0)
     text += fmt::format("... and {} more that pass (--all shows them)\n",
                         report::counted(hidden, "layer"));
-  for (const Scores::Classes& of : scores.classes()) {
+  for (const replay::Scores::Classes& of : scores.classes()) {
     text += fmt::format("\ntop-1 of {}: the same class on {} of {}", of.output, of.agree,
                         report::counted(static_cast<size_t>(of.samples), "sample"));
     if (!of.first_disagreement.empty()) text += fmt::format(" (first: {})", of.first_disagreement);
