@@ -36,8 +36,7 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
 
 Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
                          const LoadedModel& model, Optimization optimization,
-                         const std::vector<std::vector<InputFile>>& input_files,
-                         const std::vector<int64_t>& timestamps, bool synced) {
+                         const std::vector<std::vector<InputFile>>& input_files, bool synced) {
   constexpr auto kReplace = Json::error_handler_t::replace;
   auto sink = FileSink::create(directory / "dump.json");
   if (!sink) return sink.error();
@@ -55,7 +54,7 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
   size_t next = 0;
   for (size_t i = 0; i < dump.graph.operators.size(); ++i) {
     const graph::Operator& op = dump.graph.operators[i];
-    Json item{{"name", op.name}, {"type", op.type}, {"timestamp", timestamps[i]}};
+    Json item{{"name", op.name}, {"type", op.type}, {"timestamp", dump.timestamps[i]}};
     if (!op.subgraph.empty()) item["subgraph"] = op.subgraph;
     item["inputs"] = Json::array();
     for (size_t k = 0; k < op.inputs.size(); ++k) {
