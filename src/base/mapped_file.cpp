@@ -118,6 +118,12 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   return mapped;
 }
 
+MappedFile MappedFile::of_memory(Bytes bytes) {
+  MappedFile mapped;
+  mapped.bytes_ = bytes;
+  return mapped;
+}
+
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   if (this == &other) return *this;
   close();

@@ -17,6 +17,8 @@ namespace plumb {
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
+  // Bytes that somebody else keeps alive, for whoever reads files only.
+  static MappedFile of_memory(Bytes bytes);
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
   MappedFile& operator=(MappedFile&& other) noexcept;

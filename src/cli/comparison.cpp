@@ -124,28 +124,13 @@ int64_t bytes_of(const compare::Sides& sides, const std::vector<pair::PlannedRow
   return total;
 }
 
-int exit_status(const result::Summary& summary, const result::Run& run,
-                const std::vector<std::string>& allowed) {
-  if (summary.pass + summary.fail + summary.inconclusive == 0) return kTrouble;
-  const auto allows = [&](std::string_view word) {
-    return std::find(allowed.begin(), allowed.end(), word) != allowed.end();
-  };
-  const auto is_missing = [](const result::Row& row) {
-    return std::all_of(row.reasons.begin(), row.reasons.end(), [](const std::string& reason) {
-      return reason == "no_golden" || reason == "no_target" || reason == "filtered";
-    });
-  };
-  if (run.baseline && !run.baseline->holds()) return kDifference;
-  if (!run.doubts.empty()) return kDifference;
-  if (!run.outputs_not_compared.empty()) return kDifference;  // no part that may be missing
-  for (const result::Row& row : run.rows) {
-    const bool fine = row.verdict == result::Verdict::kPass ||
-                      (row.verdict == result::Verdict::kInconclusive && allows("inconclusive")) ||
-                      (row.verdict == result::Verdict::kNotCompared &&
-                       (row.is_excused() || (allows("missing") && is_missing(row))));
-    if (!fine) return kDifference;
+int exit_status(const result::Run& run, const std::vector<std::string>& allowed) {
+  switch (judge::outcome_of(run, judge::allowance_from(allowed).value())) {
+    case judge::Outcome::kAgreement: return kAgreement;
+    case judge::Outcome::kDifference: return kDifference;
+    case judge::Outcome::kTrouble: break;
   }
-  return kAgreement;
+  return kTrouble;
 }
 
 bool wants_colour(const OutputWishes& wishes) {

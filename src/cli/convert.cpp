@@ -146,7 +146,7 @@ class Names {
 // Slices of an operator are listed as one, with the inputs of the first slice; here every file
 // counts.
 void add_inputs_of_slice(const dump::Entry& sliced, const io::ReadHints& hints,
-                         const Selection& selection, Job& job) {
+                         const dump::Selection& selection, Job& job) {
   auto opened = dump::open_part(*job.set, job.file, hints);
   if (!opened) return;  // reported when its turn comes
   dump::Entry input = sliced;
@@ -160,7 +160,7 @@ void add_inputs_of_slice(const dump::Entry& sliced, const io::ReadHints& hints,
 }
 
 // The files of a set with the tensors that are wanted of each, and a name for every output.
-std::vector<Job> plan(const dump::DumpSet& set, const Selection& selection,
+std::vector<Job> plan(const dump::DumpSet& set, const dump::Selection& selection,
                       const io::ReadHints& hints, const Output& target, Names& names) {
   std::vector<Job> jobs;
   std::map<std::string, size_t> job_of;
@@ -397,7 +397,8 @@ int run_convert(int argc, char** argv, RunContext& context) {
       "unreadable");
   std::vector<std::string> paths;
   std::string output, format = "npy", layout = "plain";
-  Selection selection;
+  SelectionOptions selecting;
+  const dump::Selection& selection = selecting.selection;
   CommonOptions common;
   options.arguments("PATH...", paths, "files or directories");
   options.group("output");
@@ -406,7 +407,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
   options.text("--layout", "NAME", layout,
                "plain (default: row-major, logical shape), stored (as\n"
                "in the file), or a layout such as NCHW or FRACTAL_Z");
-  selection.declare(options);
+  selecting.declare(options);
   common.declare(options);
   if (auto status = options.parse(argc, argv)) return *status;
 
@@ -414,7 +415,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
     print_error({"where should the results go?", "plumb convert", "name a directory: -o DIR"});
     return kTrouble;
   }
-  auto hints = selection.hints();
+  auto hints = selecting.hints();
   auto target = output_from(format);
   auto wanted = wanted_from(layout);
   for (const Error* error : {hints ? nullptr : &hints.error(), target ? nullptr : &target.error(),
@@ -434,7 +435,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
   size_t left_out = 0, recorded_only = 0;
   bool unreadable = false;
   for (const std::string& path : paths) {
-    auto set = dump::open_dump(path, *hints, selection.convention());
+    auto set = dump::open_dump(path, *hints, selecting.convention);
     if (!set) {
       converter.fail(set.error());
       unreadable = true;

@@ -402,10 +402,11 @@ int run_inspect(int argc, char** argv, RunContext& context) {
   std::vector<std::string> paths;
   std::string output;
   bool stats = false, tree = false, json = false;
-  Selection selection;
+  SelectionOptions selecting;
+  const dump::Selection& selection = selecting.selection;
   CommonOptions common;
   options.arguments("PATH", paths, "file or directory");
-  selection.declare(options);
+  selecting.declare(options);
   options.group("output");
   options.flag("--stats", stats,
                "read the data: min, max, mean, std, l2, zeros,\nNaN, infinities, histogram");
@@ -425,7 +426,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
     print_error(checked.error());
     return kTrouble;
   }
-  auto hints = selection.hints();
+  auto hints = selecting.hints();
   if (!hints) {
     print_error(hints.error());
     return kTrouble;
@@ -434,7 +435,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
   if (common.jobs > 0)
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
 
-  auto set = dump::open_dump(paths[0], *hints, selection.convention());
+  auto set = dump::open_dump(paths[0], *hints, selecting.convention);
   if (!set) {
     print_error(set.error());
     return kTrouble;

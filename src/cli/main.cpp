@@ -64,6 +64,7 @@ int main(int argc, char** argv) {
     // Threads that allocate from one heap: a result of many rows takes a tenth less memory.
     ::mallopt(M_ARENA_MAX, 1);
     RunContext context;
+    context.warn = cli::print_warning;
     cancelled = &context.cancelled;
     std::signal(SIGINT, on_interrupt);
     std::signal(SIGTERM, on_interrupt);

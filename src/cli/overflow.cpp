@@ -505,10 +505,11 @@ int run_overflow(int argc, char** argv, RunContext& context) {
   std::string output;
   int top = 5;
   bool all = false;
-  Selection selection;
+  SelectionOptions selecting;
+  const dump::Selection& selection = selecting.selection;
   CommonOptions common;
   options.arguments("DIR", paths, "dump directory, or a file");
-  selection.declare(options);
+  selecting.declare(options);
   options.group("output");
   options.count("--top", "N", top, "records and operators to show (default: 5)");
   options.flag("--all", all, "show all of them");
@@ -523,13 +524,13 @@ int run_overflow(int argc, char** argv, RunContext& context) {
                       "name a file that ends in .json"});
   const NamedPath outputs[] = {{"-o/--json", output}}, inputs[] = {{"DIR", paths[0]}};
   if (auto checked = check_outputs(outputs, inputs); !checked) return fail_with(checked.error());
-  auto hints = selection.hints();
+  auto hints = selecting.hints();
   if (!hints) return fail_with(hints.error());
   std::optional<tbb::global_control> limit;
   if (common.jobs > 0)
     limit.emplace(tbb::global_control::max_allowed_parallelism, static_cast<size_t>(common.jobs));
 
-  auto set = dump::open_dump(paths[0], *hints, selection.convention());
+  auto set = dump::open_dump(paths[0], *hints, selecting.convention);
   if (!set) return fail_with(set.error());
   std::vector<const Entry*> wanted;
   bool any_tensor = false;

@@ -86,7 +86,7 @@ Result<void> check(const RunRequest& request, const std::vector<std::string>& gi
                              : "name the target and the golden side"};
   if (request.expect) return check_expect(given);
   if (auto checked = request.output.check(); !checked) return checked;
-  if (auto checked = check_allowed(request.allowed); !checked) return checked;
+  if (auto allowed = judge::allowance_from(request.allowed); !allowed) return allowed.error();
   std::vector<NamedPath> inputs;
   for (const std::string& path : request.paths) inputs.push_back({"TARGET or GOLDEN", path});
   return check_outputs(request.output.paths(), inputs);
@@ -107,7 +107,7 @@ int present(const replay::Ran& ran, const RunRequest& request, const RunContext&
                score_table(ran.run, ran.scores, wants_colour(request.output), request.output.all));
   if (const bool all_written = write_files(ran.run, request.output); !all_written || ran.problem)
     return context.cancelled ? kInterrupted : kTrouble;
-  return exit_status(ran.run.summary(), ran.run, request.allowed);
+  return exit_status(ran.run, request.allowed);
 }
 
 int run_models(RunRequest& request, RunContext& context) {

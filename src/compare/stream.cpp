@@ -2,8 +2,8 @@
 #include "compare/stream.h"
 
 #include <algorithm>
-#include <atomic>
 #include <mutex>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
@@ -104,16 +104,16 @@ std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden, bo
   return std::nullopt;
 }
 
-class Streamer {
- public:
-  Streamer(const Sides& sides, const StreamOptions& options, const RunContext& context,
-           const std::vector<pair::PlannedRow>& floor_plan)
-      : sides_(sides), options_(options), context_(context) {
-    for (const pair::PlannedRow& row : floor_plan)
-      if (row.reason.empty()) floor_of_[row.golden] = row.target;
-  }
+using FloorOf = std::unordered_map<const Entry*, const Entry*>;
 
-  Row run(const pair::PlannedRow& planned) {
+// One row.
+class RowMaker {
+ public:
+  RowMaker(const Sides& sides, const StreamOptions& options, const FloorOf& floor_of,
+           dump::FileCache& files, const RunContext& context)
+      : sides_(sides), options_(options), floor_of_(floor_of), files_(files), context_(context) {}
+
+  Row make(const pair::PlannedRow& planned) {
     Row row;
     row.index = planned.index;
     row.pairing_rule = planned.rule;
@@ -146,28 +146,6 @@ class Streamer {
       compare(planned, row);
     }
     return row;
-  }
-
-  int64_t bytes() const { return bytes_; }
-
-  // Rows behind the first operator that stores 16-bit floats where golden has wider ones are judged
-  // as 16-bit floats, though they may be float32 themselves.
-  void relax(const std::vector<pair::PlannedRow>& plan, std::vector<Row>& rows) const {
-    if (relaxed_.empty()) return;
-    const auto is_narrower = [](const Row& row) {
-      return row.target && row.golden && row.verdict != Verdict::kNotCompared &&
-             (row.target->dtype == "float16" || row.target->dtype == "bfloat16") &&
-             (row.golden->dtype == "float32" || row.golden->dtype == "float64");
-    };
-    const auto first = std::find_if(rows.begin(), rows.end(), is_narrower);
-    for (auto row = first; row != rows.end(); ++row) {
-      const auto found = relaxed_.find(&plan[static_cast<size_t>(row - rows.begin())]);
-      if (found == relaxed_.end()) continue;
-      *row = found->second;
-      row->suspicious = true;
-      row->message = fmt::format("judged as {}, in which {} before it works", first->target->dtype,
-                                 first->target->operator_name);
-    }
   }
 
  private:
@@ -203,7 +181,7 @@ class Streamer {
       return leave_out(row, "quantized_interior",
                        "integers of the quantized part, whose scale is not recorded");
     const int64_t bytes = bytes_of(*target) + bytes_of(*golden);
-    bytes_ += bytes;
+    row.bytes = bytes;
     if (options_.checksum) {
       compare_checksums(*target, *golden, row);
       return context_.advance(bytes);
@@ -218,22 +196,21 @@ class Streamer {
       row.values.push_back(metric->finish(**facts));
     const judge::Profile& profile =
         options_.rules.for_tensor(row.target->operator_name, row.target->slot);
-    if (sides_.floor == nullptr) return judge_by_profile(profile, planned, **facts, row);
+    if (sides_.floor == nullptr) return judge_by_profile(profile, **facts, row);
     judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
   }
 
   // What fails the limits for float32 may still be all that can be had where the operators before
   // it work in 16 bits. That is known when all rows are.
-  void judge_by_profile(const judge::Profile& profile, const pair::PlannedRow& planned,
-                        const metrics::PairFacts& facts, Row& row) {
+  void judge_by_profile(const judge::Profile& profile, const metrics::PairFacts& facts, Row& row) {
     const judge::Limits& limits = profile.for_pair(facts);
     judge::judge(limits, facts, options_.columns, row);
     if (!profile.float32 || &limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
     Row relaxed = row;
     judge::judge(profile.any, facts, options_.columns, relaxed);
-    if (relaxed.verdict != Verdict::kPass) return;
-    std::lock_guard lock(guard_);
-    relaxed_.emplace(&planned, std::move(relaxed));
+    if (relaxed.verdict == Verdict::kPass)
+      row.in_16_bits =
+          result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.hint)};
   }
 
   void judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,
@@ -360,32 +337,48 @@ class Streamer {
 
   const Sides& sides_;
   const StreamOptions& options_;
+  const FloorOf& floor_of_;
+  dump::FileCache& files_;
   const RunContext& context_;
-  std::unordered_map<const Entry*, const Entry*> floor_of_;  // by golden entry
-  dump::FileCache files_;
-  std::atomic<int64_t> bytes_{0};
-  std::mutex guard_;
-  std::unordered_map<const pair::PlannedRow*, Row>
-      relaxed_;  // rows that pass the limits of 16 bits
 };
 
 }  // namespace
 
-Streamed stream(const Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                const StreamOptions& options, const RunContext& context) {
-  std::vector<pair::PlannedRow> floor_plan;
-  if (sides.floor != nullptr) floor_plan = pair::make_plan(*sides.floor, sides.golden);
-  Streamer streamer(sides, options, context, floor_plan);
-  Streamed streamed;
-  streamed.rows.resize(plan.size());
-  tbb::parallel_for(tbb::blocked_range<size_t>(0, plan.size(), kSmallestBatch),
+Streamer::Streamer(const Sides& sides, const StreamOptions& options)
+    : sides_(sides), options_(options) {
+  if (sides.floor == nullptr) return;
+  for (const pair::PlannedRow& row : pair::make_plan(*sides.floor, sides.golden))
+    if (row.reason.empty()) floor_of_[row.golden] = row.target;
+}
+
+Row Streamer::row(const pair::PlannedRow& planned, const RunContext& context) const {
+  return RowMaker(sides_, options_, floor_of_, files_, context).make(planned);
+}
+
+void stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
+            std::span<const int64_t> ids, const RunContext& context,
+            const std::function<void(size_t position, Row&& row)>& take) {
+  std::mutex guard;
+  tbb::parallel_for(tbb::blocked_range<size_t>(0, ids.size(), kSmallestBatch),
                     [&](const tbb::blocked_range<size_t>& batch) {
+                      std::vector<Row> rows;
+                      rows.reserve(batch.size());
                       for (size_t i = batch.begin(); i < batch.end(); ++i)
-                        streamed.rows[i] = streamer.run(plan[i]);
+                        rows.push_back(streamer.row(plan[static_cast<size_t>(ids[i])], context));
+                      std::lock_guard lock(guard);
+                      for (size_t i = 0; i < rows.size(); ++i)
+                        take(batch.begin() + i, std::move(rows[i]));
                     });
-  streamer.relax(plan, streamed.rows);
-  streamed.bytes = streamer.bytes();
-  return streamed;
+}
+
+std::vector<Row> stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
+                        const RunContext& context) {
+  std::vector<int64_t> ids(plan.size());
+  std::iota(ids.begin(), ids.end(), int64_t{0});
+  std::vector<Row> rows(plan.size());
+  stream(streamer, plan, ids, context,
+         [&](size_t position, Row&& row) { rows[position] = std::move(row); });
+  return rows;
 }
 
 }  // namespace plumb::compare

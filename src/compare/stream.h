@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Works a plan off: reads each pair once, turns the sums into numbers and the numbers into
-// verdicts. A file that cannot be read costs its row, not the run.
+// Makes rows of what a plan pairs: reads each pair once, turns the sums into numbers and the
+// numbers into verdicts. A file that cannot be read costs its row, not the run.
 #pragma once
+
+#include <functional>
+#include <unordered_map>
 
 #include "base/run_context.h"
 #include "compare/gather.h"
@@ -41,14 +44,29 @@ struct StreamOptions {
   Observer* observer = nullptr;
 };
 
-struct Streamed {
-  std::vector<result::Row> rows;
-  int64_t bytes = 0;  // of both sides, as they were compared
+// Whatever row it is asked for, in any order, from any thread, any number of times: the same row.
+class Streamer {
+ public:
+  // Borrows both.
+  Streamer(const Sides& sides, const StreamOptions& options);
+
+  // With its verdict; what only all rows together can tell is left to compare/finish.h. When the
+  // run is cancelled, the row has the reason "interrupted".
+  result::Row row(const pair::PlannedRow& planned, const RunContext& context) const;
+
+ private:
+  const Sides& sides_;
+  const StreamOptions& options_;
+  std::unordered_map<const dump::Entry*, const dump::Entry*> floor_of_;  // by golden entry
+  mutable dump::FileCache files_;
 };
 
-// The rows of the plan in its order, each with its verdict. When the run is cancelled, rows that
-// were not reached have the reason "interrupted".
-Streamed stream(const Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                const StreamOptions& options, const RunContext& context);
+// Calls `take(position in ids, row)` for each of the rows, by one thread at a time, in any order.
+void stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
+            std::span<const int64_t> ids, const RunContext& context,
+            const std::function<void(size_t position, result::Row&& row)>& take);
+// All rows of the plan, in its order.
+std::vector<result::Row> stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
+                                const RunContext& context);
 
 }  // namespace plumb::compare

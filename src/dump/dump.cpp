@@ -278,6 +278,25 @@ Result<std::shared_ptr<const io::TensorFile>> FileCache::open(const DumpSet& set
   return file;
 }
 
+namespace {
+
+// A tensor in memory, seen as a file that holds nothing else.
+std::shared_ptr<const io::TensorFile> memory_file(const DumpSet& set, const Entry& entry) {
+  struct Held {
+    std::shared_ptr<const void> owner;
+    io::TensorFile file;
+  };
+  const Bytes bytes(entry.memory, static_cast<size_t>(entry.info->size_bytes));
+  auto held = std::make_shared<Held>(Held{set.memory,
+                                          {entry.operator_name + " (in memory)",
+                                           MappedFile::of_memory(bytes),
+                                           io::format_by_name("raw"),
+                                           {}}});
+  return {held, &held->file};
+}
+
+}  // namespace
+
 Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
                                       const io::ReadHints& hints, const io::ReadOrder& order,
                                       FileCache* cache) {
@@ -291,9 +310,13 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
   std::vector<const TensorInfo*> infos;
   for (const TensorRef& part : entry.parts) {
     const bool is_known = entry.info && entry.parts.size() == 1 && entry.info->name == part.tensor;
-    auto file = (cache != nullptr ? *cache : own).open(set, part, hints, !is_known);
-    if (!file) return file.error();
-    opened.files_.push_back(std::move(*file));
+    if (entry.memory != nullptr) {
+      opened.files_.push_back(memory_file(set, entry));
+    } else {
+      auto file = (cache != nullptr ? *cache : own).open(set, part, hints, !is_known);
+      if (!file) return file.error();
+      opened.files_.push_back(std::move(*file));
+    }
     if (is_known) {
       infos.push_back(&*entry.info);
       continue;

@@ -38,7 +38,7 @@ std::optional<Slot> slot_from_text(std::string_view text);
 
 // A tensor in a file; `tensor` is its name there (TensorInfo::name), empty for the only one.
 struct TensorRef {
-  std::string file;  // relative to DumpSet::root, with '/'
+  std::string file;  // relative to DumpSet::root, with '/'; empty in memory
   std::string tensor;
 };
 
@@ -70,6 +70,9 @@ struct Entry {
   std::optional<Shape> recorded_shape;
   BoxedOptional<RecordedStatistics> statistics;
   std::string record;  // the file they come from, relative to DumpSet::root
+  // A tensor in memory (see dump/memory.h) instead of a file: the bytes that `info` describes, kept
+  // alive by DumpSet::memory. It has one part, whose names are empty.
+  const std::byte* memory = nullptr;
 };
 
 // A file or record that is not in the list, or only as a problem. Nothing is dropped in silence.
@@ -87,6 +90,7 @@ struct DumpSet {
       entries;  // in order of rank, step, graph, timestamp, name, slot; a2 before a10
   std::vector<Skipped> skipped;
   std::vector<std::string> warnings;
+  std::shared_ptr<const void> memory;  // behind the entries that are in memory
 
   std::string absolute(std::string_view file) const;  // of a file relative to `root`
 };

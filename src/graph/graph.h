@@ -68,6 +68,8 @@ struct Graph {
   std::vector<Edge> outputs;          // of the model; empty if the file does not say
   std::vector<std::string> warnings;  // oddities worth telling
 
+  // Recorded by what ran the model to dump it: nothing is missing, and every cast is the model's.
+  bool is_of_a_run() const { return format == "plumb-dump"; }
   // By name; with several of one name the first. Valid until `operators` changes.
   std::unordered_map<std::string_view, const Operator*> by_name() const;
 };

@@ -296,6 +296,17 @@ const Limits& Profile::for_types(std::optional<DType> target, std::optional<DTyp
   return integer && target && golden && are_exact(*target, *golden) ? *integer : any;
 }
 
+std::vector<std::string> Rules::unused(const result::Run& run) const {
+  std::vector<bool> used(rules.size());
+  for (const result::Row& row : run.rows)
+    used[index_for(row.any_side().operator_name, row.any_side().slot)] = true;
+  std::vector<std::string> sentences;
+  for (size_t i = 0; i + 1 < used.size(); ++i)
+    if (!used[i])
+      sentences.push_back(fmt::format("rule {} ('{}') matches no operator", i + 1, rules[i].op));
+  return sentences;
+}
+
 bool Rules::ask_for_same_bytes() const {
   return std::any_of(rules.begin(), rules.end(),
                      [](const Rule& rule) { return rule.profile.any.same_bytes; });

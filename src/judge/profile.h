@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "metrics/metric.h"
+#include "result/row.h"
 
 namespace plumb::judge {
 
@@ -66,6 +67,9 @@ struct Rules {
     return rules[index_for(op, slot)].profile;
   }
   bool ask_for_same_bytes() const;  // any of them
+  // A sentence for each rule but the last that no row of the run was judged by: a mistake in its
+  // pattern would leave its operators to a laxer one.
+  std::vector<std::string> unused(const result::Run& run) const;
   // True if a limit on the bulk is closer than what the first pass settles by a bound.
   bool are_tighter_than_bounds() const;
   // All that any of the limits and warnings needs, in the order of metrics::metrics().

@@ -65,13 +65,13 @@ std::vector<Call> calls_of(const DumpSet& set, const Scopes& scopes) {
   return calls;
 }
 
-Choices pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
-  Choices choices;
-  if (target.convention != "msprobe" || golden.convention != "msprobe") return choices;
+Pairings pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
+  Pairings pairings;
+  if (target.convention != "msprobe" || golden.convention != "msprobe") return pairings;
   const auto may_be_backward = [](const Entry& entry) {
     return entry.operator_name.find("backward") != std::string::npos;
   };
-  if (std::none_of(target.entries.begin(), target.entries.end(), may_be_backward)) return choices;
+  if (std::none_of(target.entries.begin(), target.entries.end(), may_be_backward)) return pairings;
   const Scopes scopes = scopes_of(target, golden);
   const auto goldens = calls_of(golden, scopes);
   std::unordered_map<std::string, const Call*> by_order;
@@ -90,13 +90,14 @@ Choices pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
       continue;
     for (const Entry& entry : call.entries) {
       if (is_there)
-        choices[&entry] = {found->second->op(), entry.slot, "call-order",
-                           fmt::format("backward call {} of it on both sides", call.turn + 1)};
+        pairings[&entry] =
+            Pairing::with(found->second->op(), entry.slot, "call-order",
+                          fmt::format("backward call {} of it on both sides", call.turn + 1));
       else
-        choices[&entry] = {{}, {}, {}, "golden has fewer backward calls of it"};
+        pairings[&entry] = Pairing::none("no_golden", "golden has fewer backward calls of it");
     }
   }
-  return choices;
+  return pairings;
 }
 
 }  // namespace plumb::pair

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pair/choice.h"
+#include "pair/pairing.h"
 #include "pair/scopes.h"
 
 namespace plumb::pair {
@@ -41,6 +41,6 @@ std::vector<Call> calls_of(const dump::DumpSet& set, const Scopes& scopes);
 
 // Of backward calls that belong to a golden call of another number. Nothing unless both are dumps
 // of such calls.
-Choices pair_by_call_order(const dump::DumpSet& target, const dump::DumpSet& golden);
+Pairings pair_by_call_order(const dump::DumpSet& target, const dump::DumpSet& golden);
 
 }  // namespace plumb::pair

@@ -18,13 +18,13 @@ using dump::SlotKind;
 std::vector<Promise> promises(const Promise& promise, bool is_target, const PlanOptions& options) {
   if (!is_target) return {promise};
   for (const auto& [to, from] : options.map.operators)
-    if (pair::normalised(to) == pair::normalised(promise.op)) return {{from, promise.slot}};
+    if (normalised(to) == normalised(promise.op)) return {{from, promise.slot}};
   const graph::Operator* op =
       options.matcher == nullptr ? nullptr : options.matcher->find(promise.op);
   if (op == nullptr) return {promise};
   std::vector<Promise> wanted;
   for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op->outputs)); ++k) {
-    const pair::Match match = options.matcher->output(*op, k);
+    const Match match = options.matcher->output(*op, k);
     if (match.golden && (!promise.slot || *promise.slot == Slot{SlotKind::kOutput, k, {}}))
       wanted.push_back({match.golden->op, Slot{SlotKind::kOutput, match.golden->output, {}}});
   }
@@ -103,7 +103,7 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
     const PlannedRow& row = rows[i];
     if (row.reason != (is_target ? "no_target" : "no_golden")) continue;
     const Entry& own = is_target ? *row.golden : *row.target;
-    waiting[pair::normalised(row.wanted ? row.wanted->op : own.operator_name)].emplace_back(
+    waiting[normalised(row.wanted ? row.wanted->op : own.operator_name)].emplace_back(
         i, row.wanted ? row.wanted->slot : own.slot);
   }
   const Twins twins = twins_of(rows, is_target);
@@ -116,7 +116,7 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
     std::vector<size_t> places;
     for (const Promise& promised : promises(promise_of(skipped.file), is_target, options)) {
       std::set<std::string> seen;
-      std::erase_if(waiting[pair::normalised(promised.op)], [&](const auto& row) {
+      std::erase_if(waiting[normalised(promised.op)], [&](const auto& row) {
         if ((promised.slot && *promised.slot != row.second) ||
             !seen.insert(present(row.first)).second)
           return false;

@@ -26,7 +26,7 @@ bool is_quantizing(const Entry& entry) {
   Operator op;
   op.name = entry.operator_name;
   op.type = entry.type;
-  return pair::is_quant(op) || pair::is_dequant(op);
+  return is_quant(op) || is_dequant(op);
 }
 
 // Operators that the compiler may drop, because what they give is what they read.
@@ -38,8 +38,7 @@ bool may_run_without_a_kernel(const Operator& op) {
 }
 
 bool is_dumped_kind(const Operator& op) {
-  return !pair::is_never_dumped(op) && !pair::keeps_values(op.type) &&
-         !may_run_without_a_kernel(op);
+  return !is_never_dumped(op) && !keeps_values(op.type) && !may_run_without_a_kernel(op);
 }
 
 // "a, b, c and 4 more"
@@ -64,7 +63,7 @@ std::string misfit_text(const GraphFit& fit) {
 // The first quantizing operator, for a message.
 std::string_view quantizing_in(const Graph& graph) {
   for (const Operator& op : graph.operators)
-    if (pair::is_quant(op) || pair::is_dequant(op)) return op.name;
+    if (is_quant(op) || is_dequant(op)) return op.name;
   return {};
 }
 std::string_view quantizing_in(const DumpSet& set) {
@@ -88,8 +87,8 @@ bool has_quantizing_operators(const DumpSet& set) {
 
 bool is_quantized(const DumpSet& set, const Graph* graph) {
   if (has_quantizing_operators(set)) return true;
-  if (graph == nullptr || !pair::is_quantized(*graph)) return false;
-  pair::Names names;
+  if (graph == nullptr || !is_quantized(*graph)) return false;
+  Names names;
   for (const Operator& op : graph->operators) names.add(op.name);
   // Not uint8, which pictures have.
   return std::any_of(set.entries.begin(), set.entries.end(), [&](const Entry& entry) {
@@ -99,7 +98,7 @@ bool is_quantized(const DumpSet& set, const Graph* graph) {
 }
 
 GraphFit fit_of(const Graph& graph, const DumpSet& set) {
-  pair::Names names;
+  Names names;
   for (const Operator& op : graph.operators) names.add(op.name);
   std::unordered_set<std::string_view> dumped;  // operators of the graph
   std::map<std::string_view, GraphFit> by_model;
@@ -107,7 +106,7 @@ GraphFit fit_of(const Graph& graph, const DumpSet& set) {
   for (const Entry& entry : set.entries) {
     const auto found = names.find(entry.operator_name);
     dumped.insert(found.name);
-    if (pair::keeps_values(entry.type) || !seen.emplace(entry.graph, entry.operator_name).second)
+    if (keeps_values(entry.type) || !seen.emplace(entry.graph, entry.operator_name).second)
       continue;
     GraphFit& fit = by_model[entry.graph];
     ++fit.dumped;
@@ -145,12 +144,12 @@ std::vector<std::string> graph_doubts(const DumpSet& target, const DumpSet& gold
       doubts.push_back(fmt::format("{}: {}: {}", file, misfit_text(fit), kOther));
     } else if (has_own_graph) {
       return;
-    } else if (pair::is_quantized(graph) && !is_quantized(set, &graph)) {
+    } else if (is_quantized(graph) && !is_quantized(set, &graph)) {
       if (!may_be_a_part(fit) && !says_quantized(mode))
         doubts.push_back(fmt::format(
             "{}: it describes a quantized model ({}), but the {} dump has nothing quantized: {}",
             file, quantizing_in(graph), side, kOther));
-    } else if (!pair::is_quantized(graph) && has_quantizing_operators(set)) {
+    } else if (!is_quantized(graph) && has_quantizing_operators(set)) {
       doubts.push_back(fmt::format(
           "{}: the {} dump is of a quantized model ({}), which it does not describe: {}", file,
           side, quantizing_in(set), kOther));
@@ -159,8 +158,8 @@ std::vector<std::string> graph_doubts(const DumpSet& target, const DumpSet& gold
   if (graphs.target) check(files.graph, *graphs.target, target, "target");
   if (graphs.golden) check(files.golden_graph, *graphs.golden, golden, "golden");
   // The compiler fused and renamed since the quantization tool wrote its file.
-  if (graphs.quant && !has_own_graph && !says_quantized(mode) &&
-      pair::is_quantized(*graphs.quant) && !is_quantized(target, &*graphs.quant))
+  if (graphs.quant && !has_own_graph && !says_quantized(mode) && is_quantized(*graphs.quant) &&
+      !is_quantized(target, &*graphs.quant))
     doubts.push_back(fmt::format(
         "{}: it describes a quantized model ({}), but the target dump has nothing quantized: {}",
         files.quant, quantizing_in(*graphs.quant), kOther));
@@ -172,7 +171,7 @@ std::vector<std::string> graph_notes(const DumpSet& target, const Graphs& graphs
                                      const std::function<bool(const Entry&)>& wants) {
   std::vector<std::string> notes;
   // Only what the compiler wrote lists what was to be executed.
-  if (!graphs.target || !pair::is_converted(*graphs.target)) return notes;
+  if (!graphs.target || !is_converted(*graphs.target)) return notes;
   GraphFit fit = fit_of(*graphs.target, target);
   std::erase_if(fit.not_dumped, [&](std::string_view name) {
     Entry entry;
@@ -185,7 +184,7 @@ std::vector<std::string> graph_notes(const DumpSet& target, const Graphs& graphs
                     fit.not_dumped.size() == 1 ? "1 operator"
                                                : fmt::format("{} operators", fit.not_dumped.size()),
                     fit.not_dumped.size() == 1 ? "was" : "were", names_text(fit.not_dumped)));
-  if (pair::is_quantized(*graphs.target) && !says_quantized(mode) &&
+  if (is_quantized(*graphs.target) && !says_quantized(mode) &&
       !is_quantized(target, &*graphs.target))
     notes.emplace_back(
         "the graph is of a quantized model, nothing that was dumped is quantized: judged as a "

@@ -30,7 +30,7 @@ Partners::OperatorNames::OperatorNames(const DumpSet& set) {
       in_order.push_back(entry.operator_name);
 }
 
-Partners::Partners(const NameMap& map, const pair::Matcher* matcher, const DumpSet& target,
+Partners::Partners(const NameMap& map, const Matcher* matcher, const DumpSet& target,
                    const DumpSet& golden)
     : map_(map),
       matcher_(matcher),
@@ -84,23 +84,23 @@ bool Partners::pair_names() {
   for (std::string_view name : goldens_.in_order) {
     if (are_namesakes(name) || target_of_.contains(name)) continue;
     if (const auto mapped = map_.operators.find(std::string(name)); mapped != map_.operators.end())
-      refused_golden_[name] = {
-          "no_target", "by the map, the target operator of this name belongs to " + mapped->second};
+      refused_golden_[name] = Pairing::none(
+          "no_target", "by the map, the target operator of this name belongs to " + mapped->second);
     else
-      unmatched[pair::normalised(name)].golden.insert(name);
+      unmatched[normalised(name)].golden.insert(name);
   }
   for (std::string_view name : targets_.in_order)
     if (!goldens_.all.contains(name) && !golden_of_.contains(name))
-      unmatched[pair::normalised(name)].target.insert(name);
+      unmatched[normalised(name)].target.insert(name);
   for (const auto& [shared, names] : unmatched) {
     if (names.target.empty() || names.golden.empty()) continue;
     if (names.target.size() == 1 && names.golden.size() == 1) {
       pair(*names.target.begin(), *names.golden.begin(), "normalised-name");
       continue;
     }
-    const Refusal refusal{"ambiguous_pair",
-                          fmt::format("{} target and {} golden operators are all written '{}'",
-                                      names.target.size(), names.golden.size(), shared)};
+    const Pairing refusal = Pairing::none(
+        "ambiguous_pair", fmt::format("{} target and {} golden operators are all written '{}'",
+                                      names.target.size(), names.golden.size(), shared));
     for (std::string_view name : names.target) refused_target_[name] = refusal;
     for (std::string_view name : names.golden) refused_golden_[name] = refusal;
   }
@@ -120,13 +120,13 @@ void Partners::pair_fused_names() {
     if (is_number || are_namesakes(goldens[i]) || target_of_.contains(goldens[i]) ||
         refused_golden_.contains(goldens[i]))
       continue;
-    const auto found = position.try_emplace(pair::normalised(goldens[i]), i).first;
+    const auto found = position.try_emplace(normalised(goldens[i]), i).first;
     longest = std::max(longest, found->first.size());
   }
   for (std::string_view target : targets_.in_order) {
     if (are_namesakes(target) || golden_of_.contains(target) || refused_target_.contains(target))
       continue;
-    const std::string name = pair::normalised(target);
+    const std::string name = normalised(target);
     // From the front: a golden operator, then the one that ran next, and so on to the end.
     std::vector<std::pair<size_t, size_t>> found;  // first golden operator and how many
     for (size_t length = 1; length <= std::min(longest, name.size()); ++length) {
@@ -134,7 +134,7 @@ void Partners::pair_fused_names() {
       if (first == position.end()) continue;
       size_t at = length, next = first->second + 1;
       while (at < name.size() && next < goldens.size()) {
-        const std::string part = pair::normalised(goldens[next]);
+        const std::string part = normalised(goldens[next]);
         const auto own = position.find(part);
         if (own == position.end() || own->second != next) break;  // has a partner, or a namesake
         if (name.compare(at, part.size(), part) == 0)
@@ -156,8 +156,8 @@ void Partners::pair_fused_names() {
     fused_[target] = fmt::format("{} golden operators from {} to {} make up its name", count,
                                  goldens[first], last);
     for (size_t i = first; i + 1 < first + count; ++i)
-      refused_golden_[goldens[i]] = {"inside_fusion",
-                                     fmt::format("by their names, fused into {}", target)};
+      refused_golden_[goldens[i]] =
+          Pairing::none("inside_fusion", fmt::format("by their names, fused into {}", target));
   }
 }
 
@@ -165,7 +165,7 @@ void Partners::pair_fused_names() {
 // Where golden's operators come in the order of the graph, such a one stands behind the layer that
 // it was folded into, and before all that read what the layer gives.
 void Partners::find_unclaimed() {
-  if (!pair::is_quantized(matcher_->target())) return;  // nothing was dequantized
+  if (!is_quantized(matcher_->target())) return;  // nothing was dequantized
   const auto is_unclaimed = [&](std::string_view name) {
     return matcher_->made_of(name) == nullptr && matcher_->giver_of(name, 0) == nullptr;
   };
@@ -182,12 +182,12 @@ void Partners::find_unclaimed() {
     return found == position_.end() ? std::nullopt : std::optional(found->second);
   };
   for (const graph::Operator& op : matcher_->target().operators) {
-    if (pair::keeps_values(op.type)) continue;
+    if (keeps_values(op.type)) continue;
     const auto golden = matcher_->output(op, 0).golden;
     const auto own = golden ? position_of(golden->op) : std::nullopt;
     if (!own) continue;
     for (int64_t k = 0; k < std::ssize(op.inputs); ++k) {
-      const pair::Match input = matcher_->input(op, k);
+      const Match input = matcher_->input(op, k);
       const std::string& layer = input.dequantized_layer;
       const auto before = position_of(!layer.empty() ? layer
                                       : input.golden ? input.golden->op
@@ -216,7 +216,7 @@ std::string_view Partners::folded_into(std::string_view layer, const std::string
 
 // Integers of a model that quantizes stand for other numbers, and no graph says by which scale.
 bool Partners::may_be_quantized(const Entry& target) const {
-  return target_is_quantized_ && (matcher_ == nullptr || !pair::is_quantized(matcher_->target()) ||
+  return target_is_quantized_ && (matcher_ == nullptr || !is_quantized(matcher_->target()) ||
                                   matcher_->find(target.operator_name) == nullptr);
 }
 
@@ -225,48 +225,46 @@ bool Partners::is_namesake(const Entry& target) const {
          are_namesakes(target.operator_name);
 }
 
-std::optional<Wanted> Partners::golden_for(const Entry& target, Refusal& why) const {
-  const auto tensor = map_.tensors.empty()
-                          ? map_.tensors.end()
-                          : map_.tensors.find(tensor_text(target.operator_name, target.slot));
+std::optional<Pairing> Partners::by_map(const Entry& target) const {
+  if (map_.empty()) return std::nullopt;
+  std::optional<Pairing> pairing;
+  const auto tensor = map_.tensors.find(tensor_text(target.operator_name, target.slot));
   if (tensor != map_.tensors.end()) {
-    Wanted wanted{tensor->second.op, tensor->second.slot, "map", {}, false, false, {}};
+    pairing = Pairing::with(tensor->second.op, tensor->second.slot, "map");
     // The map says what the partner is, the graph still says what the integers stand for.
     if (const auto match = match_of(target)) {
-      wanted.is_quantized = match->is_quantized;
-      wanted.quantization = match->quantization;
+      pairing->is_quantized = match->is_quantized;
+      pairing->quantization = match->quantization;
     }
-    wanted.is_quantized = wanted.is_quantized || may_be_quantized(target);
-    return wanted;
+  } else if (map_.operators.contains(target.operator_name)) {
+    pairing = by_written_name(target);
   }
-  auto wanted = matcher_ != nullptr && !map_.operators.contains(target.operator_name)
-                    ? by_graph(target, why)
-                    : by_name(target, why);
-  if (wanted) wanted->is_quantized = wanted->is_quantized || may_be_quantized(target);
-  return wanted;
+  if (pairing) pairing->is_quantized = pairing->is_quantized || may_be_quantized(target);
+  return pairing;
 }
 
-std::optional<Wanted> Partners::by_name(const Entry& target, Refusal& why) const {
+Pairing Partners::by_name(const Entry& target) const {
+  Pairing pairing = by_written_name(target);
+  pairing.is_quantized = may_be_quantized(target);
+  return pairing;
+}
+
+Pairing Partners::by_written_name(const Entry& target) const {
   if (are_namesakes(target.operator_name))
-    return Wanted{target.operator_name, target.slot, "name", {}, false, false, {}};
+    return Pairing::with(target.operator_name, target.slot, "name");
   const auto found = golden_of_.find(target.operator_name);
   const auto fused = fused_.find(target.operator_name);
-  if (fused != fused_.end() && target.slot.kind != SlotKind::kOutput) {
-    why = {"no_golden", "a fused operator: only its output is told by its name"};
-    return std::nullopt;
-  }
-  if (fused != fused_.end())
-    return Wanted{
-        found->second.op, target.slot, found->second.rule, fused->second, false, false, {}};
+  if (fused != fused_.end() && target.slot.kind != SlotKind::kOutput)
+    return Pairing::none("no_golden", "a fused operator: only its output is told by its name");
   if (found != golden_of_.end())
-    return Wanted{found->second.op, target.slot, found->second.rule, {}, false, false, {}};
+    return Pairing::with(found->second.op, target.slot, found->second.rule,
+                         fused == fused_.end() ? "" : fused->second);
   const auto refused = refused_target_.find(target.operator_name);
-  why = refused == refused_target_.end() ? Refusal{"no_golden", "", {}} : refused->second;
-  return std::nullopt;
+  return refused == refused_target_.end() ? Pairing::none("no_golden") : refused->second;
 }
 
 // What the graph says of a tensor; nullopt if it does not have it.
-std::optional<pair::Match> Partners::match_of(const Entry& target) const {
+std::optional<Match> Partners::match_of(const Entry& target) const {
   const graph::Operator* op = matcher_ == nullptr ? nullptr : matcher_->find(target.operator_name);
   if (op == nullptr || target.slot.index < 0 || !target.slot.path.empty()) return std::nullopt;
   if (target.slot.kind == SlotKind::kOutput) return matcher_->output(*op, target.slot.index);
@@ -274,85 +272,90 @@ std::optional<pair::Match> Partners::match_of(const Entry& target) const {
   return std::nullopt;
 }
 
-std::optional<Wanted> Partners::by_graph(const Entry& target, Refusal& why) const {
-  auto found_match = match_of(target);
-  if (!found_match) {
-    const graph::Operator* op = matcher_->find(target.operator_name);
-    auto wanted = by_name(target, why);
-    if (wanted && op == nullptr) wanted->evidence = "the graph has no such operator";
+std::optional<Pairing> Partners::by_graph(const Entry& target) const {
+  if (matcher_ == nullptr) return std::nullopt;
+  auto match = match_of(target);
+  Pairing pairing;
+  if (!match) {
+    const bool is_known = matcher_->find(target.operator_name) != nullptr;
+    pairing = by_written_name(target);
+    if (pairing.has_partner() && !is_known) pairing.evidence = "the graph has no such operator";
     // The graph of the quantization tool knows nothing of what the compiler inserted later.
-    if (!wanted && op == nullptr && pair::keeps_values(target.type))
-      why = {
+    if (!pairing.has_partner() && !is_known && keeps_values(target.type))
+      pairing = Pairing::none(
           "no_counterpart",
           fmt::format("the graph has no such operator, and {} only changes how values are stored",
-                      target.type)};
-    return wanted;
+                      target.type));
+  } else if (!match->golden) {
+    pairing = Pairing::none(match->reason, std::move(match->message));
+  } else {
+    pairing = find_in_dump(*match);
+    pairing.is_quantized = match->is_quantized;
+    pairing.quantization = match->quantization;
   }
-  pair::Match& match = *found_match;
-  if (!match.golden) {
-    why = {match.reason, std::move(match.message)};
-    return std::nullopt;
-  }
-  const auto place = find_in_dump(match, why);
-  if (!place) return std::nullopt;
-  return Wanted{place->op,       place->slot,        match.rule,        std::move(match.evidence),
-                match.is_source, match.is_quantized, match.quantization};
+  pairing.is_quantized = pairing.is_quantized || may_be_quantized(target);
+  return pairing;
 }
 
 // Where golden has the tensor: as the output it is, or in another guise.
-std::optional<Partners::Place> Partners::find_in_dump(pair::Match& match, Refusal& why) const {
+Pairing Partners::find_in_dump(Match& match) const {
   const std::string& name = match.golden->op;
   const Slot output{SlotKind::kOutput, match.golden->output, {}};
   const auto golden = golden_names_.find(name);
   const auto has = [&](std::string_view op, const Slot& slot) {
     return !op.empty() && golden_tensors_.contains(tensor_text(op, slot));
   };
-  if (has(golden.name, output)) return Place{golden.name, output};
+  const auto found_as = [&](std::string_view op, const Slot& slot) {
+    return Pairing::with(op, slot, match.rule, std::move(match.evidence));
+  };
+  if (has(golden.name, output)) return found_as(golden.name, output);
   // Some tools save the inputs of a model as input_<name>, which reads as an input slot.
   const Slot input{SlotKind::kInput, output.index, {}};
   const auto source =
       golden_names_.find(name.starts_with("input_") ? std::string_view(name).substr(6) : name);
-  if (has(source.name, input)) return Place{source.name, input};
+  if (has(source.name, input)) return found_as(source.name, input);
   // A tensor that its maker did not dump may have been dumped by those who read it.
-  std::optional<Place> damaged;
-  for (const pair::Tensor& reader : matcher_->golden_readers(*match.golden)) {
+  std::optional<std::pair<std::string_view, Slot>> damaged;
+  for (const Tensor& reader : matcher_->golden_readers(*match.golden)) {
     const Slot read{SlotKind::kInput, reader.output, {}};
     const auto found = golden_names_.find(reader.op);
     if (!has(found.name, read)) {
       if (std::find(damaged_.begin(), damaged_.end(), found.name) != damaged_.end())
-        damaged = Place{found.name, read};
+        damaged.emplace(found.name, read);
       continue;
     }
     match.evidence += fmt::format(", which golden has as {}", tensor_text(found.name, read));
-    return Place{found.name, read};
+    return found_as(found.name, read);
   }
-  if (!golden.name.empty()) return Place{golden.name, output};  // the operator, without this output
-  if (damaged) return damaged;
+  if (!golden.name.empty()) return found_as(golden.name, output);  // there, without this output
+  if (damaged) return found_as(damaged->first, damaged->second);
   // A model that was not quantized lacks the operators that do it.
   if (match.before_quantization) {
     match.rule = "before-quantization";
     const auto found = golden_names_.find(match.before_quantization->op);
     if (!found.name.empty())
-      return Place{found.name, {SlotKind::kOutput, match.before_quantization->output, {}}};
+      return found_as(found.name, {SlotKind::kOutput, match.before_quantization->output, {}});
   }
   if (const auto layer = golden_names_.find(match.dequantized_layer); !layer.name.empty()) {
     match.rule = "dequantized-layer";
     const std::string_view folded = folded_into(layer.name, match.dequantized_layer);
-    if (folded.empty()) return Place{layer.name, {}};
-    why = {"ambiguous_pair",
-           fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells", layer.name,
-                       folded)};
-    return std::nullopt;
+    if (folded.empty()) return found_as(layer.name, {});
+    return Pairing::none(
+        "ambiguous_pair",
+        fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells", layer.name,
+                    folded));
   }
   if (golden.several)
-    why = {"ambiguous_pair", fmt::format("several golden operators are written as {} is", name)};
-  else if (match.is_source)
-    why = {"no_counterpart",
-           fmt::format("{}, a constant or model input that golden did not dump", name)};
-  else
-    why = {"no_golden", fmt::format("golden has no {} ({})", name, match.evidence),
-           TensorName{name, output}};
-  return std::nullopt;
+    return Pairing::none("ambiguous_pair",
+                         fmt::format("several golden operators are written as {} is", name));
+  if (match.is_source)
+    return Pairing::none(
+        "no_counterpart",
+        fmt::format("{}, a constant or model input that golden did not dump", name));
+  Pairing none =
+      Pairing::none("no_golden", fmt::format("golden has no {} ({})", name, match.evidence));
+  none.missing = TensorName{name, output};
+  return none;
 }
 
 std::string_view Partners::target_of(const Entry& golden) const {
@@ -365,35 +368,40 @@ std::string_view Partners::target_of(const Entry& golden) const {
 
 // With a graph every tensor of the target is led to a golden one, so what is left over was either
 // fused away or is not in the target at all.
-Refusal Partners::why_left(const Entry& golden) const {
+Pairing Partners::why_left(const Entry& golden) const {
   if (matcher_ == nullptr) {
     const auto refused = refused_golden_.find(golden.operator_name);
-    return refused == refused_golden_.end() ? Refusal{"no_target", "", {}} : refused->second;
+    return refused == refused_golden_.end() ? Pairing::none("no_target") : refused->second;
   }
   const graph::Operator* own = matcher_->find_golden(golden.operator_name);
   if (own != nullptr && golden.slot.kind == SlotKind::kInput && golden.slot.path.empty() &&
       golden.slot.index >= 0 && golden.slot.index < std::ssize(own->inputs)) {
     const graph::Edge& edge = own->inputs[static_cast<size_t>(golden.slot.index)];
-    return {"no_counterpart",
-            fmt::format("the same tensor as output {} of {}", edge.output, edge.producer)};
+    return Pairing::none("no_counterpart", fmt::format("the same tensor as output {} of {}",
+                                                       edge.output, edge.producer));
   }
-  if (own != nullptr && pair::keeps_values(own->type))
-    return {"no_counterpart", fmt::format("{} only changes how values are stored", own->type)};
+  if (own != nullptr && keeps_values(own->type))
+    return Pairing::none("no_counterpart",
+                         fmt::format("{} only changes how values are stored", own->type));
   if (own != nullptr && (own->type == "Constant" || own->type == "Const"))
-    return {"no_counterpart", "a constant, which the target may hold as a weight"};
+    return Pairing::none("no_counterpart", "a constant, which the target may hold as a weight");
   if (golden.slot.kind == SlotKind::kOutput && golden.slot.path.empty())
     if (const graph::Operator* giver = matcher_->giver_of(golden.operator_name, golden.slot.index))
-      return pair::is_never_dumped(*giver)
-                 ? Refusal{"no_counterpart", fmt::format("{}, a constant or model input that "
-                                                         "target did not dump",
-                                                         giver->name)}
-                 : Refusal{"no_target",
-                           fmt::format("{} gives it out; target did not dump that", giver->name)};
+      return is_never_dumped(*giver)
+                 ? Pairing::none("no_counterpart", fmt::format("{}, a constant or model input that "
+                                                               "target did not dump",
+                                                               giver->name))
+                 : Pairing::none(
+                       "no_target",
+                       fmt::format("{} gives it out; target did not dump that", giver->name));
   const graph::Operator* op = matcher_->made_of(golden.operator_name);
-  if (op == nullptr) return {"no_target", "the graph has nothing that was made from it"};
+  if (op == nullptr)
+    return Pairing::none("no_target", "the graph has nothing that was made from it");
   if (op->origins->size() > 1)
-    return {"inside_fusion", fmt::format("fused into {}, which does not give it out", op->name)};
-  return {"no_target", fmt::format("{} was made from it; target did not dump that", op->name)};
+    return Pairing::none("inside_fusion",
+                         fmt::format("fused into {}, which does not give it out", op->name));
+  return Pairing::none("no_target",
+                       fmt::format("{} was made from it; target did not dump that", op->name));
 }
 
 }  // namespace plumb::pair

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which golden tensor a target tensor is to be compared with: by the user's map, else by what the
-// graphs record, else by name. Knows names and slots only, no files.
+// Which golden tensor a target tensor is to be compared with: by the user's map, by what the graphs
+// record, by name. Knows names and slots only, no files; pair/sources.h says who is asked first.
 #pragma once
 
 #include <deque>
@@ -15,42 +15,28 @@
 #include "base/boxed_optional.h"
 #include "dump/dump.h"
 #include "pair/matcher.h"
-#include "pair/name_map.h"
+#include "pair/pairing.h"
 
 namespace plumb::pair {
-
-// Why a tensor is in a row of its own.
-struct Refusal {
-  std::string_view reason;
-  std::string message;
-  BoxedOptional<TensorName> wanted = {};  // what golden should have had
-};
-
-struct Wanted {
-  std::string_view op;  // of golden, as its dump has it
-  dump::Slot slot;
-  std::string_view rule;
-  std::string evidence;
-  bool is_source = false;  // a constant or a model input: no loss if golden did not dump it
-  bool is_quantized = false;
-  std::optional<graph::Quantization> quantization;
-};
 
 // Borrows names from both sets, from the map and from the matcher's graphs.
 class Partners {
  public:
-  Partners(const NameMap& map, const pair::Matcher* matcher, const dump::DumpSet& target,
+  Partners(const NameMap& map, const Matcher* matcher, const dump::DumpSet& target,
            const dump::DumpSet& golden);
 
   // True if that is simply the tensor of the same name and slot, with nothing more to say.
   bool is_namesake(const dump::Entry& target) const;
-  // nullopt with the reason in `why` if there is none.
-  std::optional<Wanted> golden_for(const dump::Entry& target, Refusal& why) const;
+  // nullopt: the map does not know it.
+  std::optional<Pairing> by_map(const dump::Entry& target) const;
+  // nullopt: there is no graph.
+  std::optional<Pairing> by_graph(const dump::Entry& target) const;
+  Pairing by_name(const dump::Entry& target) const;
 
   // The target operator that a golden operator belongs to; empty if none does.
   std::string_view target_of(const dump::Entry& golden) const;
   // Why no target tensor wants this one; an empty reason if there is nothing to say.
-  Refusal why_left(const dump::Entry& golden) const;
+  Pairing why_left(const dump::Entry& golden) const;
 
  private:
   bool are_namesakes(std::string_view name) const;
@@ -58,15 +44,10 @@ class Partners {
   void pair_fused_names();
   void find_unclaimed();
   std::string_view folded_into(std::string_view layer, const std::string& name) const;
-  std::optional<pair::Match> match_of(const dump::Entry& target) const;
-  std::optional<Wanted> by_graph(const dump::Entry& target, Refusal& why) const;
-  std::optional<Wanted> by_name(const dump::Entry& target, Refusal& why) const;
+  std::optional<Match> match_of(const dump::Entry& target) const;
+  Pairing by_written_name(const dump::Entry& target) const;
   bool may_be_quantized(const dump::Entry& target) const;
-  struct Place {
-    std::string_view op;
-    dump::Slot slot;
-  };
-  std::optional<Place> find_in_dump(pair::Match& match, Refusal& why) const;
+  Pairing find_in_dump(Match& match) const;
 
   struct Partner {
     std::string_view op;
@@ -78,9 +59,9 @@ class Partners {
     std::unordered_set<std::string_view> all;
   };
   const NameMap& map_;
-  const pair::Matcher* matcher_;
+  const Matcher* matcher_;
   bool target_is_quantized_;  // its own operators say so, and not the graph
-  pair::Names golden_names_;
+  Names golden_names_;
   std::deque<std::string> damaged_;  // golden operators whose files cannot be read
   // Golden operators that nothing in the graph was made from, with their place in goldens_.
   struct Unclaimed {
@@ -96,7 +77,7 @@ class Partners {
   // Those that are not of the same name.
   std::unordered_map<std::string_view, Partner> golden_of_;  // by target operator
   std::unordered_map<std::string_view, Partner> target_of_;  // by golden operator
-  std::unordered_map<std::string_view, Refusal> refused_target_, refused_golden_;
+  std::unordered_map<std::string_view, Pairing> refused_target_, refused_golden_;
   std::unordered_map<std::string_view, std::string> fused_;  // target operators named after several
 };
 

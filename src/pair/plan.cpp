@@ -15,6 +15,7 @@
 #include "pair/graph_fit.h"
 #include "pair/partners.h"
 #include "pair/scopes.h"
+#include "pair/sources.h"
 
 namespace plumb::pair {
 namespace {
@@ -51,17 +52,19 @@ using ByKey = std::unordered_map<Key, Value, KeyHash>;
 // An entry with what it is paired by.
 struct Candidate {
   const Entry* entry;
-  BoxedOptional<Wanted> wanted = {};  // target: the golden tensor it belongs to
-  BoxedOptional<Refusal> why = {};    // ... or why there is none
-  std::string_view scope = {};        // rank, step and graph, as far as they tell entries apart
-  Candidate* next = nullptr;          // that only the time of writing tells apart
+  BoxedOptional<Pairing> pairing = {};  // nothing if it has a namesake, or is golden's
+  std::string_view scope = {};          // rank, step and graph, as far as they tell entries apart
+  Candidate* next = nullptr;            // that only the time of writing tells apart
   bool is_placed = false;
-  bool has_namesake = false;  // its golden tensor has the same name and slot: as most, no `wanted`
-  const Decision* decision = nullptr;
+  bool has_namesake = false;  // its golden tensor has the same name and slot: as most
 
-  bool wants_any() const { return has_namesake || wanted; }
-  std::string_view wanted_op() const { return has_namesake ? name() : wanted->op; }
-  const Slot& wanted_slot() const { return has_namesake ? slot() : wanted->slot; }
+  // Pairs of the tensors themselves are decided, and need not be looked for.
+  bool is_decided() const { return pairing && pairing->tensor != nullptr; }
+  bool wants_any() const {
+    return has_namesake || (pairing && pairing->has_partner() && !is_decided());
+  }
+  std::string_view wanted_op() const { return has_namesake ? name() : pairing->op; }
+  const Slot& wanted_slot() const { return has_namesake ? slot() : pairing->slot; }
   std::string_view name() const { return entry->operator_name; }
   const Slot& slot() const { return entry->slot; }
   Key key() const { return {name(), slot(), scope}; }
@@ -133,11 +136,16 @@ class Groups {
   std::vector<uint32_t> table_;  // 1 + position in groups_; 0: free
 };
 
-class Pairing {
+class Pairer {
  public:
-  Pairing(Candidates& target, Candidates& golden, const Partners& partners,
-          std::unordered_set<const Entry*>& decided, std::vector<PlannedRow>& rows)
-      : target_(target), golden_(golden), partners_(partners), decided_(decided), rows_(rows) {}
+  Pairer(Candidates& target, Candidates& golden, const Partners& partners, bool told_all,
+         std::unordered_set<const Entry*>& decided, std::vector<PlannedRow>& rows)
+      : target_(target),
+        golden_(golden),
+        partners_(partners),
+        told_all_(told_all),
+        decided_(decided),
+        rows_(rows) {}
 
   void run() {
     place_decided();
@@ -152,24 +160,25 @@ class Pairing {
   // Pairs first: a tensor that is some other's golden is in no row of its own.
   void place_decided() {
     for (Candidate& c : target_) {
-      if (c.decision == nullptr || c.decision->golden == nullptr) continue;
+      if (!c.is_decided()) continue;
       PlannedRow& row = rows_.emplace_back();
       row.target = c.entry;
-      row.golden = c.decision->golden;
-      row.golden_is_own = c.decision->golden_is_own;
+      row.golden = c.pairing->tensor;
+      row.golden_is_own = c.pairing->is_own;
       row.is_flat = true;
-      row.rule = c.decision->rule;
-      row.evidence = c.decision->evidence;
+      row.rule = c.pairing->rule;
+      row.evidence = c.pairing->evidence;
       c.is_placed = true;
       decided_.insert(row.golden);
     }
+    if (!told_all_) return;
     for (Candidates* side : {&target_, &golden_}) {
       for (Candidate& c : *side) {
         c.is_placed = c.is_placed || decided_.contains(c.entry);
-        if (c.is_placed || c.decision == nullptr) continue;
-        add_single(c, side == &target_,
-                   {c.decision->reason, c.decision->message, c.decision->wanted});
-        rows_.back().owner = c.decision->owner;
+        if (c.is_placed || !c.pairing || c.pairing->has_partner()) continue;
+        const Entry* const owner = c.pairing->owner;
+        add_single(c, side == &target_, std::move(*c.pairing));
+        rows_.back().owner = owner;
       }
     }
   }
@@ -195,9 +204,9 @@ class Pairing {
           "{} of them in target, {} in golden: which belong together cannot be told; select a step",
           target.size, golden.size);
       for (Candidate* c = target.first; c != nullptr; c = c->next)
-        add_single(*c, true, {"duplicate_name", message});
+        add_single(*c, true, Pairing::none("duplicate_name", message));
       for (Candidate* c = golden.first; c != nullptr; c = c->next)
-        if (!c->is_placed) add_single(*c, false, {"duplicate_name", message});
+        if (!c->is_placed) add_single(*c, false, Pairing::none("duplicate_name", message));
       return;
     }
     Candidate *t = target.first, *g = golden.first;
@@ -207,12 +216,12 @@ class Pairing {
       row.golden = g->entry;
       row.rule = "name";
       if (!t->has_namesake) {
-        const Wanted& wanted = *t->wanted;
-        row.rule = wanted.rule;
-        row.evidence = wanted.evidence;
-        row.is_quantized = wanted.is_quantized;
-        if (wanted.quantization)
-          row.dequantize = {wanted.quantization->scale, wanted.quantization->offset};
+        const Pairing& pairing = *t->pairing;
+        row.rule = pairing.rule;
+        row.evidence = pairing.evidence;
+        row.is_quantized = pairing.is_quantized;
+        if (pairing.quantization)
+          row.dequantize = {pairing.quantization->scale, pairing.quantization->offset};
       }
       t->is_placed = g->is_placed = true;
       if (target.size > 1)
@@ -221,13 +230,13 @@ class Pairing {
     }
   }
 
-  void add_single(Candidate& c, bool is_target, Refusal why) {
+  void add_single(Candidate& c, bool is_target, Pairing why) {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
     if (c.wants_any())
       row.wanted = TensorName{std::string(c.wanted_op()), c.wanted_slot()};
     else
-      row.wanted = std::move(why.wanted);
+      row.wanted = std::move(why.missing);
     row.reason = why.reason;
     row.message = std::move(why.message);
     c.is_placed = true;
@@ -245,16 +254,17 @@ class Pairing {
     for (Candidate& c : target_) {
       if (c.is_placed) continue;
       if (!c.wants_any()) {
-        add_single(c, true, std::move(*c.why));
+        add_single(c, true, std::move(*c.pairing));
       } else if (const auto found = goldens.find(c.wanted_op()); found != goldens.end()) {
-        add_single(c, true, {"no_golden", what_is_there(c, c.wanted_slot(), found->second)});
+        add_single(c, true,
+                   Pairing::none("no_golden", what_is_there(c, c.wanted_slot(), found->second)));
       } else {
-        add_single(c, true, {"no_golden", ""});
+        add_single(c, true, Pairing::none("no_golden"));
       }
     }
     for (Candidate& c : golden_) {
       if (c.is_placed) continue;
-      Refusal why = partners_.why_left(*c.entry);
+      Pairing why = partners_.why_left(*c.entry);
       const auto found = wanting.find(c.name());
       if (why.reason == "no_target" && why.message.empty() && found != wanting.end())
         why.message = what_is_there(c, c.slot(), found->second);
@@ -275,6 +285,7 @@ class Pairing {
   Candidates& target_;
   Candidates& golden_;
   const Partners& partners_;
+  const bool told_all_;                        // what was told of a tensor is all there is to say
   std::unordered_set<const Entry*>& decided_;  // golden tensors of decided pairs
   std::vector<PlannedRow>& rows_;
   std::unordered_set<std::string> scopes_;  // each once; candidates borrow them
@@ -287,11 +298,6 @@ Candidates candidates_of(const DumpSet& set) {
   return candidates;
 }
 
-bool is_mapped(const NameMap& map, const Entry& target) {
-  return map.operators.contains(target.operator_name) ||
-         map.tensors.contains(tensor_text(target.operator_name, target.slot));
-}
-
 bool is_mapped_golden(const NameMap& map, const Entry& golden) {
   return std::any_of(map.operators.begin(), map.operators.end(),
                      [&](const auto& pair) { return pair.second == golden.operator_name; }) ||
@@ -300,19 +306,26 @@ bool is_mapped_golden(const NameMap& map, const Entry& golden) {
          });
 }
 
+using Filter = std::function<bool(const Entry&)>;
+using Name = std::pair<std::string_view, const Slot&>;
+
+// Asks for the entry by another name.
+bool passes(const Filter& filter, const Entry& entry, const Name& other) {
+  const auto& [name, slot] = other;
+  if (name.empty() || (name == entry.operator_name && slot == entry.slot)) return filter(entry);
+  Entry renamed = entry;
+  renamed.operator_name = name;
+  renamed.slot = slot;
+  return filter(renamed);
+}
+
 // Takes those out that the user does not want. Both sides of a pair go by the target's name.
 template <class NameOf>
-Candidates split_off(Candidates& all, const PlanOptions& options, NameOf&& name_of) {
-  if (!options.wants) return {};
-  const auto is_wanted = [&](const Candidate& c) {
-    const auto [name, slot] = name_of(c);
-    if (name.empty() || (name == c.name() && slot == c.slot())) return options.wants(*c.entry);
-    Entry renamed = *c.entry;
-    renamed.operator_name = name;
-    renamed.slot = slot;
-    return options.wants(renamed);
-  };
-  const auto first = std::stable_partition(all.begin(), all.end(), is_wanted);
+Candidates split_off(Candidates& all, const Filter& wants, NameOf&& name_of) {
+  if (!wants) return {};
+  const auto first = std::stable_partition(all.begin(), all.end(), [&](const Candidate& c) {
+    return passes(wants, *c.entry, name_of(*c.entry));
+  });
   Candidates unwanted(std::make_move_iterator(first), std::make_move_iterator(all.end()));
   all.erase(first, all.end());
   return unwanted;
@@ -358,13 +371,29 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
   }
 }
 
+void leave_out(PlannedRow& row) {
+  row.reason = "filtered";
+  row.message.clear();
+}
+
+// Rows go by the target's name; files that cannot be read are always told.
+template <class NameOf>
+void hide_rows(std::vector<PlannedRow>& rows, const Filter& shows, NameOf&& name_of) {
+  if (!shows) return;
+  for (PlannedRow& row : rows) {
+    const bool is_shown = row.target != nullptr   ? shows(*row.target)
+                          : row.golden != nullptr ? passes(shows, *row.golden, name_of(*row.golden))
+                                                  : true;
+    if (!is_shown) leave_out(row);
+  }
+}
+
 // Two dumps of the same tensors in the same order, each there once, as those of one model mostly
 // are: nothing has to be looked for, and pairs are where they stand.
 bool are_alike(const DumpSet& target, const DumpSet& golden, const PlanOptions& options) {
   const auto is_damaged = [](const dump::Skipped& skipped) { return skipped.error.has_value(); };
   if (options.wants || !options.map.empty() || options.matcher != nullptr ||
-      options.choices != nullptr || options.decisions != nullptr ||
-      target.entries.size() != golden.entries.size() ||
+      options.told != nullptr || target.entries.size() != golden.entries.size() ||
       std::any_of(target.skipped.begin(), target.skipped.end(), is_damaged) ||
       std::any_of(golden.skipped.begin(), golden.skipped.end(), is_damaged) ||
       has_quantizing_operators(target))
@@ -385,7 +414,8 @@ bool are_alike(const DumpSet& target, const DumpSet& golden, const PlanOptions& 
   return true;
 }
 
-std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden) {
+std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden,
+                                   const Filter& shows) {
   std::vector<PlannedRow> rows(target.entries.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     rows[i].target = &target.entries[i];
@@ -393,6 +423,7 @@ std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden)
     rows[i].rule = "name";
   }
   sort_rows(target, golden, rows);
+  hide_rows(rows, shows, [](const Entry& entry) { return Name{entry.operator_name, entry.slot}; });
   return rows;
 }
 
@@ -400,86 +431,67 @@ std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden)
 
 std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
                                   const PlanOptions& options) {
-  if (are_alike(target, golden, options)) return pair_alike(target, golden);
+  if (are_alike(target, golden, options)) return pair_alike(target, golden, options.shows);
   Candidates targets = candidates_of(target), goldens = candidates_of(golden);
   const Partners partners(options.map, options.matcher, target, golden);
   std::unordered_map<const Entry*, std::string_view> owners;  // of golden tensors
-  const Choices by_order = options.choices == nullptr && options.decisions == nullptr
-                               ? pair_by_call_order(target, golden)
-                               : Choices();
-  const Choices& choices = options.choices != nullptr ? *options.choices : by_order;
+  const Pairings calls = options.told == nullptr ? pair_by_call_order(target, golden) : Pairings();
+  const Knowledge known{partners, options.told, options.told_all, calls};
+  const auto is_told = [&](const Entry& entry) {
+    return calls.contains(&entry) ||
+           (options.told != nullptr && (options.told_all || options.told->contains(&entry)));
+  };
   for (Candidate& c : targets) {
-    if (const auto choice = choices.find(c.entry);
-        choice != choices.end() && !is_mapped(options.map, *c.entry)) {
-      const auto& [op, slot, rule, words] = choice->second;
-      if (op.empty())
-        c.why = Refusal{"no_golden", words};
-      else
-        c.wanted = Wanted{op, slot, rule, words, false, false, {}};
-    } else if (options.decisions == nullptr || is_mapped(options.map, *c.entry)) {
-      Refusal why;
-      if (partners.is_namesake(*c.entry))
-        c.has_namesake = true;
-      else if (auto wanted = partners.golden_for(*c.entry, why))
-        c.wanted = std::move(*wanted);
-      else
-        c.why = std::move(why);
-    } else if (const auto found = options.decisions->find(c.entry);
-               found != options.decisions->end()) {
-      c.decision = &found->second;
-      if (c.decision->golden != nullptr) owners.try_emplace(c.decision->golden, c.name());
-    } else {
-      c.why = Refusal{"no_golden", ""};
-    }
+    c.has_namesake = !is_told(*c.entry) && partners.is_namesake(*c.entry);
+    if (!c.has_namesake) c.pairing = pairing_of(known, *c.entry);
+    if (c.is_decided()) owners.try_emplace(c.pairing->tensor, c.name());
   }
-  if (options.decisions != nullptr)
+  if (options.told_all)
     for (Candidate& c : goldens)
-      if (const auto found = options.decisions->find(c.entry);
-          found != options.decisions->end() && !is_mapped_golden(options.map, *c.entry)) {
-        c.decision = &found->second;
-        if (c.decision->owner != nullptr)
-          owners.try_emplace(c.entry, c.decision->owner->operator_name);
+      if (const auto found = options.told->find(c.entry);
+          found != options.told->end() && !is_mapped_golden(options.map, *c.entry)) {
+        c.pairing = found->second;
+        if (c.pairing->owner != nullptr)
+          owners.try_emplace(c.entry, c.pairing->owner->operator_name);
       }
   // Two files with one tensor each are a pair, whatever they are called.
   if (target.is_single_file && golden.is_single_file && targets.size() == 1 &&
       goldens.size() == 1 && options.map.empty()) {
-    Wanted only{goldens[0].name(), goldens[0].slot(), "only-tensor", {}, false, false, {}};
+    Pairing only = Pairing::with(goldens[0].name(), goldens[0].slot(), "only-tensor");
     if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
-    targets[0].wanted = std::move(only);
+    targets[0].pairing = std::move(only);
     targets[0].has_namesake = false;
   }
   std::vector<PlannedRow> rows;
   rows.reserve(
       std::max(targets.size(), goldens.size()));  // rows are large: growing would copy them
-  using Name = std::pair<std::string_view, const Slot&>;
-  Candidates unwanted_targets = split_off(targets, options, [](const Candidate& c) {
-    return Name{c.name(), c.slot()};
+  Candidates unwanted_targets = split_off(targets, options.wants, [](const Entry& entry) {
+    return Name{entry.operator_name, entry.slot};
   });
   // By the target's name, also where a golden tensor was fused away. What any wanted tensor needs
   // stays, though it may be another operator's output. The keys borrow from targets in place.
   ByKey<const Entry*> wanting;
-  if (options.wants)
+  if (options.wants || options.shows)
     for (const Candidates* list : {&unwanted_targets, &targets})
       for (const Candidate& c : *list)
         if (c.wants_any()) wanting[Key(c.wanted_op(), c.wanted_slot())] = c.entry;
-  Candidates unwanted_goldens = split_off(goldens, options, [&](const Candidate& c) {
-    if (const auto owner = owners.find(c.entry); owner != owners.end())
-      return Name{owner->second, c.slot()};
-    const auto found = wanting.find(Key(c.name(), c.slot()));
+  const auto target_name = [&](const Entry& entry) {
+    if (const auto owner = owners.find(&entry); owner != owners.end())
+      return Name{owner->second, entry.slot};
+    const auto found = wanting.find(Key(entry.operator_name, entry.slot));
     if (found != wanting.end()) return Name{found->second->operator_name, found->second->slot};
-    return Name{partners.target_of(*c.entry), c.slot()};
-  });
+    return Name{partners.target_of(entry), entry.slot};
+  };
+  Candidates unwanted_goldens = split_off(goldens, options.wants, target_name);
   std::unordered_set<const Entry*> decided;
-  Pairing(targets, goldens, partners, decided, rows).run();
+  Pairer(targets, goldens, partners, options.told_all, decided, rows).run();
   const size_t wanted = rows.size();
-  Pairing(unwanted_targets, unwanted_goldens, partners, decided, rows).run();
+  Pairer(unwanted_targets, unwanted_goldens, partners, options.told_all, decided, rows).run();
   const size_t all = rows.size();
   place_damaged(target, true, options, rows);
   place_damaged(golden, false, options, rows);
-  for (size_t i = wanted; i < all; ++i) {
-    rows[i].reason = "filtered";
-    rows[i].message.clear();
-  }
+  for (size_t i = wanted; i < all; ++i) leave_out(rows[i]);
+  hide_rows(rows, options.shows, target_name);
   sort_rows(target, golden, rows);
   return rows;
 }

@@ -13,9 +13,8 @@
 
 #include "base/boxed_optional.h"
 #include "dump/dump.h"
-#include "pair/choice.h"
 #include "pair/matcher.h"
-#include "pair/name_map.h"
+#include "pair/pairing.h"
 
 namespace plumb::pair {
 
@@ -38,27 +37,17 @@ struct PlannedRow {
   const dump::Entry* owner = nullptr;        // golden alone: a tensor of the operator it belongs to
 };
 
-// The partner of a target tensor where names do not tell it, or why a tensor of either side has
-// none.
-struct Decision {
-  const dump::Entry* golden = nullptr;
-  bool golden_is_own = false;
-  std::string_view rule;
-  std::string evidence;
-  std::string_view reason;
-  std::string message;
-  const dump::Entry* owner = nullptr;  // of a golden tensor
-  BoxedOptional<TensorName> wanted;    // what the other side should have had
-};
-using Decisions = std::unordered_map<const dump::Entry*, Decision>;
-
 struct PlanOptions {
-  std::function<bool(const dump::Entry&)> wants;  // empty: everything
-  NameMap map;                                    // what the user knows better
-  const pair::Matcher* matcher = nullptr;         // what the graphs say
-  const Choices* choices = nullptr;  // what the map does not say; by default, the order of calls
-  // If there, it decides all that the map does not, and shapes may differ.
-  const Decisions* decisions = nullptr;
+  // What is compared at all: decides which tensors can be partners. Empty: everything.
+  std::function<bool(const dump::Entry&)> wants;
+  // What is wanted of that, by the target's names: decides nothing else. Empty: everything.
+  std::function<bool(const dump::Entry&)> shows;
+  NameMap map;                       // what the user knows better
+  const Matcher* matcher = nullptr;  // what the graphs say
+  // What is known tensor by tensor, of either side; by default, the order of calls. A pair of the
+  // tensors themselves may differ in shape.
+  const Pairings* told = nullptr;
+  bool told_all = false;  // a tensor that is not there has no partner
 };
 
 // Every entry of either set is in exactly one row. A damaged file stands in the rows of what it

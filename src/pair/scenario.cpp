@@ -32,8 +32,6 @@ constexpr Scenario kScenarios[] = {
     {"file-vs-file", "two files", "standard"},
 };
 
-constexpr std::string_view kPlumbDump = "plumb-dump";
-
 constexpr const char* kFusionOff =
     "convert with --fusion_switch_file=fusion_switch.cfg, which holds "
     R"({"Switch":{"GraphFusion":{"ALL":"off"},"UBFusion":{"ALL":"off"}}}, and dump again)";
@@ -73,15 +71,15 @@ std::string_view told_by(const Facts& f, const DumpSet& target, const DumpSet& g
   if (target.is_single_file && golden.is_single_file && f.graph == nullptr) return "file-vs-file";
   if (is_torchair(target, golden)) return "torchair";
   // Two graphs with as much fusion in either are those of two versions.
-  if (f.graph != nullptr && f.golden_graph != nullptr && pair::is_converted(*f.golden_graph) &&
-      pair::count_fused(*f.graph) != pair::count_fused(*f.golden_graph))
+  if (f.graph != nullptr && f.golden_graph != nullptr && is_converted(*f.golden_graph) &&
+      count_fused(*f.graph) != count_fused(*f.golden_graph))
     return "fusion-on-vs-off";
   if (f.target_is_device && f.golden_is_device) return "npu-vs-npu";
   if (f.target_is_device)
     return !f.target_is_quantized  ? "offline-vs-original"
            : f.golden_is_quantized ? "quantized-offline-vs-quantized-original"
                                    : "quantized-offline-vs-original";
-  if ((f.graph == nullptr || !pair::is_converted(*f.graph)) && f.target_is_quantized &&
+  if ((f.graph == nullptr || !is_converted(*f.graph)) && f.target_is_quantized &&
       !f.golden_is_quantized)
     return "quantized-original-vs-original";
   return "dump-vs-dump";
@@ -126,51 +124,11 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
                         ? "leave out --quant"
                         : "give --graph FILE, the json of atc, instead of --quant")};
   if (scenario == "processor-switch" &&
-      ((f.graph != nullptr && pair::count_fused(*f.graph) > 0) ||
-       (f.golden_graph != nullptr && pair::count_fused(*f.golden_graph) > 0)))
+      ((f.graph != nullptr && count_fused(*f.graph) > 0) ||
+       (f.golden_graph != nullptr && count_fused(*f.golden_graph) > 0)))
     return Error{"operators are fused differently on another processor",
                  "--mode processor-switch with the graph of a fused model", kFusionOff};
   return std::nullopt;
-}
-
-// A tensor of the target model: who makes it, and as which of its outputs.
-using Tensor = std::pair<std::string_view, int64_t>;
-using Tensors = std::set<Tensor>;
-
-// What the rows compared: outputs where they are made or where they are read.
-Tensors compared_tensors(const pair::Matcher& matcher, const std::vector<result::Row>& rows) {
-  Tensors compared;
-  for (const result::Row& row : rows) {
-    if (row.verdict == result::Verdict::kNotCompared || !row.target) continue;
-    const graph::Operator* op = matcher.find(row.target->operator_name);
-    const auto slot = dump::slot_from_text(row.target->slot);
-    if (op == nullptr || !slot || !slot->path.empty()) continue;
-    if (slot->kind == dump::SlotKind::kOutput) compared.emplace(op->name, slot->index);
-    if (slot->kind != dump::SlotKind::kInput || slot->index < 0 ||
-        slot->index >= std::ssize(op->inputs))
-      continue;
-    const graph::Edge& edge = op->inputs[static_cast<size_t>(slot->index)];
-    compared.emplace(edge.producer, edge.output);
-  }
-  return compared;
-}
-
-// Where an output of the model may be seen: what only changes how values are stored need not be
-// dumped itself. The output first, then what it was made from.
-std::vector<graph::Edge> places_of(const pair::Matcher& matcher, const graph::Edge& output) {
-  std::vector<graph::Edge> places{output};
-  if (matcher.target().format == kPlumbDump) return places;  // its casts are the model's own
-  // Counted, because a damaged graph may lead in a circle.
-  for (size_t left = matcher.target().operators.size(); left > 0; --left) {
-    const graph::Operator* op = matcher.find(places.back().producer);
-    if (op == nullptr || !pair::keeps_values(op->type) || op->inputs.empty()) break;
-    places.push_back(op->inputs.front());
-  }
-  return places;
-}
-
-bool is_in(const Tensors& tensors, const graph::Edge& edge) {
-  return tensors.contains({edge.producer, edge.output});
 }
 
 }  // namespace
@@ -190,7 +148,7 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
                  did_you_mean(std::string(mode), names) + "modes are " + list};
   }
   const graph::Graph* const own = graphs.target ? &*graphs.target : get(graphs.quant);
-  Facts facts{is_device(target) || (graphs.target && pair::is_converted(*graphs.target)),
+  Facts facts{is_device(target) || (graphs.target && is_converted(*graphs.target)),
               is_device(golden),
               is_quantized(target, own),
               is_quantized(golden, get(graphs.golden)),
@@ -211,66 +169,21 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
   return by_name(name);
 }
 
-std::optional<pair::Matcher> make_matcher(Graphs& graphs) {
-  if (graphs.target && graphs.golden && !pair::is_converted(*graphs.target))
-    graphs.target = pair::with_origins(std::move(*graphs.target), *graphs.golden);
+std::optional<Matcher> make_matcher(Graphs& graphs) {
+  if (graphs.target && graphs.golden && !is_converted(*graphs.target))
+    graphs.target = with_origins(std::move(*graphs.target), *graphs.golden);
   const graph::Graph* const quant = get(graphs.quant);
   const graph::Graph* const golden = get(graphs.golden);
   // Without the graph of the converted model, that of the quantized one is the next best.
   if (!graphs.target && quant == nullptr) return std::nullopt;
-  return std::optional<pair::Matcher>(std::in_place, graphs.target ? *graphs.target : *quant,
-                                      golden, graphs.target ? quant : nullptr);
+  return std::optional<Matcher>(std::in_place, graphs.target ? *graphs.target : *quant, golden,
+                                graphs.target ? quant : nullptr);
 }
 
-std::vector<std::string> outputs_not_compared(
-    const pair::Matcher& matcher, const std::vector<result::Row>& rows,
-    const std::function<bool(const dump::Entry&)>& wants) {
-  std::vector<std::string> missing;
-  const Tensors compared = compared_tensors(matcher, rows);
-  const auto is_wanted = [&](const graph::Edge& place) {
-    dump::Entry entry;
-    entry.operator_name = place.producer;
-    entry.slot = {dump::SlotKind::kOutput, place.output, {}};
-    return !wants || wants(entry);
-  };
-  for (const graph::Edge& edge : matcher.target().outputs) {
-    const std::vector<graph::Edge> places = places_of(matcher, edge);
-    const graph::Operator* source = matcher.find(places.back().producer);
-    const bool is_shown = std::any_of(places.begin(), places.end(), [&](const graph::Edge& place) {
-      return is_in(compared, place);
-    });
-    // What ran the model to dump it gives out whatever the model does.
-    const bool is_complete = matcher.target().format == kPlumbDump;
-    if (!is_shown && std::any_of(places.begin(), places.end(), is_wanted) &&
-        (is_complete || source == nullptr || !pair::is_never_dumped(*source)))
-      missing.push_back(edge.producer);
-  }
-  return missing;
-}
-
-std::vector<std::string> golden_outputs_not_compared(
-    const graph::Graph& golden, const std::vector<result::Row>& rows,
-    const std::function<bool(const dump::Entry&)>& wants) {
-  std::vector<std::string> missing;
-  if (golden.format != kPlumbDump) return missing;
-  std::set<std::pair<std::string_view, std::string_view>> compared;  // operator and slot
-  for (const result::Row& row : rows)
-    if (row.verdict != result::Verdict::kNotCompared && row.golden)
-      compared.emplace(row.golden->operator_name, row.golden->slot);
-  for (const graph::Edge& edge : golden.outputs) {
-    dump::Entry entry;
-    entry.operator_name = edge.producer;
-    entry.slot = {dump::SlotKind::kOutput, edge.output, {}};
-    if (!compared.contains({edge.producer, to_string(entry.slot)}) && (!wants || wants(entry)))
-      missing.push_back(edge.producer);
-  }
-  return missing;
-}
-
-NameMap output_pairs(const pair::Matcher& matcher, const graph::Graph& target,
+NameMap output_pairs(const Matcher& matcher, const graph::Graph& target,
                      const graph::Graph& golden) {
   NameMap map;
-  if (target.format != kPlumbDump || golden.format != kPlumbDump) return map;
+  if (!target.is_of_a_run() || !golden.is_of_a_run()) return map;
   const auto tensor_of = [](const graph::Graph& graph, const graph::Edge& edge) -> std::string {
     for (const graph::Operator& op : graph.operators)
       if (op.name == edge.producer && edge.output < std::ssize(op.outputs))
@@ -301,24 +214,6 @@ NameMap output_pairs(const pair::Matcher& matcher, const graph::Graph& target,
     map.tensor_operators.insert(own.producer);
   }
   return map;
-}
-
-void mark_model_outputs(const pair::Matcher& matcher, std::vector<result::Row>& rows) {
-  std::set<std::pair<const graph::Operator*, std::string>> outputs;  // with slot
-  const Tensors compared = compared_tensors(matcher, rows);
-  for (const graph::Edge& edge : matcher.target().outputs) {
-    const std::vector<graph::Edge> places = places_of(matcher, edge);
-    const auto shown = std::find_if(places.begin(), places.end(), [&](const graph::Edge& place) {
-      return is_in(compared, place);
-    });
-    const graph::Edge& place = shown == places.end() ? edge : *shown;
-    outputs.emplace(matcher.find(place.producer), fmt::format("output:{}", place.output));
-  }
-  for (result::Row& row : rows) {
-    if (!row.target) continue;
-    const graph::Operator* op = matcher.find(row.target->operator_name);
-    row.is_model_output = op != nullptr && outputs.contains({op, row.target->slot});
-  }
 }
 
 }  // namespace plumb::pair

@@ -14,7 +14,6 @@
 #include "dump/dump.h"
 #include "pair/matcher.h"
 #include "pair/name_map.h"
-#include "result/row.h"
 
 namespace plumb::pair {
 
@@ -39,26 +38,12 @@ Result<const Scenario*> find_scenario(const dump::DumpSet& target, const dump::D
 
 // What leads tensors of the target to golden ones; nullopt without a graph. Borrows from `graphs`,
 // and fills in what the target was made from if only the golden graph can tell.
-std::optional<pair::Matcher> make_matcher(Graphs& graphs);
-
-// Outputs of the model, by target operator, of which no row was compared. Those that `wants` says
-// the user did not ask for are not missed.
-std::vector<std::string> outputs_not_compared(
-    const pair::Matcher& matcher, const std::vector<result::Row>& rows,
-    const std::function<bool(const dump::Entry&)>& wants = {});
-
-// The same for a golden model that was run to be dumped, of which everything is known.
-std::vector<std::string> golden_outputs_not_compared(
-    const graph::Graph& golden, const std::vector<result::Row>& rows,
-    const std::function<bool(const dump::Entry&)>& wants = {});
+std::optional<Matcher> make_matcher(Graphs& graphs);
 
 // Outputs of two models that were run to be dumped belong together by their names; those whose name
 // the other model does not give, and that structure leads to no output of it, by their place. Only
 // what differs from what the matcher says.
-NameMap output_pairs(const pair::Matcher& matcher, const graph::Graph& target,
+NameMap output_pairs(const Matcher& matcher, const graph::Graph& target,
                      const graph::Graph& golden);
-
-// Sets Row::is_model_output.
-void mark_model_outputs(const pair::Matcher& matcher, std::vector<result::Row>& rows);
 
 }  // namespace plumb::pair

@@ -169,9 +169,9 @@ Result<RankPairs> rank_pairs(const std::set<int64_t>& target, const std::set<int
   return pairs;
 }
 
-class Pairing {
+class TorchairPairer {
  public:
-  Pairing(const DumpSet& target, const DumpSet& golden) : target_(target), golden_(golden) {
+  TorchairPairer(const DumpSet& target, const DumpSet& golden) : target_(target), golden_(golden) {
     out_.places.resize(target.entries.size());
   }
 
@@ -238,7 +238,7 @@ class Pairing {
           continue;
         }
         pair_token(target_, golden_, model == models.end() ? kNoModel : model->second, entries,
-                   found->second, out_.decisions, duplicates_);
+                   found->second, out_.pairings, duplicates_);
       }
       if (!single.empty())
         out_.warnings.push_back(
@@ -259,10 +259,7 @@ class Pairing {
   void refuse_rest() {
     const auto refuse = [&](const DumpSet& set, std::string_view reason, const char* message) {
       for (const Entry& entry : set.entries) {
-        Decision decision;
-        decision.reason = reason;
-        decision.message = message;
-        out_.decisions.try_emplace(&entry, std::move(decision));
+        out_.pairings.try_emplace(&entry, Pairing::none(reason, message));
       }
     };
     refuse(target_, "no_golden", "golden has no such rank, model or token");
@@ -286,7 +283,7 @@ bool is_torchair(const DumpSet& target, const DumpSet& golden) {
 
 Result<Torchair> pair_torchair(const DumpSet& target, const DumpSet& golden,
                                const TorchairOptions& options) {
-  return Pairing(target, golden).run(options);
+  return TorchairPairer(target, golden).run(options);
 }
 
 }  // namespace plumb::pair

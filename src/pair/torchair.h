@@ -23,7 +23,7 @@ struct TorchairOptions {
 
 // Borrows entries of both sets.
 struct Torchair {
-  Decisions decisions;  // one for every entry of either side
+  Pairings pairings;  // one for every entry of either side that is nobody's golden
   struct Place {
     std::optional<int64_t> graph;  // number of its graph file, if there is one
     int64_t token = 0;

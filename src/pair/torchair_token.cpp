@@ -83,22 +83,22 @@ class TokenPairing {
     for (const Execution& execution : targets_) keep_latest(latest_, execution);
   }
 
-  void run(Decisions& out, size_t& duplicates) {
+  void run(Pairings& out, size_t& duplicates) {
     // Headers are read on the way: on all cores, each operator into its own list.
     std::vector<Decided> decided(targets_.size());
     tbb::parallel_for(size_t{0}, targets_.size(),
                       [&](size_t i) { decide(targets_[i], decided[i]); });
     std::unordered_map<const Execution*, const Entry*> members;  // and who they belong to
     for (Decided& list : decided) {
-      for (auto& [entry, decision] : list.tensors) out.try_emplace(entry, std::move(decision));
+      for (auto& [entry, pairing] : list.tensors) out.try_emplace(entry, std::move(pairing));
       for (const Execution* member : list.members) members.try_emplace(member, list.owner);
       duplicates += list.is_duplicate;
     }
     std::unordered_set<const Entry*> used;
     for (const Execution& execution : targets_)
       execution.each([&](const Entry* entry) {
-        if (const auto found = out.find(entry); found != out.end() && found->second.golden)
-          used.insert(found->second.golden);
+        if (const auto found = out.find(entry); found != out.end() && found->second.tensor)
+          used.insert(found->second.tensor);
       });
     for (const Execution& execution : goldens_) {
       const auto member = members.find(&execution);
@@ -112,46 +112,29 @@ class TokenPairing {
 
  private:
   struct Decided {
-    std::vector<std::pair<const Entry*, Decision>> tensors;
+    std::vector<std::pair<const Entry*, Pairing>> tensors;
     std::vector<const Execution*> members;  // of golden
     const Entry* owner = nullptr;
     bool is_duplicate = false;
   };
 
-  static Decision refuse(std::string_view reason, std::string message,
-                         const Entry* owner = nullptr) {
-    Decision decision;
-    decision.reason = reason;
-    decision.message = std::move(message);
-    decision.owner = owner;
-    return decision;
-  }
-  static Decision pair(const Entry* golden, std::string_view rule, std::string evidence,
-                       bool golden_is_own = false) {
-    Decision decision;
-    decision.golden = golden;
-    decision.golden_is_own = golden_is_own;
-    decision.rule = rule;
-    decision.evidence = std::move(evidence);
-    return decision;
-  }
-  static Decision inside(const Entry* owner) {
-    return refuse("inside_fusion",
-                  fmt::format("fused into {}, which does not give it out", owner->operator_name),
-                  owner);
+  static Pairing inside(const Entry* owner) {
+    return Pairing::none(
+        "inside_fusion",
+        fmt::format("fused into {}, which does not give it out", owner->operator_name), owner);
   }
 
-  Decision why_left(const Execution& golden) const {
+  Pairing why_left(const Execution& golden) const {
     if (const auto latest = golden_of_.at(golden.op); latest != &golden)
-      return refuse("duplicate_name", "a later run of this operator is compared");
-    if (!is_fx_) return refuse("no_target", "no operator of the target was made from it");
+      return Pairing::none("duplicate_name", "a later run of this operator is compared");
+    if (!is_fx_) return Pairing::none("no_target", "no operator of the target was made from it");
     const std::string_view op = model_.made_from_fx(golden.op);
     if (op.empty())
-      return refuse("no_counterpart", "no operator of the GE graph stands for this FX node");
-    Decision decision =
-        refuse("no_target", fmt::format("{} in the GE graph; target did not dump that", op));
-    decision.wanted = TensorName{std::string(op), {}};
-    return decision;
+      return Pairing::none("no_counterpart", "no operator of the GE graph stands for this FX node");
+    Pairing pairing =
+        Pairing::none("no_target", fmt::format("{} in the GE graph; target did not dump that", op));
+    pairing.missing = TensorName{std::string(op), {}};
+    return pairing;
   }
 
   // The golden execution of an operator of the graph.
@@ -187,10 +170,11 @@ class TokenPairing {
 
   void decide(const Execution& target, Decided& out) const {
     const auto refuse_all = [&](std::string_view reason, const std::string& message) {
-      target.each([&](const Entry* e) { out.tensors.emplace_back(e, refuse(reason, message)); });
+      target.each(
+          [&](const Entry* e) { out.tensors.emplace_back(e, Pairing::none(reason, message)); });
     };
     for (const Entry* entry : target.others)
-      out.tensors.emplace_back(entry, refuse("no_golden", "neither an input nor an output"));
+      out.tensors.emplace_back(entry, Pairing::none("no_golden", "neither an input nor an output"));
     out.is_duplicate = latest_.at(target.op) != &target;
     if (out.is_duplicate)
       return refuse_all("duplicate_name", "a later run of this operator is compared");
@@ -231,15 +215,17 @@ class TokenPairing {
     for (const Entry* output : target.outputs) {
       const auto same = [&](const Entry* input) { return input->slot.index == output->slot.index; };
       const auto input = std::find_if(target.inputs.begin(), target.inputs.end(), same);
-      Decision decision = refuse("no_golden", "the input it was converted from is not dumped");
-      if (input != target.inputs.end())
-        decision = pair(*input, "conversion", "GE put it in; compared with its own input", true);
-      out.tensors.emplace_back(output, std::move(decision));
+      Pairing pairing = Pairing::none("no_golden", "the input it was converted from is not dumped");
+      if (input != target.inputs.end()) {
+        pairing = Pairing::with(**input, "conversion", "GE put it in; compared with its own input");
+        pairing.is_own = true;
+      }
+      out.tensors.emplace_back(output, std::move(pairing));
     }
     for (const Entry* input : target.inputs)
-      out.tensors.emplace_back(input, refuse("no_counterpart",
-                                             "input of a conversion that GE "
-                                             "put in"));
+      out.tensors.emplace_back(input, Pairing::none("no_counterpart",
+                                                    "input of a conversion that GE "
+                                                    "put in"));
   }
 
   void pair_lists(const Entries& target, const Entries& golden, std::string_view rule,
@@ -253,20 +239,22 @@ class TokenPairing {
     std::vector<bool> own_paired(own.size()), other_paired(other.size());
     for (const auto& [i, j] : align_operands(own, other)) {
       own_paired[i] = other_paired[j] = true;
-      out.tensors.emplace_back(target[i], pair(golden[j], rule, evidence));
+      out.tensors.emplace_back(target[i], Pairing::with(*golden[j], rule, evidence));
     }
     for (size_t i = 0; i < own.size(); ++i)
       if (!own_paired[i])
         out.tensors.emplace_back(
-            target[i], refuse("no_golden", "no golden tensor aligned with this target tensor"));
+            target[i],
+            Pairing::none("no_golden", "no golden tensor aligned with this target tensor"));
     for (size_t j = 0; j < other.size(); ++j)
       if (!other_paired[j])
         out.tensors.emplace_back(
-            golden[j], other[j] == kNoTensor || (is_fx_ && other[j] == 1)
-                           ? refuse("no_counterpart",
-                                    "an argument that is no tensor of the GE operator", out.owner)
-                           : refuse("no_target", "no target tensor aligned with this golden tensor",
-                                    out.owner));
+            golden[j],
+            other[j] == kNoTensor || (is_fx_ && other[j] == 1)
+                ? Pairing::none("no_counterpart",
+                                "an argument that is no tensor of the GE operator", out.owner)
+                : Pairing::none("no_target", "no target tensor aligned with this golden tensor",
+                                out.owner));
   }
 
   // What goes into the members from outside.
@@ -309,20 +297,21 @@ class TokenPairing {
       const Entry* golden = golden_output(op, index);
       if (golden != nullptr) {
         used.insert(golden);
-        out.tensors.emplace_back(output, pair(golden, rule, evidence));
+        out.tensors.emplace_back(output, Pairing::with(*golden, rule, evidence));
       } else {
-        Decision decision =
-            refuse("no_golden", fmt::format("golden has no output {} of {}", index, op));
+        Pairing pairing =
+            Pairing::none("no_golden", fmt::format("golden has no output {} of {}", index, op));
         if (const Execution* known = golden_of(op))
-          decision.wanted = TensorName{std::string(known->op), {SlotKind::kOutput, index, {}}};
-        out.tensors.emplace_back(output, std::move(decision));
+          pairing.missing = TensorName{std::string(known->op), {SlotKind::kOutput, index, {}}};
+        out.tensors.emplace_back(output, std::move(pairing));
       }
     }
     if (const Execution* golden = golden_of(last))
       for (const Entry* entry : golden->outputs)
         if (!used.contains(entry))
           out.tensors.emplace_back(
-              entry, refuse("no_target", "no output of the target stands for it", out.owner));
+              entry,
+              Pairing::none("no_target", "no output of the target stands for it", out.owner));
   }
 
   const DumpSet& target_;
@@ -336,8 +325,7 @@ class TokenPairing {
 }  // namespace
 
 void pair_token(const DumpSet& target, const DumpSet& golden, const TorchairModel& model,
-                const Entries& targets, const Entries& goldens, Decisions& out,
-                size_t& duplicates) {
+                const Entries& targets, const Entries& goldens, Pairings& out, size_t& duplicates) {
   TokenPairing(target, golden, model, targets, goldens).run(out, duplicates);
 }
 

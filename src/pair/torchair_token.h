@@ -20,6 +20,6 @@ using Entries = std::vector<const dump::Entry*>;
 // order. Adds to `duplicates` the runs of operators that a later one stands for.
 void pair_token(const dump::DumpSet& target, const dump::DumpSet& golden,
                 const TorchairModel& model, const Entries& targets, const Entries& goldens,
-                Decisions& out, size_t& duplicates);
+                Pairings& out, size_t& duplicates);
 
 }  // namespace plumb::pair

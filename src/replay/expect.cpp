@@ -110,10 +110,10 @@ class CaseRunner {
     std::vector<const metrics::Metric*> columns = rules_.metrics();
     const compare::StreamOptions stream_options{
         rules_, columns, compare::Passes::for_metrics(columns), false, nullptr};
-    const auto streamed =
-        compare::stream({*target, *golden, nullptr, {}, {}}, plan, stream_options, context_);
+    const compare::Sides sides{*target, *golden, nullptr, {}, {}};
     size_t passed = 0;
-    for (const result::Row& row : streamed.rows) {
+    for (const result::Row& row :
+         compare::stream(compare::Streamer(sides, stream_options), plan, context_)) {
       if (row.is_filtered()) continue;
       if (row.target && row.golden && row.target->dtype != row.golden->dtype &&
           !is_widened(row.golden->dtype, row.target->dtype))

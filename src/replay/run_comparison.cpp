@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/name_pattern.h"
+#include "compare/model_outputs.h"
 #include "graph/importers.h"
 #include "replay/gt_folder.h"
 
@@ -83,25 +84,27 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
   const compare::Sides sides{*target_set, *golden_set, nullptr, {}, {}};
   const compare::StreamOptions stream_options{
       *rules_, run.metrics, compare::Passes::for_metrics(run.metrics), false, nullptr};
-  compare::Streamed streamed = compare::stream(sides, plan, stream_options, context);
+  std::vector<result::Row> rows =
+      compare::stream(compare::Streamer(sides, stream_options), plan, context);
   if (matcher) {
-    const auto wants = [&](const dump::Entry& entry) { return is_asked_for(entry.operator_name); };
-    note_missing(pair::outputs_not_compared(*matcher, streamed.rows, wants));
-    note_missing(pair::golden_outputs_not_compared(*graphs.golden, streamed.rows, wants));
-    pair::mark_model_outputs(*matcher, streamed.rows);
+    compare::ModelOutputs outputs(*matcher, &*graphs.golden);
+    for (const result::Row& row : rows) outputs.see(row);
+    note_missing(outputs.not_compared(
+        [&](const std::string& op, const std::string&) { return is_asked_for(op); }));
+    for (result::Row& row : rows) outputs.mark(row);
   } else if (options_.layers == "outputs") {
-    for (result::Row& row : streamed.rows) {
+    for (result::Row& row : rows) {
       row.is_model_output = row.target && row.golden;
       if (row.verdict == result::Verdict::kNotCompared && !row.is_excused())
         note_missing({row.any_side().operator_name});
     }
   }
-  for (result::Row& row : streamed.rows)
+  for (result::Row& row : rows)
     if (step) row.step = step;
-  scores.judge_classes(sides, plan, streamed.rows);
+  scores.judge_classes(sides, plan, rows);
   run.is_ordered = matcher.has_value();
-  run.bytes += streamed.bytes;
-  std::move(streamed.rows.begin(), streamed.rows.end(), std::back_inserter(run.rows));
+  for (const result::Row& row : rows) run.bytes += row.bytes;
+  std::move(rows.begin(), rows.end(), std::back_inserter(run.rows));
   return {};
 }
 

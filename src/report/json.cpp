@@ -173,8 +173,7 @@ std::string run_json(const Run& run) {
 }
 
 std::string summary_json(const result::Summary& s) {
-  const std::string first =
-      s.first_divergence ? json_text(s.first_divergence->any_side().operator_name) : "null";
+  const std::string first = s.first_divergence ? json_text(s.first_divergence_operator) : "null";
   return fmt::format(
       R"({{"verdict": {}, "rows": {}, "pass": {}, "fail": {}, "inconclusive": {}, "not_compared": {}, )"
       R"("filtered": {}, "without_counterpart": {}, "suspicious": {}, "coverage": {}, )"

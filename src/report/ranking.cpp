@@ -70,7 +70,7 @@ std::vector<const Row*> worth_a_look(const Run& run) {
 }
 
 Divergence divergence_of(const Run& run, const Summary& s) {
-  if (s.first_divergence != nullptr) return {s.first_divergence, "first divergence"};
+  if (s.first_divergence) return {&run.rows[*s.first_divergence], "first divergence"};
   if (s.fail == 0) return {};
   return {worth_a_look(run).front(), "worst divergence"};
 }

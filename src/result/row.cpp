@@ -27,39 +27,49 @@ Colour colour_of(const Row& row) {
   return Colour::kGrey;
 }
 
-Summary Run::summary() const {
-  Summary s;
-  for (const Row& row : rows) {
-    ++s.rows;
-    switch (row.verdict) {
-      case Verdict::kPass:
-        ++s.pass;
-        if (row.suspicious) ++s.suspicious;
-        break;
-      case Verdict::kFail:
-        ++s.fail;
-        if (s.first_divergence == nullptr && is_ordered) s.first_divergence = &row;
-        break;
-      case Verdict::kInconclusive: ++s.inconclusive; break;
-      case Verdict::kNotCompared:
-        ++s.not_compared;
-        if (row.is_filtered()) ++s.filtered;
-        if (row.has_no_counterpart()) ++s.without_counterpart;
-        break;
-    }
+void Counter::add(const Row& row) {
+  Summary& s = counts_;
+  switch (row.verdict) {
+    case Verdict::kPass:
+      ++s.pass;
+      if (row.suspicious) ++s.suspicious;
+      break;
+    case Verdict::kFail:
+      ++s.fail;
+      if (s.first_divergence || !is_ordered_) break;
+      s.first_divergence = static_cast<size_t>(s.rows);
+      s.first_divergence_operator = row.any_side().operator_name;
+      break;
+    case Verdict::kInconclusive: ++s.inconclusive; break;
+    case Verdict::kNotCompared:
+      ++s.not_compared;
+      if (row.is_filtered()) ++s.filtered;
+      if (row.has_no_counterpart()) ++s.without_counterpart;
+      break;
   }
+  ++s.rows;
+}
+
+Summary Counter::summary(const Run& run) const {
+  Summary s = counts_;
   const int64_t compared = s.rows - s.not_compared;
   const int64_t wanted = s.rows - s.excused();
   if (wanted > 0) s.coverage = static_cast<double>(compared) / static_cast<double>(wanted);
-  const bool is_worse = baseline && !baseline->holds();
+  const bool is_worse = run.baseline && !run.baseline->holds();
   if (s.fail > 0 || (is_worse && compared > 0))
     s.verdict = Verdict::kFail;
   else if (compared == 0)
     s.verdict = Verdict::kNotCompared;
-  else if (s.inconclusive > 0 || compared < wanted || interrupted ||
-           !outputs_not_compared.empty() || !doubts.empty())
+  else if (s.inconclusive > 0 || compared < wanted || run.interrupted ||
+           !run.outputs_not_compared.empty() || !run.doubts.empty())
     s.verdict = Verdict::kInconclusive;
   return s;
+}
+
+Summary Run::summary() const {
+  Counter counter(is_ordered);
+  for (const Row& row : rows) counter.add(row);
+  return counter.summary(*this);
 }
 
 metrics::Value Run::value(const Row& row, std::string_view metric) const {

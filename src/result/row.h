@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/boxed_optional.h"
 #include "metrics/metric.h"
 #include "result/baseline.h"
 #include "result/verdict.h"
@@ -28,6 +29,13 @@ struct Side {
   std::optional<Shape> shape;  // in plain order
   std::string layout;          // as stored: "NC1HWC0"; empty for row-major without named axes
   std::string file;            // relative to the side's path
+};
+
+// A verdict that takes the place of a row's own if the rest of the run says so.
+struct Judgement {
+  Verdict verdict = Verdict::kNotCompared;
+  std::vector<std::string> reasons;
+  std::string hint;
 };
 
 struct Row {
@@ -49,6 +57,9 @@ struct Row {
   std::vector<std::string> reasons;  // stable words: "limit:cosine", "shape_mismatch", ...
   std::string message;               // what a person should know: the numbers behind the reasons
   std::string hint;                  // "would pass with rel_euclid <= 0.041", empty if none
+  // What holds where the network around it works in 16 bits: told when all rows are known.
+  BoxedOptional<Judgement> in_16_bits;
+  int64_t bytes = 0;  // of both sides, as they were compared
 
   bool is_filtered() const;  // left out because the user said so
   // Not compared because the other model has no such tensor by design: fused away, inserted by the
@@ -79,8 +90,22 @@ struct Summary {
   // Compared rows (pass, fail, inconclusive) among those neither filtered nor without counterpart.
   double coverage = 0;
   int64_t excused() const { return filtered + without_counterpart; }
-  // The earliest row that failed, in order of execution; nullptr if none did or that is not known.
-  const Row* first_divergence = nullptr;
+  // The earliest row that failed, in order of execution; none did, or that is not known: nullopt.
+  std::optional<size_t> first_divergence;  // its place among the rows
+  std::string first_divergence_operator;
+};
+struct Run;
+
+// Counts rows one by one.
+class Counter {
+ public:
+  explicit Counter(bool is_ordered) : is_ordered_(is_ordered) {}
+  void add(const Row& row);
+  Summary summary(const Run& run) const;  // of a run whose rows these were
+
+ private:
+  bool is_ordered_;
+  Summary counts_;
 };
 
 struct Run {

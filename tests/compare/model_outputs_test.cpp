@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which rows show an output of the model, as its graph tells.
+#include "compare/model_outputs.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "pair/scenario.h"
 
 namespace plumb::compare {
 namespace {
@@ -35,11 +35,19 @@ Row row(const std::string& name, const std::string& slot, Verdict verdict = Verd
 // "name slot" of the rows that were marked.
 std::vector<std::string> marked(const graph::Graph& graph, std::vector<Row> rows) {
   const pair::Matcher matcher(graph);
-  pair::mark_model_outputs(matcher, rows);
+  ModelOutputs outputs(matcher, nullptr);
+  for (const Row& row : rows) outputs.see(row);
+  for (Row& row : rows) outputs.mark(row);
   std::vector<std::string> found;
   for (const Row& row : rows)
     if (row.is_model_output) found.push_back(row.target->operator_name + " " + row.target->slot);
   return found;
+}
+
+std::vector<std::string> not_compared(const pair::Matcher& matcher, const std::vector<Row>& rows) {
+  ModelOutputs outputs(matcher, nullptr);
+  for (const Row& row : rows) outputs.see(row);
+  return outputs.not_compared();
 }
 
 TEST(ModelOutputs, RowsThatShowThem) {
@@ -69,13 +77,12 @@ TEST(ModelOutputs, OtherTensorsOfTheOperatorDoNotStandForThem) {
                      op("cast", "Cast", {{"split", 1}})};
   graph.outputs = {{"cast", 0}};
   const pair::Matcher matcher(graph);
-  EXPECT_THAT(
-      pair::outputs_not_compared(matcher, {row("split", "input:0"), row("split", "output:0")}),
-      ElementsAre("cast"));
+  EXPECT_THAT(not_compared(matcher, {row("split", "input:0"), row("split", "output:0")}),
+              ElementsAre("cast"));
   // The same values: where they are made, or where what only stores them otherwise reads them.
-  EXPECT_THAT(pair::outputs_not_compared(matcher, {row("split", "output:1")}), IsEmpty());
-  EXPECT_THAT(pair::outputs_not_compared(matcher, {row("cast", "input:0")}), IsEmpty());
-  EXPECT_THAT(pair::outputs_not_compared(matcher, {row("cast", "output:0")}), IsEmpty());
+  EXPECT_THAT(not_compared(matcher, {row("split", "output:1")}), IsEmpty());
+  EXPECT_THAT(not_compared(matcher, {row("cast", "input:0")}), IsEmpty());
+  EXPECT_THAT(not_compared(matcher, {row("cast", "output:0")}), IsEmpty());
 }
 
 TEST(ModelOutputs, GraphWithACircle) {
@@ -83,7 +90,7 @@ TEST(ModelOutputs, GraphWithACircle) {
   graph.operators = {op("a", "Cast", {{"b", 0}}), op("b", "Cast", {{"a", 0}})};
   graph.outputs = {{"a", 0}, {"gone", 0}};
   EXPECT_THAT(marked(graph, {row("c", "output:0")}), IsEmpty());
-  EXPECT_THAT(pair::outputs_not_compared(pair::Matcher(graph), {}), ElementsAre("a", "gone"));
+  EXPECT_THAT(not_compared(pair::Matcher(graph), {}), ElementsAre("a", "gone"));
 }
 
 }  // namespace

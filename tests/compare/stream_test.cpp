@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
+#include "compare/session.h"
 #include "compare/tensors.h"
 
 namespace plumb::compare {
@@ -61,9 +62,9 @@ struct Dumps {
     const judge::Rules rules = or_throw(judge::load_rules(profile, ""));
     std::vector<const metrics::Metric*> columns = rules.metrics();
     for (const std::string& name : metrics) columns.push_back(metrics::metric_by_name(name));
-    return stream({t, g, f, {}, {}}, pair::make_plan(t, g),
-                  {rules, columns, Passes::for_metrics(columns), checksum}, context)
-        .rows;
+    const Sides sides{t, g, f, {}, {}};
+    const StreamOptions options{rules, columns, Passes::for_metrics(columns), checksum};
+    return stream(Streamer(sides, options), pair::make_plan(t, g), context);
   }
 };
 
@@ -107,7 +108,12 @@ TEST(Stream, BehindSixteenBitsFloat32IsJudgedAsSuch) {
     }
     dumps.target.npy("b.npy", {1.002F, 2.006F, 3, 4.01F});
     dumps.golden.npy("b.npy", {1, 2, 3.0001F, 4.0001F});
-    const auto rows = dumps.compare();
+    Spec spec;
+    spec.target.path = dumps.target.path().string();
+    spec.golden.path = dumps.golden.path().string();
+    RunContext context;
+    const Session session = or_throw(Session::open(spec, context));
+    const auto rows = or_throw(compare_all(session, context)).rows;
     EXPECT_EQ(rows.back().verdict, has_half ? Verdict::kPass : Verdict::kFail);
     EXPECT_EQ(rows.back().suspicious, has_half);
     if (has_half) {
@@ -126,10 +132,11 @@ TEST(Stream, ValuesAreParallelToColumns) {
   const judge::Rules rules = or_throw(judge::load_rules("standard", ""));
   std::vector<const metrics::Metric*> columns;
   for (const std::string& name : dumps.metrics) columns.push_back(metrics::metric_by_name(name));
-  const auto streamed = stream({t, g, nullptr, {}, {}}, pair::make_plan(t, g),
-                               {rules, columns, Passes::for_metrics(columns), false}, RunContext{});
-  EXPECT_EQ(streamed.bytes, 32);
-  const auto& values = streamed.rows[0].values;
+  const Sides sides{t, g, nullptr, {}, {}};
+  const StreamOptions options{rules, columns, Passes::for_metrics(columns), false};
+  const auto rows = stream(Streamer(sides, options), pair::make_plan(t, g), RunContext{});
+  EXPECT_EQ(rows[0].bytes, 32);
+  const auto& values = rows[0].values;
   ASSERT_THAT(values, SizeIs(columns.size()));
   EXPECT_EQ(values[0].number(), 1);
   EXPECT_EQ(values[1].number(), 0.5);
@@ -395,10 +402,50 @@ TEST(Stream, RecordsOfQuantizedTensors) {
   std::vector<pair::PlannedRow> plan = pair::make_plan(target, golden);
   for (pair::PlannedRow& row : plan) row.is_quantized = true;
   const judge::Rules rules = or_throw(judge::load_rules("standard", ""));
-  const auto rows =
-      stream({target, golden, nullptr, {}, {}}, plan, {rules, {}, {}, false}, {}).rows;
+  const Sides sides{target, golden, nullptr, {}, {}};
+  const StreamOptions options{rules, {}, {}, false};
+  const auto rows = stream(Streamer(sides, options), plan, {});
   EXPECT_THAT(lines_of(rows),
               ElementsAre("a not compared quantized_interior", "b inconclusive statistics_only"));
+}
+
+// Integers of up to 32 bits inside a quantized model stand for other numbers; those of 64 bits are
+// indices, which are compared as they are.
+TEST(Stream, IntegersOfQuantizedModels) {
+  struct Case {
+    DType dtype;
+    size_t bytes;
+    const char* line;
+  };
+  const Case cases[] = {
+      {DType::kInt8, 1, "a not compared quantized_interior"},
+      {DType::kUint8, 1, "a not compared quantized_interior"},
+      {DType::kInt16, 2, "a not compared quantized_interior"},
+      {DType::kInt32, 4, "a not compared quantized_interior"},
+      {DType::kUint32, 4, "a not compared quantized_interior"},
+      {DType::kInt64, 8, "a pass"},
+  };
+  for (const Case& each : cases) {
+    Dumps dumps;
+    std::vector<uint8_t> ones(4 * each.bytes);
+    for (size_t i = 0; i < 4; ++i) ones[i * each.bytes] = 1;
+    dumps.target.npy("a.npy", each.dtype, {4}, ones);
+    dumps.golden.npy("a.npy", {1, 1, 1, 1});
+    const DumpSet t = or_throw(dump::open_dump(dumps.target.path()));
+    const DumpSet g = or_throw(dump::open_dump(dumps.golden.path()));
+    std::vector<pair::PlannedRow> plan = pair::make_plan(t, g);
+    plan[0].is_quantized = true;
+    const judge::Rules rules = or_throw(judge::load_rules("quantized", ""));
+    const std::vector<const metrics::Metric*> columns = rules.metrics();
+    const Sides sides{t, g, nullptr, {}, {}};
+    const StreamOptions options{rules, columns, Passes::for_metrics(columns), false};
+    EXPECT_THAT(lines_of(stream(Streamer(sides, options), plan, {})), ElementsAre(each.line))
+        << name_of(each.dtype);
+    // Where the model is not quantized they are numbers like any other.
+    plan[0].is_quantized = false;
+    EXPECT_THAT(lines_of(stream(Streamer(sides, options), plan, {})), ElementsAre("a pass"))
+        << name_of(each.dtype);
+  }
 }
 
 TEST(Stream, RecordedChecksums) {

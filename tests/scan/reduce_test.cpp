@@ -213,7 +213,8 @@ struct Pair {
     const Sides sides{*target, *golden, nullptr, {}, {}};
     const StreamOptions options{rules, {metrics::metric_by_name("cosine")}, {}};
     const RunContext context;
-    return stream(sides, pair::make_plan(*target, *golden), options, context).rows.front();
+    return stream(compare::Streamer(sides, options), pair::make_plan(*target, *golden), context)
+        .front();
   }
 };
 

@@ -13,7 +13,7 @@ namespace plumb::msprobe {
 using dump::DumpSet;
 using dump::Entry;
 using pair::Call;
-using pair::Choices;
+using pair::Pairings;
 
 namespace {
 
@@ -27,8 +27,8 @@ std::string file_stem(const Entry& entry) {
 
 }  // namespace
 
-Result<Choices> pair_by_data(const Yaml& table, const DumpSet& target, const DumpSet& golden,
-                             std::vector<std::string>& warnings) {
+Result<Pairings> pair_by_data(const Yaml& table, const DumpSet& target, const DumpSet& golden,
+                              std::vector<std::string>& warnings) {
   auto lines = texts_of(table);
   if (!lines) return lines.error();
   const std::unordered_map<std::string, std::string> golden_of(lines->begin(), lines->end());
@@ -40,7 +40,7 @@ Result<Choices> pair_by_data(const Yaml& table, const DumpSet& target, const Dum
     if (std::string stem = file_stem(entry); !stem.empty())
       golden_rows.emplace(Call::key_of(scope, stem), &entry);
   }
-  Choices choices = pair::pair_by_call_order(target, golden);
+  Pairings pairings = pair::pair_by_call_order(target, golden);
   std::unordered_map<std::string_view, bool> used;  // lines, by target row
   for (const Entry& entry : target.entries) {
     auto line = golden_of.find(row_name(entry));
@@ -49,14 +49,15 @@ Result<Choices> pair_by_data(const Yaml& table, const DumpSet& target, const Dum
     const auto found = golden_rows.find(Call::key_of(scopes.of(entry), line->second));
     used[line->first] = true;
     if (found != golden_rows.end())
-      choices[&entry] = {found->second->operator_name, found->second->slot, "data-mapping", {}};
+      pairings[&entry] =
+          pair::Pairing::with(found->second->operator_name, found->second->slot, "data-mapping");
     else
-      choices[&entry] = {{}, {}, {}, "by the mapping it is " + line->second};
+      pairings[&entry] = pair::Pairing::none("no_golden", "by the mapping it is " + line->second);
   }
   if (const size_t unused = golden_of.size() - used.size(); unused > 0)
     warnings.push_back(fmt::format("{} of {} lines of the mapping name nothing that target has",
                                    unused, golden_of.size()));
-  return choices;
+  return pairings;
 }
 
 }  // namespace plumb::msprobe

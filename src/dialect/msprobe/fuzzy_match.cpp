@@ -18,7 +18,7 @@ namespace plumb::msprobe {
 
 using dump::DumpSet;
 using dump::Entry;
-using pair::Choices;
+using pair::Pairings;
 
 namespace {
 
@@ -71,11 +71,11 @@ class Waiting {
   size_t first_ = 0;
 };
 
-void pair_rows(const Rows& target, const Rows& golden, Choices& choices) {
+void pair_rows(const Rows& target, const Rows& golden, Pairings& pairings) {
   Waiting targets, goldens;
   const auto pair = [&](size_t t, size_t g) {
     const Entry& partner = *golden[g].entry;
-    choices[target[t].entry] = {partner.operator_name, partner.slot, "fuzzy", {}};
+    pairings[target[t].entry] = pair::Pairing::with(partner.operator_name, partner.slot, "fuzzy");
     targets.forget_up_to(t);
     goldens.forget_up_to(g);
   };
@@ -95,16 +95,17 @@ void pair_rows(const Rows& target, const Rows& golden, Choices& choices) {
 
 }  // namespace
 
-Choices pair_fuzzily(const DumpSet& target, const DumpSet& golden, const Rename& rename) {
+Pairings pair_fuzzily(const DumpSet& target, const DumpSet& golden, const Rename& rename) {
   const pair::Scopes scopes = pair::scopes_of(target, golden);
-  Choices choices;
+  Pairings pairings;
   for (const Entry& entry : target.entries)
-    choices[&entry].words = "nothing in golden has its name and comes in this order";
+    pairings[&entry] =
+        pair::Pairing::none("no_golden", "nothing in golden has its name and comes in this order");
   const auto goldens = rows_by_scope(golden, scopes, {});
   for (const auto& [scope, rows] : rows_by_scope(target, scopes, rename))
     if (const auto found = goldens.find(scope); found != goldens.end())
-      pair_rows(rows, found->second, choices);
-  return choices;
+      pair_rows(rows, found->second, pairings);
+  return pairings;
 }
 
 }  // namespace plumb::msprobe

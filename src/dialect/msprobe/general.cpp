@@ -116,17 +116,17 @@ class Comparison {
     const compare::Sides sides{target_, golden_, nullptr, {}, {}};
     collector_.emplace(plan_, style_.documented_only ? nullptr : &sides, context);
     options.observer = &*collector_;
-    rows_ = compare::stream(sides, plan_, options, context).rows;
+    rows_ = compare::stream(compare::Streamer(sides, options), plan_, context);
     return {};
   }
 
   Result<void> make_plan(std::vector<std::string>& warnings) {
     pair::PlanOptions options;
-    Result<pair::Choices> choices = pair::Choices();
+    Result<pair::Pairings> told = pair::Pairings();
     if (mapping_.any()) {
-      choices = choose_partners(mapping_, target_, golden_, warnings);
-      if (!choices) return choices.error();
-      options.choices = &*choices;
+      told = choose_partners(mapping_, target_, golden_, warnings);
+      if (!told) return told.error();
+      options.told = &*told;
     }
     plan_ = pair::make_plan(target_, golden_, options);
     return {};

@@ -23,7 +23,7 @@ namespace plumb::msprobe {
 using dump::DumpSet;
 using dump::Entry;
 using pair::Call;
-using pair::Choices;
+using pair::Pairings;
 
 namespace {
 
@@ -247,15 +247,15 @@ ByScope by_scope(const std::vector<Call>& calls) {
 
 }  // namespace
 
-Result<Choices> pair_by_layers(const Yaml& table, const std::string& file, const DumpSet& target,
-                               const DumpSet& golden) {
+Result<Pairings> pair_by_layers(const Yaml& table, const std::string& file, const DumpSet& target,
+                                const DumpSet& golden) {
   auto parts = parts_from(table);
   if (!parts) return std::move(parts.error()).in(file);
   const pair::Scopes scopes = pair::scopes_of(target, golden);
   const auto target_calls = pair::calls_of(target, scopes);
   const auto golden_calls = pair::calls_of(golden, scopes);
   const ByScope goldens = by_scope(golden_calls);
-  Choices choices;
+  Pairings pairings;
   for (const auto& [scope, calls] : by_scope(target_calls)) {
     const auto partner = goldens.find(scope);
     if (partner == goldens.end()) continue;
@@ -268,15 +268,16 @@ Result<Choices> pair_by_layers(const Yaml& table, const std::string& file, const
       const Call* found = place ? theirs->find(path, place->state, ours->turn(i)) : nullptr;
       for (const Entry& entry : calls[i]->entries) {
         if (found != nullptr)
-          choices[&entry] = {found->op(), entry.slot, "layer-mapping", {}};
+          pairings[&entry] = pair::Pairing::with(found->op(), entry.slot, "layer-mapping");
         else
-          choices[&entry].words =
+          pairings[&entry] = pair::Pairing::none(
+              "no_golden",
               place ? fmt::format("by the mapping it is {} of {} in golden", place->state, path)
-                    : "its name has no place among the modules";
+                    : "its name has no place among the modules");
       }
     }
   }
-  return choices;
+  return pairings;
 }
 
 }  // namespace plumb::msprobe

@@ -12,8 +12,8 @@ namespace plumb::msprobe {
 using dump::DumpSet;
 using dump::Entry;
 using pair::Call;
-using pair::Choice;
-using pair::Choices;
+using pair::Pairing;
+using pair::Pairings;
 
 namespace {
 
@@ -26,9 +26,9 @@ Result<Yaml> read_yaml(const std::string& path) {
   return parsed;
 }
 
-// Golden's name for a call under its own name: it costs no choice.
-bool says_nothing_new(const Entry& target, const Choice& choice) {
-  return choice.op == target.operator_name && choice.slot == target.slot;
+// Golden's name for a call under its own name: names tell as much.
+bool says_nothing_new(const Entry& target, const Pairing& pairing) {
+  return pairing.op == target.operator_name && pairing.slot == target.slot;
 }
 
 }  // namespace
@@ -55,33 +55,34 @@ Result<Texts> texts_of(const Yaml& table) {
 
 // Where golden has no call of the new name but one of the old, the old one is meant: both dumps may
 // be of one framework.
-Choices pair_renamed(const DumpSet& target, const DumpSet& golden, const Rename& rename,
-                     std::string_view rule) {
+Pairings pair_renamed(const DumpSet& target, const DumpSet& golden, const Rename& rename,
+                      std::string_view rule) {
   const pair::Scopes scopes = pair::scopes_of(target, golden);
   std::unordered_map<std::string, std::string_view> golden_ops;
   for (const Call& call : pair::calls_of(golden, scopes)) golden_ops.emplace(call.key(), call.op());
-  Choices choices;
+  Pairings pairings;
   for (const Call& call : pair::calls_of(target, scopes)) {
     for (const Entry& entry : call.entries) {
-      Choice choice;
+      Pairing pairing = Pairing::none("no_golden");
       if (const auto renamed = rename(call.name, entry.slot); !renamed) {
-        choice.words = "the mapping leaves it out";
+        pairing.message = "the mapping leaves it out";
       } else if (const auto found = golden_ops.find(Call::key_of(call.scope, renamed->op));
                  found != golden_ops.end()) {
-        choice = {found->second, renamed->slot, rule, {}};
+        pairing = Pairing::with(found->second, renamed->slot, rule);
       } else if (const auto same = golden_ops.find(call.key()); same != golden_ops.end()) {
-        choice = {same->second, entry.slot, "name", {}};
+        pairing = Pairing::with(same->second, entry.slot, "name");
       } else if (renamed->op != call.name || renamed->slot != entry.slot) {
-        choice.words = fmt::format("by the mapping it is {}", row_name(renamed->op, renamed->slot));
+        pairing.message =
+            fmt::format("by the mapping it is {}", row_name(renamed->op, renamed->slot));
       }
-      if (!says_nothing_new(entry, choice)) choices.emplace(&entry, std::move(choice));
+      if (!says_nothing_new(entry, pairing)) pairings.emplace(&entry, std::move(pairing));
     }
   }
-  return choices;
+  return pairings;
 }
 
-Result<Choices> choose_partners(const Mapping& mapping, const DumpSet& target,
-                                const DumpSet& golden, std::vector<std::string>& warnings) {
+Result<Pairings> choose_partners(const Mapping& mapping, const DumpSet& target,
+                                 const DumpSet& golden, std::vector<std::string>& warnings) {
   const auto& file = mapping.cell    ? mapping.cell
                      : mapping.api   ? mapping.api
                      : mapping.layer ? mapping.layer
@@ -90,8 +91,8 @@ Result<Choices> choose_partners(const Mapping& mapping, const DumpSet& target,
   if (!yaml) return yaml.error();
   const auto in_file = [&](Error error) { return std::move(error).in(*file); };
   if (mapping.data) {
-    auto choices = pair_by_data(*yaml, target, golden, warnings);
-    return choices ? std::move(choices) : in_file(std::move(choices.error()));
+    auto pairings = pair_by_data(*yaml, target, golden, warnings);
+    return pairings ? std::move(pairings) : in_file(std::move(pairings.error()));
   }
   if (mapping.layer) return pair_by_layers(*yaml, *file, target, golden);
   Result<Rename> rename = Rename([](const std::string& op, const dump::Slot& slot) {

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "dialect/msprobe/yaml_text.h"
-#include "pair/choice.h"
+#include "pair/pairing.h"
 #include "pair/name_map.h"
 
 namespace plumb::msprobe {
@@ -27,7 +27,7 @@ struct Mapping {
 };
 
 // What the mapping says of every tensor of target; nothing where the names are the same.
-Result<pair::Choices> choose_partners(const Mapping& mapping, const dump::DumpSet& target,
+Result<pair::Pairings> choose_partners(const Mapping& mapping, const dump::DumpSet& target,
                                       const dump::DumpSet& golden,
                                       std::vector<std::string>& warnings);
 
@@ -45,14 +45,14 @@ Result<Rename> api_renaming(const Yaml& list, const dump::DumpSet& target,
                             const dump::DumpSet& golden);
 std::string pytorch_name(std::string_view mindspore_call);  // by the built-in table
 
-pair::Choices pair_renamed(const dump::DumpSet& target, const dump::DumpSet& golden,
+pair::Pairings pair_renamed(const dump::DumpSet& target, const dump::DumpSet& golden,
                            const Rename& rename, std::string_view rule);
-pair::Choices pair_fuzzily(const dump::DumpSet& target, const dump::DumpSet& golden,
+pair::Pairings pair_fuzzily(const dump::DumpSet& target, const dump::DumpSet& golden,
                            const Rename& rename);
-Result<pair::Choices> pair_by_data(const Yaml& table, const dump::DumpSet& target,
+Result<pair::Pairings> pair_by_data(const Yaml& table, const dump::DumpSet& target,
                                    const dump::DumpSet& golden, std::vector<std::string>& warnings);
 // `file` is where the table comes from.
-Result<pair::Choices> pair_by_layers(const Yaml& table, const std::string& file,
+Result<pair::Pairings> pair_by_layers(const Yaml& table, const std::string& file,
                                      const dump::DumpSet& target, const dump::DumpSet& golden);
 
 // A table of texts, in the order of the file.

@@ -53,7 +53,8 @@ class Comparison {
 
   Result<Written> write(const RunContext& context) {
     pair::PlanOptions options;
-    options.decisions = &pairs_.decisions;
+    options.told = &pairs_.pairings;
+    options.told_all = true;
     options.wants = [&](const Entry& entry) { return is_wanted(entry); };
     plan_ = make_plan(target_, golden_, options);
     Written written;
@@ -77,7 +78,7 @@ class Comparison {
     const compare::Sides sides{target_, golden_, nullptr, {}, {}};
     Collector collector(plan_, run_.documented_only ? nullptr : &sides, context);
     stream_options.observer = &collector;
-    rows_ = compare::stream(sides, plan_, stream_options, context).rows;
+    rows_ = compare::stream(compare::Streamer(sides, stream_options), plan_, context);
     collector_ = &collector;
     return for_each_rank([&](std::optional<int64_t> rank, const std::vector<size_t>& rows) {
       return write_rank(rank, rows, written);

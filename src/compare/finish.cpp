@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only all rows together can tell: the precision of the network around a row, outputs of the
+// model that were not compared, the baseline, the summary. Rows are read in order, three times, and
+// need not fit in memory.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compare/model_outputs.h"
+#include "compare/session_state.h"
+
+namespace plumb::compare {
+namespace {
+
+using result::Row;
+using result::Run;
+using result::Verdict;
+
+// An operator that stores 16-bit floats where golden has wider ones: what comes behind it can be no
+// better.
+struct Narrowing {
+  RowId row;
+  std::string dtype, op;
+};
+
+bool narrows(const Row& row) {
+  return row.target && row.golden && row.verdict != Verdict::kNotCompared &&
+         (row.target->dtype == "float16" || row.target->dtype == "bfloat16") &&
+         (row.golden->dtype == "float32" || row.golden->dtype == "float64");
+}
+
+// As `plumb overflow` tells it: by times that differ, or because there is one operator only.
+bool is_ordered(const dump::DumpSet& set) {
+  const auto is_other = [&](const dump::Entry& entry) {
+    return entry.timestamp != set.entries.front().timestamp;
+  };
+  const auto has_other_name = [&](const dump::Entry& entry) {
+    return entry.operator_name != set.entries.front().operator_name;
+  };
+  return std::any_of(set.entries.begin(), set.entries.end(), is_other) ||
+         std::none_of(set.entries.begin(), set.entries.end(), has_other_name);
+}
+
+class Finisher {
+ public:
+  explicit Finisher(const SessionState& state) : state_(state) {
+    if (state.matcher)
+      outputs_.emplace(*state.matcher, state.graphs.golden ? &*state.graphs.golden : nullptr);
+  }
+
+  Result<result::Summary> run(RowSource& rows, RunSink& sink) {
+    Run run = header();
+    RowId expected = 0;
+    auto seen = rows.each([&](RowId id, Row& row) -> Result<void> {
+      if (id != expected++)
+        return Error{"rows of the plan are missing",
+                     fmt::format("row {} follows {}", id, expected - 2),
+                     "stream all rows before the run is finished"};
+      see(id, row);
+      run.bytes += row.bytes;
+      run.interrupted |= !row.reasons.empty() && row.reasons.front() == "interrupted";
+      return {};
+    });
+    if (!seen) return seen.error();
+    if (expected != std::ssize(state_.rows))
+      return Error{"rows of the plan are missing",
+                   fmt::format("{} of {} are there", expected, state_.rows.size()),
+                   "stream all rows before the run is finished"};
+    if (outputs_) run.outputs_not_compared = outputs_->not_compared(asks_for());
+    auto summary = settle_all(rows, run);
+    if (!summary) return summary;
+    run.elapsed_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - state_.start).count();
+    if (auto begun = sink.begin(run, *summary); !begun) return begun.error();
+    auto given = rows.each([&](RowId id, Row& row) {
+      settle(id, row);
+      return sink.row(std::move(row));
+    });
+    if (!given) return given.error();
+    return summary;
+  }
+
+ private:
+  static result::InputSide input_side(const SideSpec& side, const dump::DumpSet& set) {
+    result::InputSide input{side.path, set.convention, set.warnings, 0};
+    for (const dump::Skipped& skipped : set.skipped) input.files_left_out += !skipped.error;
+    return input;
+  }
+
+  Run header() const {
+    const Spec& spec = state_.spec;
+    Run run;
+    run.command = spec.command;
+    run.scenario = state_.scenario->name;
+    run.profile = spec.checksum ? "checksum" : state_.rules->name;
+    if (state_.floor) run.profile += ", noise floor " + spec.floor;
+    run.target = input_side(spec.target, state_.target);
+    run.golden = input_side(spec.golden, state_.golden);
+    run.graphs = state_.graph_files;
+    run.is_ordered = is_ordered(state_.target);
+    run.doubts = state_.doubts;
+    run.warnings = state_.warnings;
+    run.metrics = state_.stream_options->columns;
+    return run;
+  }
+
+  AsksFor asks_for() const {
+    return [&](const std::string& op, const std::string& slot) {
+      dump::Entry entry;
+      entry.operator_name = op;
+      entry.slot = *dump::slot_from_text(slot);
+      return state_.spec.selection.wants(entry);
+    };
+  }
+
+  void see(RowId id, const Row& row) {
+    if (outputs_) outputs_->see(row);
+    if (!narrowing_ && narrows(row))
+      narrowing_ = Narrowing{id, row.target->dtype, row.target->operator_name};
+  }
+
+  // Changes nothing when it is done a second time.
+  void settle(RowId id, Row& row) {
+    if (row.in_16_bits && narrowing_ && id >= narrowing_->row) {
+      row.verdict = row.in_16_bits->verdict;
+      row.reasons = std::move(row.in_16_bits->reasons);
+      row.hint = std::move(row.in_16_bits->hint);
+      row.suspicious = true;
+      row.message = fmt::format("judged as {}, in which {} before it works", narrowing_->dtype,
+                                narrowing_->op);
+      row.in_16_bits.reset();
+    }
+    if (outputs_) outputs_->mark(row);
+  }
+
+  // Summary and baseline, which stand before the rows in every report.
+  Result<result::Summary> settle_all(RowSource& rows, Run& run) {
+    result::Counter counter(run.is_ordered);
+    Run held = run;
+    auto settled = rows.each([&](RowId id, Row& row) -> Result<void> {
+      settle(id, row);
+      counter.add(row);
+      if (state_.baseline) held.rows.push_back(row);
+      return {};
+    });
+    if (!settled) return settled.error();
+    if (state_.baseline)
+      run.baseline = judge::hold_against(held, *state_.baseline, state_.spec.baseline);
+    return counter.summary(run);
+  }
+
+  const SessionState& state_;
+  std::optional<ModelOutputs> outputs_;
+  std::optional<Narrowing> narrowing_;
+};
+
+}  // namespace
+
+Result<result::Summary> finish(const SessionState& state, RowSource& rows, RunSink& run) {
+  return Finisher(state).run(rows, run);
+}
+
+}  // namespace plumb::compare

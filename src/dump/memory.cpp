@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dump/memory.h"
+
+#include <fmt/format.h>
+
+#include "dump/listing.h"
+
+namespace plumb::dump {
+namespace {
+
+// An empty tensor may come without memory, but Entry::memory is set for every tensor of a set.
+constexpr std::byte kNothing{};
+
+std::string wrong_size(const MemoryTensor& tensor) {
+  const auto count = element_count(tensor.shape);
+  const auto needed = count ? byte_count(tensor.dtype, *count) : std::nullopt;
+  const std::string what =
+      fmt::format("{} {}", name_of(tensor.dtype), plumb::to_string(tensor.shape));
+  if (!needed) return what + " is impossibly large";
+  if (tensor.strides.empty()) {
+    if (static_cast<uint64_t>(*needed) <= tensor.bytes.size()) return {};
+    return fmt::format("{} needs {} bytes, {} are there", what, *needed, tensor.bytes.size());
+  }
+  const auto bits = checked_mul(static_cast<int64_t>(tensor.bytes.size()), 8);
+  const int64_t stored = bits.value_or(INT64_MAX) / bits_of(tensor.dtype);
+  const auto map = strided_map(tensor.shape, tensor.strides, tensor.first_element, stored);
+  return map ? std::string() : map.error().where;
+}
+
+Entry entry_of(MemoryTensor&& tensor) {
+  TensorInfo info;
+  info.dtype = tensor.dtype;
+  info.shape = std::move(tensor.shape);
+  info.strides = std::move(tensor.strides);
+  info.first_element = tensor.first_element;
+  info.size_bytes = tensor.bytes.size();
+  Entry entry;
+  entry.operator_name = std::move(tensor.op);
+  entry.type = std::move(tensor.type);
+  entry.slot = std::move(tensor.slot);
+  entry.step = tensor.step;
+  entry.timestamp = tensor.timestamp;
+  entry.parts.emplace_back();
+  entry.info = std::move(info);
+  entry.memory = tensor.bytes.empty() ? &kNothing : tensor.bytes.data();
+  return entry;
+}
+
+}  // namespace
+
+Result<DumpSet> dump_of_tensors(std::vector<MemoryTensor> tensors, std::string name) {
+  if (tensors.empty())
+    return Error{"there is nothing to read", name + ": no tensors", "give at least one tensor"};
+  DumpSet set;
+  set.root = std::move(name);
+  set.convention = "memory";
+  auto owners = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  for (MemoryTensor& tensor : tensors) {
+    if (const std::string problem = wrong_size(tensor); !problem.empty())
+      return Error{"memory does not hold the tensor",
+                   fmt::format("{}, {} {}: {}", set.root.string(), tensor.op,
+                               to_string(tensor.slot), problem),
+                   "correct its shape, strides or bytes"};
+    if (tensor.owner != nullptr) owners->push_back(std::move(tensor.owner));
+    set.entries.push_back(entry_of(std::move(tensor)));
+  }
+  set.memory = std::move(owners);
+  sort_entries(set.entries);
+  return set;
+}
+
+}  // namespace plumb::dump

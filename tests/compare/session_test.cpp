@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The laws of a session: rows do not depend on how they are asked for, and arrays in memory are
+// compared like files.
+#include "compare/session.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compare/session_state.h"
+#include "compare/tensors.h"
+#include "report/writer.h"
+
+namespace plumb {
+namespace {
+
+using compare::or_throw;
+using compare::Tensors;
+using result::Row;
+using result::Verdict;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The whole result as text, but for the time it took.
+std::string json_of(result::Run run) {
+  run.elapsed_s = 0;
+  std::string text;
+  report::writer_for("result.json").value()->write(run, [&](std::string_view piece) {
+    text += piece;
+  });
+  return text;
+}
+
+// Tensors of all fates: equal, off, not a number, another shape, without a partner, of 16 bits and
+// behind them, empty.
+struct Dumps {
+  Tensors target, golden;
+
+  Dumps() {
+    std::mt19937 random(7);
+    std::normal_distribution<float> normal;
+    for (int i = 0; i < 40; ++i) {
+      std::vector<float> values(100 + 37 * i);
+      for (float& value : values) value = normal(random);
+      golden.npy("op" + std::to_string(i) + ".npy", values);
+      if (i % 5 == 1) values[3] += 0.5F;
+      if (i % 7 == 2) values.pop_back();
+      if (i % 11 == 3) values[5] = std::numeric_limits<float>::quiet_NaN();
+      for (float& value : values)
+        if (i > 20) value *= 1.0005F;
+      if (i % 13 != 4) target.npy("op" + std::to_string(i) + ".npy", values);
+    }
+    target.npy("op20b.npy", DType::kFloat16, {2}, std::vector<uint16_t>{0x3C00, 0x4000});
+    golden.npy("op20b.npy", {1, 2});
+    target.npy("none.npy", {});
+    golden.npy("none.npy", {});
+  }
+
+  Spec spec() const {
+    Spec spec;
+    spec.target.path = target.path().string();
+    spec.golden.path = golden.path().string();
+    return spec;
+  }
+};
+
+std::vector<RowId> ids_of(const Session& session) {
+  std::vector<RowId> ids(static_cast<size_t>(session.plan().size()));
+  std::iota(ids.begin(), ids.end(), RowId{0});
+  return ids;
+}
+
+std::string finished(const Session& session, RunInMemory& memory) {
+  EXPECT_TRUE(session.finish(memory, memory));
+  return json_of(memory.run);
+}
+
+TEST(Session, RowsDoNotDependOnHowTheyAreAskedFor) {
+  const Dumps dumps;
+  RunContext context;
+  const Session session = or_throw(Session::open(dumps.spec(), context));
+  const std::string whole = json_of(or_throw(compare_all(session, context)));
+  EXPECT_THAT(whole, HasSubstr("judged as float16"));
+
+  std::vector<RowId> ids = ids_of(session);
+  std::reverse(ids.begin(), ids.end());
+  RunInMemory reversed(session.plan());
+  ASSERT_TRUE(session.stream(ids, reversed, context));
+  EXPECT_EQ(finished(session, reversed), whole);
+
+  // Three shares in another order, one of them twice, by other sessions and other threads.
+  std::shuffle(ids.begin(), ids.end(), std::mt19937(1));
+  RunInMemory shared(session.plan());
+  const size_t third = ids.size() / 3;
+  const std::span<const RowId> all(ids);
+  for (const auto share :
+       {all.subspan(2 * third), all.first(third), all.subspan(third, third), all.first(third)}) {
+    context.jobs = context.jobs == 1 ? 3 : 1;
+    const Session other = or_throw(Session::open(dumps.spec(), context));
+    ASSERT_TRUE(other.stream(share, shared, context));
+  }
+  EXPECT_EQ(finished(session, shared), whole);
+}
+
+TEST(Session, FinishWantsAllRows) {
+  struct Some : RowSource {
+    explicit Some(std::vector<Row>& all) : rows(all) {}
+    Result<void> each(const Use& use) override {
+      for (size_t i = 0; i < rows.size(); i += 2)
+        if (auto used = use(static_cast<RowId>(i), rows[i]); !used) return used;
+      return {};
+    }
+    std::vector<Row>& rows;
+  };
+  const Dumps dumps;
+  RunContext context;
+  const Session session = or_throw(Session::open(dumps.spec(), context));
+  RunInMemory memory(session.plan());
+  ASSERT_TRUE(session.stream(ids_of(session), memory, context));
+  Some some(memory.run.rows);
+  const auto finished = session.finish(some, memory);
+  ASSERT_FALSE(finished);
+  EXPECT_EQ(finished.error().what, "rows of the plan are missing");
+  memory.run.rows.pop_back();
+  EXPECT_FALSE(session.finish(memory, memory));
+}
+
+TEST(Session, RefusesRowsThatAreNotThere) {
+  const Dumps dumps;
+  RunContext context;
+  const Session session = or_throw(Session::open(dumps.spec(), context));
+  RunInMemory memory(session.plan());
+  for (const RowId id : {RowId{-1}, session.plan().size()})
+    EXPECT_FALSE(session.stream(std::vector<RowId>{id}, memory, context));
+}
+
+// What is selected changes no row, no id and no verdict.
+TEST(Session, SelectionOnlyHides) {
+  const Dumps dumps;
+  RunContext context;
+  const result::Run all =
+      or_throw(compare_all(or_throw(Session::open(dumps.spec(), context)), context));
+  Spec spec = dumps.spec();
+  spec.selection.ops = {"op3*"};
+  const Session session = or_throw(Session::open(spec, context));
+  const result::Run some = or_throw(compare_all(session, context));
+  ASSERT_EQ(some.rows.size(), all.rows.size());
+  for (size_t i = 0; i < all.rows.size(); ++i) {
+    const Row &own = some.rows[i], &other = all.rows[i];
+    EXPECT_EQ(own.any_side().operator_name, other.any_side().operator_name);
+    EXPECT_EQ(own.index, other.index);
+    if (own.is_filtered())
+      EXPECT_FALSE(own.any_side().operator_name.starts_with("op3"));
+    else if (!other.message.starts_with("judged as"))  // the 16-bit operator is hidden
+      EXPECT_EQ(own.verdict, other.verdict) << own.any_side().operator_name;
+  }
+}
+
+TEST(Session, CancelledRowsAreInterrupted) {
+  const Dumps dumps;
+  RunContext context;
+  const Session session = or_throw(Session::open(dumps.spec(), context));
+  context.cancelled = true;
+  const result::Run run = or_throw(compare_all(session, context));
+  EXPECT_TRUE(run.interrupted);
+  for (const Row& row : run.rows) EXPECT_EQ(row.verdict, Verdict::kNotCompared);
+}
+
+TEST(Session, ArraysInMemoryAreComparedLikeFiles) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  Tensors target_files, golden_files;
+  Spec in_memory;
+  std::vector<std::vector<float>> kept;  // what the tensors borrow
+  kept.reserve(200);
+  const auto add = [&](SideSpec& side, Tensors& files, const std::string& name, Shape shape,
+                       std::vector<float> values) {
+    files.npy(name + ".npy", DType::kFloat32, shape, values);
+    const auto& own = kept.emplace_back(std::move(values));
+    dump::MemoryTensor tensor;
+    tensor.op = name;
+    tensor.shape = shape;
+    tensor.bytes = std::as_bytes(std::span(own));
+    side.tensors.push_back(std::move(tensor));
+  };
+  for (int i = 0; i < 30; ++i) {
+    std::vector<float> values(24);
+    for (float& value : values) value = normal(random);
+    const std::string name = "op" + std::to_string(i);
+    add(in_memory.golden, golden_files, name, {2, 3, 4}, values);
+    if (i % 4 == 1) values[7] += 0.3F;
+    if (i % 9 == 2) values[0] = -std::numeric_limits<float>::infinity();
+    if (i % 6 != 3) add(in_memory.target, target_files, name, {2, 3, 4}, values);
+  }
+  add(in_memory.target, target_files, "reshaped", {4}, {1, 2, 3, 4});
+  add(in_memory.golden, golden_files, "reshaped", {2, 2}, {1, 2, 3, 4});
+  Spec in_files;
+  in_files.target.path = target_files.path().string();
+  in_files.golden.path = golden_files.path().string();
+
+  RunContext context;
+  const result::Run memory =
+      or_throw(compare_all(or_throw(Session::open(in_memory, context)), context));
+  const result::Run files =
+      or_throw(compare_all(or_throw(Session::open(in_files, context)), context));
+  ASSERT_EQ(memory.rows.size(), files.rows.size());
+  ASSERT_EQ(memory.metrics, files.metrics);
+  const auto summary = files.summary(), other = memory.summary();
+  EXPECT_EQ(summary.pass, other.pass);
+  EXPECT_GT(summary.pass, 0);
+  EXPECT_GT(summary.fail, 0);
+  EXPECT_EQ(memory.bytes, files.bytes);
+  for (size_t i = 0; i < files.rows.size(); ++i) {
+    const Row &a = memory.rows[i], &b = files.rows[i];
+    SCOPED_TRACE(b.any_side().operator_name);
+    EXPECT_EQ(a.any_side().operator_name, b.any_side().operator_name);
+    EXPECT_EQ(a.any_side().slot, b.any_side().slot);
+    EXPECT_EQ(a.any_side().shape, b.any_side().shape);
+    EXPECT_EQ(a.verdict, b.verdict);
+    EXPECT_EQ(a.reasons, b.reasons);
+    EXPECT_EQ(a.message, b.message);
+    ASSERT_EQ(a.values.size(), b.values.size());
+    for (size_t k = 0; k < a.values.size(); ++k) {
+      EXPECT_EQ(a.values[k].is_defined(), b.values[k].is_defined());
+      const double x = a.values[k].number(), y = b.values[k].number();
+      EXPECT_TRUE(x == y || (std::isnan(x) && std::isnan(y)));
+    }
+  }
+}
+
+TEST(Session, WarningsTravelInTheContext) {
+  Tensors target, golden;
+  target.npy("a.npy", {1});
+  golden.npy("a.npy", {1});
+  Spec spec;
+  spec.target.path = target.path().string();
+  spec.golden.path = target.path().string();
+  RunContext context;
+  const result::Run run = or_throw(compare_all(or_throw(Session::open(spec, context)), context));
+  EXPECT_THAT(run.warnings, ElementsAre("target and golden are the same directory"));
+}
+
+}  // namespace
+}  // namespace plumb
