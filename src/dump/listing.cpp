@@ -105,6 +105,16 @@ std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
                              "give --dtype, and --shape"});
 }
 
+Skipped skip_not_given(std::string_view op, const Slot& slot, int64_t timestamp,
+                       const std::string& problem) {
+  std::string promised = fmt::format("{}.{}.{}.npy", op, slot.index, timestamp);
+  std::replace(promised.begin(), promised.end(), '/', '_');
+  return {std::move(promised), problem,
+          Error{"the engine could not give this tensor",
+                fmt::format("{} {}: {}", op, to_string(slot), problem),
+                "dump the model by another engine"}};
+}
+
 const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
   std::array<std::byte, io::kProbeBytes> head;
   std::ifstream stream(tree.absolute(file), std::ios::binary);

@@ -47,6 +47,10 @@ Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view ot
 // all.
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file, const io::ReadHints& hints);
 
+// A tensor that an engine could not give, in the place that `plumb dump` would have given it.
+Skipped skip_not_given(std::string_view op, const Slot& slot, int64_t timestamp,
+                       const std::string& problem);
+
 // The format the first bytes look like; null if no format claims them or they cannot be read.
 const io::Format* probe_format(const Tree& tree, const TreeFile& file);
 

@@ -100,14 +100,10 @@ class IndexReader {
       const std::string name = text(item, "file");
       const std::string problem = text(item, "problem");
       if (name.empty() && !problem.empty()) {
-        std::string promised =
-            fmt::format("{}.{}.{}.npy", entry_.operator_name, index, entry_.timestamp);
-        std::replace(promised.begin(), promised.end(), '/', '_');
-        set_.skipped.push_back({beside(promised), problem,
-                                Error{"the engine could not give this tensor",
-                                      fmt::format("{} {}: {}", entry_.operator_name,
-                                                  to_string(Slot{kind, index, {}}), problem),
-                                      "dump the model by another engine"}});
+        Skipped skipped =
+            skip_not_given(entry_.operator_name, {kind, index, {}}, entry_.timestamp, problem);
+        skipped.file = beside(skipped.file);
+        set_.skipped.push_back(std::move(skipped));
       }
       if (name.empty()) return;  // was not to be dumped, or could not be
       const std::string path = beside(name);

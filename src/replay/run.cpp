@@ -196,16 +196,20 @@ class Runner {
     }
   }
 
+  // Tensors that somebody wants to have are files.
   Result<void> run_model(Model& model, const engine::Inputs& inputs, const std::string& sample) {
     RunSide& side = model.side;
-    auto dump = model.dumper.dump(inputs, side.results, context_);
-    if (!dump) return dump.error();
-    for (const std::string& doubt : dump->doubts)
+    side.is_in_memory = options_.keep.empty() && !gt_;
+    auto given = side.is_in_memory ? model.dumper.keep(inputs, side.results, context_)
+                                   : model.dumper.dump(inputs, side.results, context_);
+    if (!given) return given.error();
+    for (const std::string& doubt : given->doubts)
       comparison_.run.doubts.push_back(
           sample.empty() ? doubt : fmt::format("sample {}: {}", sample, doubt));
-    side.tensors = std::move(dump->tensors);
+    side.given = std::move(*given);
     if (!gt_) return {};
-    return gt_->add(sample, &side == &target_, dump->graph, side.tensors, side.results);
+    return gt_->add(sample, &side == &target_, side.given->graph, side.given->tensors,
+                    side.results);
   }
 
   Result<void> compare(std::optional<int64_t> step) {

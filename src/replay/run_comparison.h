@@ -3,8 +3,8 @@
 // Compares what two sides gave for each sample, and gathers it as one run.
 #pragma once
 
+#include "compare/session.h"
 #include "engine/dump_model.h"
-#include "pair/scenario.h"
 #include "replay/run.h"
 
 namespace plumb::replay {
@@ -13,8 +13,10 @@ namespace plumb::replay {
 struct RunSide {
   std::string path;
   std::optional<engine::LoadedModel> model;
-  std::filesystem::path results;              // of the sample at hand
-  std::vector<engine::DumpedTensor> tensors;  // ... if they are a model's
+  // Of the sample at hand.
+  std::filesystem::path results;      // directory of its tensors, unless they are in memory
+  std::optional<engine::Dump> given;  // by the model
+  bool is_in_memory = false;
 };
 
 class RunComparison {
@@ -31,14 +33,14 @@ class RunComparison {
 
  private:
   Result<void> find_results(RunSide& side, const RunSide& other, bool is_target) const;
-  Result<void> begin(const RunSide& target, const RunSide& golden, const dump::DumpSet& target_set,
-                     const dump::DumpSet& golden_set, const pair::Graphs& graphs);
-  void note_missing(const std::vector<std::string>& outputs);
+  Result<Session> open(const RunSide& target, const RunSide& golden, RunContext& context) const;
+  void begin(const RunSide& target, const RunSide& golden, const Session& session,
+             const result::Run& sample);
+  void note_missing(const std::string& output);
   bool is_asked_for(const std::string& op) const;
 
   const RunOptions& options_;
   std::filesystem::path work_;
-  std::optional<judge::Rules> rules_;
 };
 
 }  // namespace plumb::replay

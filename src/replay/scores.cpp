@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compare/session_state.h"
 #include "tensor/decode.h"
 
 namespace plumb::replay {
@@ -49,13 +50,13 @@ std::optional<std::string> Scores::labels_doubt() const {
   return std::nullopt;
 }
 
-void Scores::judge_classes(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                           const std::vector<result::Row>& rows) {
+void Scores::judge_classes(const Session& session, const std::vector<result::Row>& rows) {
+  const SessionState& state = session.state();
   for (size_t i = 0; i < rows.size(); ++i) {
     const result::Row& row = rows[i];
     if (!row.is_model_output || row.values.empty()) continue;  // not compared, or shapes differ
-    const auto target = first_class(sides.target, *plan[i].target);
-    const auto golden = first_class(sides.golden_of(plan[i]), *plan[i].golden);
+    const auto target = first_class(state.target, *state.rows[i].target);
+    const auto golden = first_class(state.sides->golden_of(state.rows[i]), *state.rows[i].golden);
     if (!target || !golden) continue;
     const std::string& name = row.target->operator_name;
     auto of = std::find_if(classes_.begin(), classes_.end(),

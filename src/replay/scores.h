@@ -3,7 +3,7 @@
 // Whether two models see the same class in each sample, and the right one.
 #pragma once
 
-#include "compare/stream.h"
+#include "compare/session.h"
 #include "input/labels.h"
 
 namespace plumb::replay {
@@ -21,9 +21,8 @@ class Scores {
   explicit Scores(input::Labels labels = {}) : labels_(std::move(labels)) {}
 
   void add_sample(const std::string& name, std::vector<std::string> files);
-  // Rows of the latest sample, with their plan.
-  void judge_classes(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                     const std::vector<result::Row>& rows);
+  // All rows of the latest sample.
+  void judge_classes(const Session& session, const std::vector<result::Row>& rows);
 
   const std::vector<std::string>& samples() const { return samples_; }  // names, by step
   const std::vector<Classes>& classes() const { return classes_; }
