@@ -9,7 +9,6 @@
 #include "base/name_pattern.h"
 #include "cli/command.h"
 #include "cli/input_options.h"
-#include "cli/model_options.h"
 #include "cli/progress.h"
 #include "engine/dump_model.h"
 
@@ -119,8 +118,9 @@ int run_dump(int argc, char** argv, RunContext& context) {
   if (auto checked = check(wishes); !checked) return fail_with(checked.error());
   auto model = engine::LoadedModel::open({wishes.paths[0], wishes.weights, wishes.engine});
   if (!model) return fail_with(model.error());
-  auto samples = open_samples(inputs, model->inputs(), common);
+  auto samples = input::open_samples(inputs, model->inputs());
   if (!samples) return fail_with(samples.error());
+  print_warnings(*samples, common);
 
   engine::DumpWishes dump_wishes;
   dump_wishes.optimization = *engine::optimization_from_text(wishes.optimization);

@@ -1,267 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/expect.h"
 
-#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <filesystem>
-#include <map>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/temporary_directory.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "compare/stream.h"
-#include "engine/dump_model.h"
-#include "input/source.h"
-#include "io/file.h"
 #include "report/table.h"
-#include "report/text.h"
 
 namespace plumb::cli {
-namespace {
 
-namespace fs = std::filesystem;
-
-enum class Outcome { kPass, kFail, kUnsupported };
-
-struct Case {
-  std::string name;
-  fs::path model;
-  std::vector<fs::path> data;  // test_data_set_N
-};
-
-struct Judged {
-  Outcome outcome = Outcome::kPass;
-  std::string what;
-};
-
-Result<std::vector<Case>> cases_below(const fs::path& path) {
-  struct Files {
-    std::vector<fs::path> models, data;
-  };
-  std::map<fs::path, Files> found;  // by directory, so that the order is the same everywhere
-  std::error_code error;
-  fs::recursive_directory_iterator at(path, error);
-  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
-    const fs::path& file = at->path();
-    if (file.extension() == ".onnx") found[file.parent_path()].models.push_back(file);
-    if (file.filename().string().starts_with("test_data_set_"))
-      found[file.parent_path()].data.push_back(file);
-  }
-  if (error)
-    return Error{"the directory of test cases cannot be read",
-                 path.string() + ": " + error.message(), "check its name and permissions"};
-  std::vector<Case> cases;
-  for (auto& [directory, files] : found) {
-    if (files.data.empty()) continue;
-    std::sort(files.models.begin(), files.models.end());
-    std::sort(files.data.begin(), files.data.end());
-    for (const fs::path& model : files.models) {
-      const fs::path file = model.lexically_relative(path), folder = file.parent_path();
-      const bool is_alone = files.models.size() == 1 && !folder.empty();
-      cases.push_back({(is_alone ? folder : file).string(), model, files.data});
-    }
-  }
-  return cases;
-}
-
-fs::path numbered(const fs::path& directory, std::string_view what, size_t number) {
-  return directory / fmt::format("{}_{}.pb", what, number);
-}
-
-// What numpy has no type for is written as the next wider one.
-bool is_widened(std::string_view from, std::string_view to) {
-  const auto dtype = dtype_from_name(from);
-  return dtype && name_of(info_of(info_of(*dtype).unpacked).portable) == to;
-}
-
-// One model and its data sets.
-class CaseRunner {
- public:
-  CaseRunner(const ExpectWishes& wishes, const judge::Rules& rules, const fs::path& work,
-             RunContext& context)
-      : wishes_(wishes), rules_(rules), work_(work), context_(context) {}
-
-  Judged run(const Case& one) {
-    auto model = engine::LoadedModel::open({one.model, {}, wishes_.engine});
-    if (!model) return failed(model.error());
-    engine::SessionOptions options;
-    options.optimization = *engine::optimization_from_text(wishes_.optimization);
-    auto session = model->engine().open(model->view(), options);
-    if (!session)  // no kernel, or an operator that is not registered
-      return {Outcome::kUnsupported, text_of(session.error())};
-    for (const fs::path& data : one.data)
-      if (const Judged judged = run_set(**session, data); judged.outcome != Outcome::kPass)
-        return judged;
-    return {};
-  }
-
- private:
-  static std::string text_of(const Error& error) {
-    return fmt::format("{}: {}", error.what, error.where);
-  }
-  static Judged failed(const Error& error) { return {Outcome::kFail, text_of(error)}; }
-
-  Judged run_set(engine::Session& session, const fs::path& data) {
-    engine::Inputs inputs;
-    size_t number = 0;
-    for (const engine::Port& port : session.inputs()) {
-      if (!port.dtype)
-        return {Outcome::kUnsupported, fmt::format("input {} is {}", port.name, port.kind)};
-      auto tensor = input::load_input({numbered(data, "input", number++).string(), {}, {}}, port,
-                                      input::Preprocess{});
-      if (!tensor) return failed(tensor.error());
-      inputs.emplace(port.name, std::move(*tensor));
-    }
-    std::error_code ignored;
-    fs::remove_all(work_, ignored);
-    fs::create_directories(work_, ignored);
-    Judged judged;
-    number = 0;
-    auto ran = session.run(inputs, [&](const engine::Output& output) -> Result<void> {
-      const std::string file = fmt::format("output_{}.npy", number++);
-      if (!output.tensor) {
-        judged = {Outcome::kUnsupported,
-                  fmt::format("output {} is {}", output.port.name, output.problem)};
-        return {};
-      }
-      auto written = engine::write_npy(work_ / file, *output.tensor);
-      if (!written) return written.error();
-      return {};
-    });
-    if (!ran) return failed(ran.error());
-    if (judged.outcome != Outcome::kPass) return judged;
-    return compare(data, number);
-  }
-
-  Judged compare(const fs::path& data, size_t outputs) {
-    for (size_t i = 0; i < outputs; ++i)
-      if (auto file = io::open_tensor_file(numbered(data, "output", i).string()); !file)
-        return failed(file.error());
-    auto target = dump::open_dump(work_);
-    auto golden = dump::open_dump(data);
-    if (!target || !golden) return failed(!target ? target.error() : golden.error());
-    for (dump::Entry& entry : golden->entries)  // "output_0/y", where the tensor is called y
-      entry.operator_name = entry.operator_name.substr(0, entry.operator_name.find('/'));
-    pair::PlanOptions options;
-    options.wants = [](const dump::Entry& entry) {
-      return !entry.operator_name.starts_with("input_");
-    };
-    const auto plan = pair::make_plan(*target, *golden, options);
-    std::vector<const metrics::Metric*> columns = rules_.metrics();
-    const compare::StreamOptions stream_options{
-        rules_, columns, metrics::request_for(columns), false, nullptr};
-    const compare::Sides sides{*target, *golden, nullptr, {}, {}};
-    size_t passed = 0;
-    for (const result::Row& row :
-         compare::stream(compare::Streamer(sides, stream_options), plan, context_)) {
-      if (row.is_filtered()) continue;
-      if (row.target && row.golden && row.target->dtype != row.golden->dtype &&
-          !is_widened(row.golden->dtype, row.target->dtype))
-        return {Outcome::kFail, fmt::format("{} is {} instead of {}", row.target->operator_name,
-                                            row.target->dtype, row.golden->dtype)};
-      if (row.verdict == result::Verdict::kPass) {
-        ++passed;
-        continue;
-      }
-      return {Outcome::kFail,
-              fmt::format("{}: {}", row.any_side().operator_name,
-                          row.message.empty() ? report::reasons_text(row) : row.message)};
-    }
-    if (passed != outputs)
-      return {Outcome::kFail, fmt::format("{} of {} outputs compared", passed, outputs)};
-    return {};
-  }
-
-  const ExpectWishes& wishes_;
-  const judge::Rules& rules_;
-  const fs::path work_;
-  RunContext& context_;
-};
-
-// In a process of its own: a case that makes the engine crash costs itself. Nothing has started a
-// thread here before.
-Judged run_apart(CaseRunner& runner, const Case& one) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return runner.run(one);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const Judged judged = runner.run(one);
-    const std::string text = fmt::format("{}{}", static_cast<int>(judged.outcome), judged.what);
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t count = ::write(ends[1], text.data() + at, text.size() - at);
-      if (count <= 0) break;
-      at += static_cast<size_t>(count);
-    }
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string text;
-  std::array<char, 4096> piece;
-  for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) != 0;) {
-    if (count > 0) text.append(piece.data(), static_cast<size_t>(count));
-    if (count < 0 && errno != EINTR) break;
-  }
-  ::close(ends[0]);
-  int status = 0;
-  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (child < 0 || text.empty() || WIFSIGNALED(status))
-    return {Outcome::kFail, WIFSIGNALED(status)
-                                ? fmt::format("the engine crashed (signal {})", WTERMSIG(status))
-                                : "the engine ended without an answer"};
-  return {static_cast<Outcome>(std::clamp(text[0] - '0', 0, 2)), text.substr(1)};
-}
-
-}  // namespace
-
-int run_expect(const ExpectWishes& wishes, const CommonOptions& common, RunContext& context) {
-  const auto cases = cases_below(wishes.path);
+int run_expect(const std::string& path, const replay::ExpectOptions& options, bool all,
+               const CommonOptions& common, RunContext& context) {
+  const auto cases = replay::find_test_cases(path);
   if (!cases) return fail_with(cases.error());
-  if (cases->empty())
-    return fail_with(
-        {"there are no test cases", wishes.path,
-         "name a directory with model.onnx and test_data_set_0/, or one of many such"});
-  // Without its engine no case is better or worse than any other.
-  if (auto engine = engine::load_engine(wishes.engine.empty() ? "onnxruntime" : wishes.engine);
-      !engine)
-    return fail_with(engine.error());
-  auto rules = judge::load_rules(wishes.profile.empty() ? "conformance" : wishes.profile, "");
-  if (!rules) return fail_with(rules.error());
-  auto work = TemporaryDirectory::make();
-  if (!work) return fail_with(work.error());
-  CaseRunner runner(wishes, *rules, work->path() / "case", context);
-  report::Table table;
-  table.columns = {{"result"}, {"case", false, 9, true, 24}, {"what", false, 8, true, 30}};
-  std::map<Outcome, int64_t> counts;
+  std::optional<Result<std::vector<replay::CaseResult>>> results;
   {
     ProgressBar bar(context, common, static_cast<int64_t>(cases->size()), "cases");
-    const auto progress = context.progress;
-    for (const Case& one : *cases) {
-      if (context.cancelled) break;
-      context.progress = nullptr;  // tensors are not what is counted
-      const Judged judged = run_apart(runner, one);
-      context.progress = progress;
-      context.advance(1);
-      ++counts[judged.outcome];
-      if (judged.outcome == Outcome::kPass && !wishes.all) continue;
-      constexpr std::string_view kWords[] = {"✓ pass", "✗ fail", "- unsupported"};
-      table.rows.push_back({std::string(kWords[static_cast<size_t>(judged.outcome)]),
-                            report::printable(one.name), report::printable(judged.what)});
-    }
+    results = replay::run_test_cases(*cases, options, context);
   }
+  if (!*results) return fail_with(results->error());
+  constexpr std::string_view kWords[] = {"✓ pass", "✗ fail", "- unsupported"};
+  std::array<int64_t, 3> counts{};
+  report::Table table;
+  table.columns = {{"result"}, {"case", false, 9, true, 24}, {"what", false, 8, true, 30}};
+  for (size_t i = 0; i < (*results)->size(); ++i) {
+    const replay::CaseResult& result = (**results)[i];
+    const auto place = static_cast<size_t>(result.outcome);
+    ++counts[place];
+    if (result.outcome == replay::CaseOutcome::kPass && !all) continue;
+    table.rows.push_back({std::string(kWords[place]), report::printable((*cases)[i].name),
+                          report::printable(result.what)});
+  }
+  const auto [pass, fail, unsupported] = counts;
   fmt::print("{}{}", table.rows.empty() ? "" : table.render(terminal_width()),
              table.rows.empty() ? "" : "\n");
-  fmt::print("{} = {} pass + {} fail + {} unsupported{}\n", counted(cases->size(), "case"),
-             counts[Outcome::kPass], counts[Outcome::kFail], counts[Outcome::kUnsupported],
-             context.cancelled ? " (interrupted)" : "");
+  fmt::print("{} = {} pass + {} fail + {} unsupported{}\n", counted(cases->size(), "case"), pass,
+             fail, unsupported, context.cancelled ? " (interrupted)" : "");
   if (context.cancelled) return kInterrupted;
-  if (counts[Outcome::kPass] + counts[Outcome::kFail] == 0) return kTrouble;
-  return counts[Outcome::kFail] > 0 ? kDifference : kAgreement;
+  if (pass + fail == 0) return kTrouble;
+  return fail > 0 ? kDifference : kAgreement;
 }
 
 }  // namespace plumb::cli

@@ -4,22 +4,15 @@
 #pragma once
 
 #include "cli/command.h"
-#include "input/samples.h"
+#include "input/sample_options.h"
 
 namespace plumb::cli {
 
-struct InputOptions {
-  std::vector<std::string> inputs, shapes;
-  std::string seed, config, dump_directory;
-  std::string color, source_color, source_size, color_standard;
-  std::string resize, crop, interpolation, mean, std, scale, layout;
-  bool align_corners = false;
-  bool cast = false;
-
+struct InputOptions : input::SampleOptions {
   void declare(Options& options);
-  // What the model is fed. Nothing but names and headers is read yet. Warnings, about colours for
-  // one, are in the result: the command prints them.
-  Result<input::Samples> samples(const std::vector<engine::Port>& ports) const;
 };
+
+// What is odd about the samples, on stderr.
+void print_warnings(const input::Samples& samples, const CommonOptions& common);
 
 }  // namespace plumb::cli

@@ -123,6 +123,7 @@ Result<pair::NameMap> name_map_of(const SessionState& state) {
 
 Result<dump::DumpSet> open_side(const SideSpec& side, const Spec& spec,
                                 const io::ReadHints& hints) {
+  if (side.dump != nullptr) return *side.dump;
   if (side.path.empty()) return dump::dump_of_tensors(side.tensors);
   return dump::open_dump(side.path, hints, spec.convention);
 }

@@ -27,10 +27,11 @@ using RowId = int64_t;  // position in the plan; --op and --slot do not change i
 
 // One side: what a path holds, or tensors in memory.
 struct SideSpec {
-  std::string path;                         // a file or directory of any known kind; or
-  std::vector<dump::MemoryTensor> tensors;  // these, if the path is empty
-  std::string graph;                        // a file that describes its model; or
-  std::shared_ptr<graph::Graph> model;      // the description itself
+  std::string path;                           // a file or directory of any known kind; or
+  std::vector<dump::MemoryTensor> tensors;    // these, if the path is empty; or
+  std::shared_ptr<const dump::DumpSet> dump;  // what the caller opened or made, if it is there
+  std::string graph;                          // a file that describes its model; or
+  std::shared_ptr<graph::Graph> model;        // the description itself
 };
 
 struct Spec {

@@ -63,7 +63,7 @@ struct Entry {
   BoxedOptional<Statistics> statistics;  // recorded instead of, or beside, the data
   std::string record;                    // the file they come from, relative to DumpSet::root
   // A tensor in memory (see dump/memory.h) instead of a file: the bytes that `info` describes, kept
-  // alive by DumpSet::memory. It has one part, whose names are empty.
+  // alive by DumpSet::memory. It has one part, which no file need hold.
   const std::byte* memory = nullptr;
 
   // As recorded, in the tool's words; empty if they are not.

@@ -104,6 +104,16 @@ std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
                              "give --dtype, and --shape"});
 }
 
+Skipped skip_not_given(std::string_view op, const Slot& slot, int64_t timestamp,
+                       const std::string& problem) {
+  std::string promised = fmt::format("{}.{}.{}.npy", op, slot.index, timestamp);
+  std::replace(promised.begin(), promised.end(), '/', '_');
+  return {std::move(promised), problem,
+          Error{"the engine could not give this tensor",
+                fmt::format("{} {}: {}", op, to_string(slot), problem),
+                "dump the model by another engine"}};
+}
+
 std::string head_of(const Tree& tree, const TreeFile& file) {
   std::string head(io::kProbeBytes, '\0');
   std::ifstream stream(tree.absolute(file), std::ios::binary);

@@ -41,6 +41,9 @@ std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file, const io
 
 // The first bytes, up to io::kProbeBytes; fewer or none if they cannot be read.
 std::string head_of(const Tree& tree, const TreeFile& file);
+// A tensor that an engine could not give, in the place that `plumb dump` would have given it.
+Skipped skip_not_given(std::string_view op, const Slot& slot, int64_t timestamp,
+                       const std::string& problem);
 
 // The format the first bytes look like; null if no format claims them or they cannot be read.
 const io::Format* probe_format(const Tree& tree, const TreeFile& file);

@@ -38,9 +38,10 @@ Entry entry_of(MemoryTensor&& tensor) {
   entry.operator_name = std::move(tensor.op);
   entry.type = std::move(tensor.type);
   entry.slot = std::move(tensor.slot);
+  entry.graph = std::move(tensor.graph);
   entry.step = tensor.step;
   entry.timestamp = tensor.timestamp;
-  entry.parts.emplace_back();
+  entry.parts.push_back({std::move(tensor.file), ""});
   entry.info = std::move(info);
   entry.memory = tensor.bytes.empty() ? &kNothing : tensor.bytes.data();
   return entry;

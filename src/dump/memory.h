@@ -25,6 +25,8 @@ struct MemoryTensor {
   int64_t first_element = 0;  // where element (0, 0, ...) lies in `bytes`, with `strides`
   int64_t timestamp = 0;      // order of execution, if it is known
   std::string type = {};      // of the operator
+  std::string graph = {};     // sub-graph it stands in, if there are several
+  std::string file = {};      // that it would be in, for reports
 };
 
 // Entries as a directory would give them, in the same order; a name that comes twice is two

@@ -115,13 +115,9 @@ class IndexReader {
   }
 
   void skip_problem(const Slot& slot, const std::string& problem) {
-    std::string promised =
-        fmt::format("{}.{}.{}.npy", entry_.operator_name, slot.index, entry_.timestamp);
-    std::replace(promised.begin(), promised.end(), '/', '_');
-    Error error{"the engine could not give this tensor",
-                fmt::format("{} {}: {}", entry_.operator_name, to_string(slot), problem),
-                "dump the model by another engine"};
-    set_.skipped.push_back({beside(promised), problem, std::move(error)});
+    Skipped skipped = skip_not_given(entry_.operator_name, slot, entry_.timestamp, problem);
+    skipped.file = beside(skipped.file);
+    set_.skipped.push_back(std::move(skipped));
   }
 
   void skip_missing(const Slot& slot, const std::string& path) {

@@ -57,8 +57,7 @@ Json operator_of(const graph::Operator& op, int64_t timestamp, std::span<const I
 
 Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
                          const LoadedModel& model, Optimization optimization,
-                         const std::vector<std::vector<InputFile>>& input_files,
-                         const std::vector<int64_t>& timestamps, bool synced) {
+                         const std::vector<std::vector<InputFile>>& input_files, bool synced) {
   constexpr auto kReplace = Json::error_handler_t::replace;
   auto sink = FileSink::create(directory / dump_schema::kFile);
   if (!sink) return sink.error();
@@ -78,7 +77,7 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
     const graph::Operator& op = dump.graph.operators[i];
     const auto files =
         i < input_files.size() ? std::span(input_files[i]) : std::span<const InputFile>();
-    const Json item = operator_of(op, timestamps[i], files, tensors);
+    const Json item = operator_of(op, dump.timestamps[i], files, tensors);
     tensors = tensors.subspan(op.outputs.size());
     text += fmt::format("{}\n{}", i == 0 ? "" : ",", item.dump(-1, ' ', false, kReplace));
     if (text.size() > (1 << 20)) {

@@ -11,10 +11,9 @@ struct InputFile {
   std::string file, member;  // empty: there is none
 };
 
-// `input_files`: by operator, the file of each input; `timestamps`: by operator.
+// `input_files`: by operator, the file of each input.
 Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
                          const LoadedModel& model, Optimization optimization,
-                         const std::vector<std::vector<InputFile>>& input_files,
-                         const std::vector<int64_t>& timestamps, bool synced);
+                         const std::vector<std::vector<InputFile>>& input_files, bool synced);
 
 }  // namespace plumb::engine

@@ -80,22 +80,19 @@ struct Prepared {
 
 class Dumper {
  public:
-  Dumper(Prepared& prepared, const Inputs& inputs, const fs::path& directory,
+  Dumper(Prepared& prepared, const Inputs& inputs, const fs::path& directory, bool in_memory,
          const RunContext& context)
       : prepared_(prepared),
         model_(prepared.model),
         inputs_(inputs),
         wishes_(prepared.wishes),
         directory_(directory),
+        in_memory_(in_memory),
         context_(context) {}
 
   Result<Dump> dump() {
-    std::error_code error;
-    fs::create_directories(directory_, error);
-    if (error)
-      return Error{"the directory cannot be made",
-                   fmt::format("{}: {}", directory_.string(), error.message()),
-                   "name another one with -o"};
+    if (!in_memory_)
+      if (auto made = make_directory(); !made) return made.error();
     if (!prepared_.is_ready)
       if (auto ready = prepare(); !ready) return ready.error();
     dump_.graph = prepared_.graph;
@@ -108,20 +105,31 @@ class Dumper {
     if (wishes_.as_npz)
       if (auto packed = pack(); !packed) return packed.error();
     if (wishes_.inputs) link_inputs();
+    if (in_memory_) return std::move(dump_);
     if (auto written = write_index(directory_, dump_, model_, wishes_.optimization, input_files_,
-                                   timestamps_, wishes_.synced);
+                                   wishes_.synced);
         !written)
       return written.error();
     return std::move(dump_);
   }
 
  private:
+  Result<void> make_directory() const {
+    std::error_code error;
+    fs::create_directories(directory_, error);
+    if (!error) return {};
+    return Error{"the directory cannot be made",
+                 fmt::format("{}: {}", directory_.string(), error.message()),
+                 "name another one with -o"};
+  }
+
   // Asking for inner tensors prevents fusion: the engine first saves the graph that it makes of the
   // model as it is, and that graph is run.
   Result<void> prepare() {
     prepared_.graph = prepared_.bodies ? prepared_.bodies->graph : model_.graph();
     if (wishes_.optimization != Optimization::kDisabled && !wishes_.outputs_only &&
         model_.can_save_graph()) {
+      if (auto made = make_directory(); !made) return made;
       SessionOptions options;
       options.optimization = wishes_.optimization;
       options.threads = wishes_.threads;
@@ -161,7 +169,7 @@ class Dumper {
         if (edge.output >= 0 && edge.output < std::ssize(producer->second->outputs))
           given.insert(producer->second->outputs[static_cast<size_t>(edge.output)].name);
     for (const graph::Operator& op : dump_.graph.operators) {
-      timestamps_.push_back(start + std::ssize(timestamps_));
+      dump_.timestamps.push_back(start + std::ssize(dump_.timestamps));
       for (size_t k = 0; k < op.outputs.size(); ++k) {
         const std::string& tensor = op.outputs[k].name;
         DumpedTensor& listed = dump_.tensors.emplace_back();
@@ -181,7 +189,7 @@ class Dumper {
           listed.tensor = out->second;
         }
         if (listed.tensor.empty() || (wishes_.outputs_only && !given.contains(tensor))) continue;
-        listed.file = names_.name(op.name, fmt::to_string(k), timestamps_.back());
+        listed.file = names_.name(op.name, fmt::to_string(k), dump_.timestamps.back());
         by_tensor_[capture_key(listed)] = dump_.tensors.size() - 1;
       }
     }
@@ -212,7 +220,7 @@ class Dumper {
   }
 
   Result<void> save(DumpedTensor& tensor, const TensorView& view) {
-    auto dtype = write_npy(directory_ / tensor.file, view);
+    auto dtype = in_memory_ ? keep(tensor, view) : write_npy(directory_ / tensor.file, view);
     if (!dtype) return dtype.error();
     tensor.dtype = *dtype;
     tensor.shape = view.shape;
@@ -220,6 +228,31 @@ class Dumper {
     dump_.bytes += std::ssize(view.bytes);
     context_.advance(1);
     return {};
+  }
+
+  // A large network has more than memory holds: the rest is mapped from files.
+  Result<DType> keep(DumpedTensor& tensor, const TensorView& view) {
+    constexpr int64_t kAlwaysKept = int64_t{64} << 20;
+    kept_bytes_ += std::ssize(view.bytes);
+    if (kept_bytes_ > kAlwaysKept && memory_ == 0) memory_ = available_memory() / 4;
+    if (kept_bytes_ <= std::max(kAlwaysKept, memory_)) {
+      auto kept = std::make_shared<const Tensor>(portable(view));
+      tensor.bytes = kept->bytes;
+      tensor.owner = kept;
+      return kept->dtype;
+    }
+    if (auto made = make_directory(); !made) return made.error();
+    const fs::path path = directory_ / tensor.file;
+    auto dtype = write_npy(path, view);
+    if (!dtype) return dtype;
+    auto file = MappedFile::open(path.string());
+    if (!file) return file.error();
+    const auto info = io::parse_npy_header(file->bytes(), {});
+    if (!info) return Error(info.error()).in(path.string());
+    auto mapped = std::make_shared<const MappedFile>(std::move(*file));
+    tensor.bytes = mapped->bytes().subspan(static_cast<size_t>(info->offset_bytes));
+    tensor.owner = mapped;
+    return dtype;
   }
 
   // Captures everything that is wanted, in as many runs as memory asks for.
@@ -336,6 +369,9 @@ class Dumper {
   bool is_same(const Tensor& plain, const DumpedTensor& dumped) const {
     if (plain.shape != dumped.shape) return false;
     if (plain.dtype != dumped.dtype) return info_of(plain.dtype).portable == dumped.dtype;
+    if (in_memory_)
+      return std::equal(plain.bytes.begin(), plain.bytes.end(), dumped.bytes.begin(),
+                        dumped.bytes.end());
     const auto file = MappedFile::open((directory_ / dumped.file).string());
     if (!file || file->bytes().size() < plain.bytes.size()) return false;
     const Bytes data = file->bytes().last(plain.bytes.size());
@@ -360,7 +396,7 @@ class Dumper {
           input = {found->second->file, found->second->member};
           continue;
         }
-        input.file = names_.name(op.name, fmt::format("input.{}", k), timestamps_[i]);
+        input.file = names_.name(op.name, fmt::format("input.{}", k), dump_.timestamps[i]);
         const fs::path from = directory_ / found->second->file, to = directory_ / input.file;
         std::error_code error;
         fs::create_hard_link(from, to, error);
@@ -409,10 +445,11 @@ class Dumper {
   const Inputs& inputs_;
   const DumpWishes& wishes_;
   const fs::path& directory_;
+  const bool in_memory_;
   const RunContext& context_;
+  int64_t kept_bytes_ = 0, memory_ = 0;  // so far, and how many may be; 0: not asked yet
   Dump dump_;
   FileNames names_;
-  std::vector<int64_t> timestamps_;                    // of the operators
   std::unordered_map<std::string, size_t> by_tensor_;  // places in dump_.tensors
   std::unordered_map<std::string, Tensor> plain_outputs_;
   std::vector<std::vector<InputFile>> input_files_;  // by operator
@@ -420,29 +457,34 @@ class Dumper {
 
 }  // namespace
 
+Tensor portable(const TensorView& tensor) {
+  const DTypeInfo& type = info_of(tensor.dtype);
+  Tensor made{
+      info_of(type.unpacked).portable, tensor.shape, {tensor.bytes.begin(), tensor.bytes.end()}};
+  if (made.dtype == tensor.dtype) return made;
+  const int64_t count = element_count(tensor.shape).value_or(0);
+  if (type.unpacked != tensor.dtype) {
+    made.bytes.resize(static_cast<size_t>(count));
+    unpack(tensor.dtype, tensor.bytes.data(), 0, count, made.bytes.data());
+  }
+  if (made.dtype == DType::kFloat32) {
+    std::vector<float> wide(static_cast<size_t>(count));
+    decode_float(type.unpacked, made.bytes.data(), count, wide.data());
+    const Bytes bytes = std::as_bytes(std::span(wide));
+    made.bytes.assign(bytes.begin(), bytes.end());
+  }
+  return made;
+}
+
 Result<DType> write_npy(const fs::path& path, const TensorView& tensor) {
   auto sink = FileSink::create(path);
   if (!sink) return sink.error();
-  const DTypeInfo& type = info_of(tensor.dtype);
-  const DType written = info_of(type.unpacked).portable;
+  const DType written = info_of(info_of(tensor.dtype).unpacked).portable;
   sink->write(io::npy_header(written, tensor.shape));
-  if (written == tensor.dtype) {
+  if (written == tensor.dtype)
     sink->write(tensor.bytes);
-  } else {
-    const int64_t count = element_count(tensor.shape).value_or(0);
-    std::vector<std::byte> unpacked(tensor.bytes.begin(), tensor.bytes.end());
-    if (type.unpacked != tensor.dtype) {
-      unpacked.resize(static_cast<size_t>(count));
-      unpack(tensor.dtype, tensor.bytes.data(), 0, count, unpacked.data());
-    }
-    if (written == DType::kFloat32) {
-      std::vector<float> wide(static_cast<size_t>(count));
-      decode_float(type.unpacked, unpacked.data(), count, wide.data());
-      sink->write(std::as_bytes(std::span(wide)));
-    } else {
-      sink->write(Bytes(unpacked));
-    }
-  }
+  else
+    sink->write(Bytes(portable(tensor).bytes));
   if (auto done = sink->commit(false); !done) return done.error();
   return written;
 }
@@ -462,14 +504,24 @@ ModelDumper::ModelDumper(ModelDumper&&) noexcept = default;
 
 Result<Dump> ModelDumper::dump(const Inputs& inputs, const fs::path& directory,
                                const RunContext& context) {
+  return run(inputs, directory, false, context);
+}
+
+Result<Dump> ModelDumper::keep(const Inputs& inputs, const fs::path& directory,
+                               const RunContext& context) {
+  return run(inputs, directory, true, context);
+}
+
+Result<Dump> ModelDumper::run(const Inputs& inputs, const fs::path& directory, bool in_memory,
+                              const RunContext& context) {
   if (!has_bodies(state_->model) || state_->wishes.outputs_only)
-    return Dumper(*state_, inputs, directory, context).dump();
+    return Dumper(*state_, inputs, directory, in_memory, context).dump();
   // Which branch is taken differs from input to input, so nothing stays from run to run.
   for (const bool with_loops : {true, false}) {
     auto open = open_bodies(state_->model, inputs, state_->wishes.threads, with_loops);
     if (!open) return open.error();
     Prepared prepared{open->model, state_->wishes, false, {}, {}, {}, {}, &*open};
-    auto dump = Dumper(prepared, inputs, directory, context).dump();
+    auto dump = Dumper(prepared, inputs, directory, in_memory, context).dump();
     if (!dump && with_loops && !open->in_loops.empty() && !context.cancelled) {
       std::error_code ignored;
       fs::remove_all(directory, ignored);  // what the first try wrote

@@ -2,7 +2,7 @@
 //
 // Runs a model once and saves what its operators computed: a file for each tensor, and dump.json,
 // the index, with the exact names, types, shapes and edges (schema "plumb.dump/1", see
-// docs/dump.md).
+// docs/dump.md). Or keeps it in memory, for whoever compares it at once.
 #pragma once
 
 #include "base/run_context.h"
@@ -31,12 +31,16 @@ struct DumpedTensor {
   std::string problem;  // ... because of this; empty: it was not asked for
   DType dtype = DType::kFloat32;
   Shape shape;
+  // Of one that is kept in memory, in place of the file; `owner` keeps the bytes alive.
+  Bytes bytes;
+  std::shared_ptr<const void> owner;
 };
 
 inline constexpr const char* kSavedGraph = "optimized.onnx";
 
 struct Dump {
   graph::Graph graph;                 // as it was run
+  std::vector<int64_t> timestamps;    // of its operators
   std::vector<DumpedTensor> tensors;  // of every operator, in order; inputs of the model first
   int64_t written = 0, bytes = 0, runs = 0;
   bool has_saved_graph = false;  // kSavedGraph: what the engine made of the model
@@ -55,14 +59,22 @@ class ModelDumper {
   // The directory is made if it is not there.
   Result<Dump> dump(const Inputs& inputs, const std::filesystem::path& directory,
                     const RunContext& context);
+  // The same, in memory, with the types that files would have. What is too much for it, and the
+  // graph that the engine saves, is in the directory, which is made if it is needed.
+  Result<Dump> keep(const Inputs& inputs, const std::filesystem::path& directory,
+                    const RunContext& context);
 
  private:
+  Result<Dump> run(const Inputs& inputs, const std::filesystem::path& directory, bool in_memory,
+                   const RunContext& context);
   struct State;
   std::unique_ptr<State> state_;
 };
 
 int64_t count_tensors(const LoadedModel& model);  // for progress
 
+// The tensor in a type that numpy has; what it has none for is widened.
+Tensor portable(const TensorView& tensor);
 // A tensor as an npy file; what numpy has no type for is widened. Says which type was written.
 Result<DType> write_npy(const std::filesystem::path& path, const TensorView& tensor);
 

@@ -18,6 +18,7 @@ struct SampleRequest {
   Preprocess preprocess;                             // of inputs not named below
   std::map<std::string, Preprocess, std::less<>> preprocess_of;
   std::vector<std::string> warnings;  // of whoever made the request, to be told with the others
+  std::vector<std::string> notes;
   std::string dump_directory;         // stages of pictures are written here, if named
 };
 
@@ -39,6 +40,8 @@ class Samples {
 
   // What is odd but no error: files that were left out, for one.
   const std::vector<std::string>& warnings() const { return warnings_; }
+  // What matters less: that they are random.
+  const std::vector<std::string>& notes() const { return request_.notes; }
   // The inputs as they will be fed: axes of any size settled by --shape.
   const std::vector<engine::Port>& ports() const { return ports_; }
 

@@ -75,6 +75,14 @@ Checked CheckCommand::check(std::string_view onnx) {
   return {verdict_of(end->status, options_.expect_status), end->status};
 }
 
+std::string CheckCommand::told(const Checked& checked) const {
+  if (timed_out_)
+    return fmt::format("{}: it did not end within {} s", options_.command, options_.timeout_s);
+  const std::string words = last_words();
+  return fmt::format("{}: exit status {}{}", options_.command, checked.status.value_or(-1),
+                     words.empty() ? "" : fmt::format(" ({})", words));
+}
+
 std::string CheckCommand::last_words() const {
   std::ifstream log(options_.directory / "check.log");
   log.seekg(static_cast<std::streamoff>(log_start_));

@@ -30,13 +30,15 @@ class CheckCommand {
   void validate_with(engine::Engine* engine) { engine_ = engine; }
 
   Checked check(std::string_view onnx);
+  // What the last run told: "CMD: exit status 3 (its last line)".
+  std::string told(const Checked& checked) const;
+  const CheckOptions& options() const { return options_; }
   int64_t runs() const { return runs_; }
   int64_t invalid() const { return invalid_; }
-  bool timed_out() const { return timed_out_; }  // the last run
-  std::string last_words() const;                // the last line that the last run printed, or ""
   const std::optional<Error>& trouble() const { return trouble_; }  // no candidate could be checked
 
  private:
+  std::string last_words() const;  // the last line that the last run printed, or ""
   CheckCommand(CheckOptions options, const RunContext& context)
       : options_(std::move(options)), context_(context) {}
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether the classes that `plumb run` gets from outputs agree, and are right.
+// Whether two models see the same class in each sample, and the right one.
 #pragma once
 
-#include "compare/stream.h"
+#include "compare/session.h"
 #include "input/labels.h"
-#include "result/accuracy.h"
 
-namespace plumb::cli {
+namespace plumb::replay {
 
 // Of the samples, and of outputs that look like scores of classes.
 class Scores {
@@ -15,9 +14,8 @@ class Scores {
   explicit Scores(input::Labels labels = {}) : labels_(std::move(labels)) {}
 
   void add_sample(const std::string& name, std::vector<std::string> files);
-  // Rows of the latest sample, with their plan.
-  void judge_classes(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                     const std::vector<result::Row>& rows);
+  // All rows of the latest sample.
+  void judge_classes(const Session& session, const std::vector<result::Row>& rows);
 
   const std::vector<std::string>& samples() const { return samples_; }  // names, by step
   const std::vector<result::Accuracy>& accuracy() const { return accuracy_; }
@@ -32,4 +30,4 @@ class Scores {
   input::Labels labels_;
 };
 
-}  // namespace plumb::cli
+}  // namespace plumb::replay

@@ -22,7 +22,8 @@ struct FileMark {
 };
 FileMark mark_of(std::string path, Bytes file, size_t nodes);
 
-struct Replay {
+struct ShrinkRecord {
+  std::string path;                    // of the file it was read from
   std::vector<std::string> arguments;  // of the command line, to be read again
   std::string command;
   FileMark original, result;
@@ -34,8 +35,8 @@ struct Replay {
   std::vector<ShrinkStep> steps;
 };
 
-Result<void> write_replay(const std::filesystem::path& path, const Replay& replay);
+Result<void> write_record(const std::filesystem::path& path, const ShrinkRecord& record);
 // Without the steps.
-Result<Replay> read_replay(const std::filesystem::path& path);
+Result<ShrinkRecord> read_record(const std::filesystem::path& path);
 
 }  // namespace plumb::replay

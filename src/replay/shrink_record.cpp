@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay/shrink_replay.h"
+#include "replay/shrink_record.h"
 
 #include <algorithm>
 #include <charconv>
@@ -95,33 +95,33 @@ Json json_of(const ShrinkStep& step, size_t count) {
   return json;
 }
 
-Result<Replay> replay_from(const Json& json) {
+Result<ShrinkRecord> record_from(const Json& json) {
   const auto bad = [](std::string what) {
     return Error{std::move(what), "", "name a file that `plumb shrink` wrote"};
   };
   if (!json.is_object() || json.value("schema", "") != kSchema)
     return bad(fmt::format("this is no record of `plumb shrink` (schema {})", kSchema));
-  Replay replay;
-  replay.arguments = json.at("arguments").get<std::vector<std::string>>();
-  replay.command = json.at("check");
-  replay.original = mark_from(json.at("model"));
+  ShrinkRecord record;
+  record.arguments = json.at("arguments").get<std::vector<std::string>>();
+  record.command = json.at("check");
+  record.original = mark_from(json.at("model"));
   const Json& result = json.at("result");
-  replay.result = mark_from(result);
+  record.result = mark_from(result);
   const Json& part = result.at("part");
   auto places =
-      places_from(part.at("nodes").get<std::string>(), std::min(replay.original.nodes, kMostNodes));
+      places_from(part.at("nodes").get<std::string>(), std::min(record.original.nodes, kMostNodes));
   if (!places || places->empty()) return bad("the record names nodes that the model cannot have");
-  replay.part.nodes = std::move(*places);
-  for (const Json& name : part.at("dropped_outputs")) replay.part.dropped.insert(name);
-  replay.part.folds_constants = part.at("folds_constants");
-  replay.part.drops_value_infos = part.at("drops_value_infos");
-  replay.node_names = result.at("node_names").get<std::vector<std::string>>();
-  replay.is_minimal = result.at("is_minimal");
+  record.part.nodes = std::move(*places);
+  for (const Json& name : part.at("dropped_outputs")) record.part.dropped.insert(name);
+  record.part.folds_constants = part.at("folds_constants");
+  record.part.drops_value_infos = part.at("drops_value_infos");
+  record.node_names = result.at("node_names").get<std::vector<std::string>>();
+  record.is_minimal = result.at("is_minimal");
   for (const auto& [name, type] : result.at("types").items())
-    replay.types[name] = {dtype_from_name(type.at("dtype").get<std::string>()),
+    record.types[name] = {dtype_from_name(type.at("dtype").get<std::string>()),
                           type.at("shape").get<Shape>()};
-  replay.values = result.at("values").get<std::vector<std::string>>();
-  return replay;
+  record.values = result.at("values").get<std::vector<std::string>>();
+  return record;
 }
 
 }  // namespace
@@ -130,29 +130,29 @@ FileMark mark_of(std::string path, Bytes file, size_t nodes) {
   return {std::move(path), file.size(), crc32(0, file), nodes};
 }
 
-Result<void> write_replay(const std::filesystem::path& path, const Replay& replay) {
+Result<void> write_record(const std::filesystem::path& path, const ShrinkRecord& record) {
   constexpr auto kReplace = Json::error_handler_t::replace;
-  Json result = json_of(replay.result);
-  result["is_minimal"] = replay.is_minimal;
-  result["part"] = json_of(replay.part);
-  result["node_names"] = replay.node_names;
+  Json result = json_of(record.result);
+  result["is_minimal"] = record.is_minimal;
+  result["part"] = json_of(record.part);
+  result["node_names"] = record.node_names;
   result["types"] = Json::object();
-  for (const auto& [name, type] : replay.types)
+  for (const auto& [name, type] : record.types)
     if (type.dtype && type.shape)
       result["types"][name] = {{"dtype", name_of(*type.dtype)}, {"shape", *type.shape}};
-  result["values"] = replay.values;
+  result["values"] = record.values;
   const Json head{{"schema", kSchema},
                   {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
-                  {"arguments", replay.arguments},
-                  {"check", replay.command},
-                  {"model", json_of(replay.original)},
+                  {"arguments", record.arguments},
+                  {"check", record.command},
+                  {"model", json_of(record.original)},
                   {"result", std::move(result)}};
   std::string text = head.dump(-1, ' ', false, kReplace);
   text.pop_back();  // the closing brace: steps follow, one on each line
   text += ",\n\"steps\":[";
-  for (size_t i = 0; i < replay.steps.size(); ++i) {
+  for (size_t i = 0; i < record.steps.size(); ++i) {
     text += i == 0 ? "\n" : ",\n";
-    text += json_of(replay.steps[i], replay.original.nodes).dump(-1, ' ', false, kReplace);
+    text += json_of(record.steps[i], record.original.nodes).dump(-1, ' ', false, kReplace);
   }
   text += "\n]}\n";
   auto sink = FileSink::create(path);
@@ -161,14 +161,15 @@ Result<void> write_replay(const std::filesystem::path& path, const Replay& repla
   return sink->commit();
 }
 
-Result<Replay> read_replay(const std::filesystem::path& path) {
+Result<ShrinkRecord> read_record(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path.string());
   if (!file) return file.error();
   const Json json = Json::parse(as_text(file->bytes()), nullptr, false);
   try {
-    auto replay = replay_from(json);
-    if (!replay) return std::move(replay.error()).in(path.string());
-    return replay;
+    auto record = record_from(json);
+    if (!record) return std::move(record.error()).in(path.string());
+    record->path = path.string();
+    return record;
   } catch (const nlohmann::json::exception& exception) {
     return Error{"the record of `plumb shrink` is damaged",
                  fmt::format("{}: {}", path.string(), exception.what()), "shrink the model again"};

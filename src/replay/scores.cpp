@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/scores.h"
+#include "replay/scores.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "report/text.h"
+#include "compare/session_state.h"
 #include "tensor/decode.h"
 
-namespace plumb::cli {
+namespace plumb::replay {
 namespace {
 
 // Index of the largest element, if the tensor is a list of scores. Among NaN none is the largest.
@@ -43,20 +43,20 @@ std::optional<std::string> Scores::labels_doubt() const {
   if (std::all_of(accuracy_.begin(), accuracy_.end(),
                   [](const result::Accuracy& of) { return of.labelled == 0; }))
     return accuracy_.empty() ? "no label was used: no output tells a class on both sides"
-                             : "no label was used: none is of these samples";
+                            : "no label was used: none is of these samples";
   if (without_label_ > 0)
-    return fmt::format("{} of {} have no label", without_label_,
-                       report::counted(samples_.size(), "sample"));
+    return fmt::format("{} of {} sample{} have no label", without_label_, samples_.size(),
+                       samples_.size() == 1 ? "" : "s");
   return std::nullopt;
 }
 
-void Scores::judge_classes(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                           const std::vector<result::Row>& rows) {
+void Scores::judge_classes(const Session& session, const std::vector<result::Row>& rows) {
+  const SessionState& state = session.state();
   for (size_t i = 0; i < rows.size(); ++i) {
     const result::Row& row = rows[i];
     if (!row.is_model_output || row.values.empty()) continue;  // not compared, or shapes differ
-    const auto target = first_class(sides.target, *plan[i].target);
-    const auto golden = first_class(sides.golden_of(plan[i]), *plan[i].golden);
+    const auto target = first_class(state.target, *state.rows[i].target);
+    const auto golden = first_class(state.sides->golden_of(state.rows[i]), *state.rows[i].golden);
     if (!target || !golden) continue;
     const std::string& name = row.target->operator_name;
     auto of = std::find_if(accuracy_.begin(), accuracy_.end(),
@@ -80,4 +80,4 @@ void Scores::judge_classes(const compare::Sides& sides, const std::vector<pair::
   }
 }
 
-}  // namespace plumb::cli
+}  // namespace plumb::replay

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/expect.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <map>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/temporary_directory.h"
+#include "compare/stream.h"
+#include "engine/dump_model.h"
+#include "input/source.h"
+#include "io/file.h"
+#include "replay/inner_progress.h"
+
+namespace plumb::replay {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path numbered(const fs::path& directory, std::string_view what, size_t number) {
+  return directory / fmt::format("{}_{}.pb", what, number);
+}
+
+// What numpy has no type for is written as the next wider one.
+bool is_widened(std::string_view from, std::string_view to) {
+  const auto dtype = dtype_from_name(from);
+  return dtype && name_of(info_of(info_of(*dtype).unpacked).portable) == to;
+}
+
+// One model and its data sets.
+class CaseRunner {
+ public:
+  CaseRunner(const ExpectOptions& options, const judge::Rules& rules, const fs::path& work,
+             RunContext& context)
+      : options_(options), rules_(rules), work_(work), context_(context) {}
+
+  CaseResult run(const TestCase& one) {
+    auto model = engine::LoadedModel::open({one.model, {}, options_.engine});
+    if (!model) return failed(model.error());
+    engine::SessionOptions options;
+    options.optimization = options_.optimization;
+    auto session = model->engine().open(model->view(), options);
+    if (!session)  // no kernel, or an operator that is not registered
+      return {CaseOutcome::kUnsupported, text_of(session.error())};
+    for (const fs::path& data : one.data)
+      if (const CaseResult judged = run_set(**session, data); judged.outcome != CaseOutcome::kPass)
+        return judged;
+    return {};
+  }
+
+ private:
+  static std::string text_of(const Error& error) {
+    return fmt::format("{}: {}", error.what, error.where);
+  }
+  static CaseResult failed(const Error& error) { return {CaseOutcome::kFail, text_of(error)}; }
+
+  CaseResult run_set(engine::Session& session, const fs::path& data) {
+    engine::Inputs inputs;
+    size_t number = 0;
+    for (const engine::Port& port : session.inputs()) {
+      if (!port.dtype)
+        return {CaseOutcome::kUnsupported, fmt::format("input {} is {}", port.name, port.kind)};
+      auto tensor = input::load_input({numbered(data, "input", number++).string(), {}, {}}, port,
+                                      input::Preprocess{});
+      if (!tensor) return failed(tensor.error());
+      inputs.emplace(port.name, std::move(*tensor));
+    }
+    std::error_code ignored;
+    fs::remove_all(work_, ignored);
+    fs::create_directories(work_, ignored);
+    CaseResult judged;
+    number = 0;
+    auto ran = session.run(inputs, [&](const engine::Output& output) -> Result<void> {
+      const std::string file = fmt::format("output_{}.npy", number++);
+      if (!output.tensor) {
+        judged = {CaseOutcome::kUnsupported,
+                  fmt::format("output {} is {}", output.port.name, output.problem)};
+        return {};
+      }
+      auto written = engine::write_npy(work_ / file, *output.tensor);
+      if (!written) return written.error();
+      return {};
+    });
+    if (!ran) return failed(ran.error());
+    if (judged.outcome != CaseOutcome::kPass) return judged;
+    return compare(data, number);
+  }
+
+  CaseResult compare(const fs::path& data, size_t outputs) {
+    for (size_t i = 0; i < outputs; ++i)
+      if (auto file = io::open_tensor_file(numbered(data, "output", i).string()); !file)
+        return failed(file.error());
+    auto target = dump::open_dump(work_);
+    auto golden = dump::open_dump(data);
+    if (!target || !golden) return failed(!target ? target.error() : golden.error());
+    for (dump::Entry& entry : golden->entries)  // "output_0/y", where the tensor is called y
+      entry.operator_name = entry.operator_name.substr(0, entry.operator_name.find('/'));
+    pair::PlanOptions options;
+    options.wants = [](const dump::Entry& entry) {
+      return !entry.operator_name.starts_with("input_");
+    };
+    const auto plan = pair::make_plan(*target, *golden, options);
+    std::vector<const metrics::Metric*> columns = rules_.metrics();
+    const compare::StreamOptions stream_options{
+        rules_, columns, compare::Passes::for_metrics(columns), false, nullptr};
+    const compare::Sides sides{*target, *golden, nullptr, {}, {}};
+    size_t passed = 0;
+    for (const result::Row& row :
+         compare::stream(compare::Streamer(sides, stream_options), plan, context_)) {
+      if (row.is_filtered()) continue;
+      if (row.target && row.golden && row.target->dtype != row.golden->dtype &&
+          !is_widened(row.golden->dtype, row.target->dtype))
+        return {CaseOutcome::kFail, fmt::format("{} is {} instead of {}", row.target->operator_name,
+                                                row.target->dtype, row.golden->dtype)};
+      if (row.verdict == result::Verdict::kPass) {
+        ++passed;
+        continue;
+      }
+      return {CaseOutcome::kFail,
+              fmt::format("{}: {}", row.any_side().operator_name,
+                          row.message.empty() ? fmt::format("{}", fmt::join(row.reasons, ", "))
+                                              : row.message)};
+    }
+    if (passed != outputs)
+      return {CaseOutcome::kFail, fmt::format("{} of {} outputs compared", passed, outputs)};
+    return {};
+  }
+
+  const ExpectOptions& options_;
+  const judge::Rules& rules_;
+  const fs::path work_;
+  RunContext& context_;
+};
+
+// In a process of its own: a case that makes the engine crash costs itself. Nothing has started a
+// thread here before.
+CaseResult run_apart(CaseRunner& runner, const TestCase& one) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return runner.run(one);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const CaseResult judged = runner.run(one);
+    const std::string text = fmt::format("{}{}", static_cast<int>(judged.outcome), judged.what);
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t count = ::write(ends[1], text.data() + at, text.size() - at);
+      if (count <= 0) break;
+      at += static_cast<size_t>(count);
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string text;
+  std::array<char, 4096> piece;
+  for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) != 0;) {
+    if (count > 0) text.append(piece.data(), static_cast<size_t>(count));
+    if (count < 0 && errno != EINTR) break;
+  }
+  ::close(ends[0]);
+  int status = 0;
+  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (child < 0 || text.empty() || WIFSIGNALED(status))
+    return {CaseOutcome::kFail,
+            WIFSIGNALED(status) ? fmt::format("the engine crashed (signal {})", WTERMSIG(status))
+                                : "the engine ended without an answer"};
+  return {static_cast<CaseOutcome>(std::clamp(text[0] - '0', 0, 2)), text.substr(1)};
+}
+
+}  // namespace
+
+Result<std::vector<TestCase>> find_test_cases(const fs::path& path) {
+  struct Files {
+    std::vector<fs::path> models, data;
+  };
+  std::map<fs::path, Files> found;  // by directory, so that the order is the same everywhere
+  std::error_code error;
+  fs::recursive_directory_iterator at(path, error);
+  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+    const fs::path& file = at->path();
+    if (file.extension() == ".onnx") found[file.parent_path()].models.push_back(file);
+    if (file.filename().string().starts_with("test_data_set_"))
+      found[file.parent_path()].data.push_back(file);
+  }
+  if (error)
+    return Error{"the directory of test cases cannot be read",
+                 path.string() + ": " + error.message(), "check its name and permissions"};
+  std::vector<TestCase> cases;
+  for (auto& [directory, files] : found) {
+    if (files.data.empty()) continue;
+    std::sort(files.models.begin(), files.models.end());
+    std::sort(files.data.begin(), files.data.end());
+    for (const fs::path& model : files.models) {
+      const fs::path file = model.lexically_relative(path), folder = file.parent_path();
+      const bool is_alone = files.models.size() == 1 && !folder.empty();
+      cases.push_back({(is_alone ? folder : file).string(), model, files.data});
+    }
+  }
+  if (cases.empty())
+    return Error{"there are no test cases", path.string(),
+                 "name a directory with model.onnx and test_data_set_0/, or one of many such"};
+  return cases;
+}
+
+Result<std::vector<CaseResult>> run_test_cases(const std::vector<TestCase>& cases,
+                                               const ExpectOptions& options, RunContext& context) {
+  // Without its engine no case is better or worse than any other.
+  if (auto engine = engine::load_engine(options.engine); !engine) return engine.error();
+  auto rules = judge::load_rules(options.profile, "");
+  if (!rules) return rules.error();
+  auto work = TemporaryDirectory::make();
+  if (!work) return work.error();
+  CaseRunner runner(options, *rules, work->path() / "case", context);
+  std::vector<CaseResult> results;
+  const InnerProgress cases_count(context);
+  for (const TestCase& one : cases) {
+    if (context.cancelled) break;
+    results.push_back(run_apart(runner, one));
+    cases_count.advance();
+  }
+  return results;
+}
+
+}  // namespace plumb::replay

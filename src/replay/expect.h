@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ONNX test cases, each a model with inputs and the outputs expected of it (model.onnx beside
+// test_data_set_0/input_0.pb, output_0.pb, ...): whether an engine gives what is expected.
+#pragma once
+
+#include "base/run_context.h"
+#include "engine/engine.h"
+
+namespace plumb::replay {
+
+struct TestCase {
+  std::string name;
+  std::filesystem::path model;
+  std::vector<std::filesystem::path> data;  // test_data_set_N
+};
+// A case, or all at any depth of a directory, in the same order everywhere. An error if there are
+// none.
+Result<std::vector<TestCase>> find_test_cases(const std::filesystem::path& path);
+
+struct ExpectOptions {
+  std::string engine = "onnxruntime";
+  engine::Optimization optimization = engine::Optimization::kDisabled;
+  std::string profile = "conformance";
+};
+
+enum class CaseOutcome : uint8_t { kPass, kFail, kUnsupported };
+struct CaseResult {
+  CaseOutcome outcome = CaseOutcome::kPass;
+  std::string what;  // if it does not pass
+};
+
+// One result for each case; fewer if the run was cancelled. Progress counts cases. Each runs in a
+// process of its own, forked from this one: no thread may have been started before.
+Result<std::vector<CaseResult>> run_test_cases(const std::vector<TestCase>& cases,
+                                               const ExpectOptions& options, RunContext& context);
+
+}  // namespace plumb::replay

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/isolate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compare/gather.h"
+#include "judge/profile.h"
+#include "judge/verdict.h"
+#include "replay/isolate_part.h"
+#include "replay/replay.h"
+
+namespace plumb::replay {
+namespace {
+
+namespace fs = std::filesystem;
+using metrics::Metric;
+
+// The profile of the comparison, unless the user names another.
+Result<judge::Rules> load_rules(const IsolateOptions& options, const result::Run& run,
+                                std::vector<std::string>& warnings) {
+  if (!options.profile.empty()) return judge::load_rules(options.profile, "");
+  if (auto rules = judge::load_rules(run.profile, ""); rules) return rules;
+  warnings.push_back(
+      fmt::format("profile '{}' of the result is not at hand: judged by standard", run.profile));
+  return judge::load_rules("standard", "");
+}
+
+std::vector<const Metric*> columns_for(const judge::Rules& rules) {
+  std::vector<const Metric*> columns = rules.metrics();
+  for (std::string_view name : {"cosine", "rel_euclid", "max_abs"})
+    if (const Metric* metric = metrics::metric_by_name(name);
+        std::find(columns.begin(), columns.end(), metric) == columns.end())
+      columns.push_back(metric);
+  return columns;
+}
+
+// Where a dump is: paths in a result are as they were typed, maybe beside the result.
+std::string dump_path(const std::string& named, const result::InputSide& side,
+                      const fs::path& directory) {
+  if (!named.empty()) return named;
+  std::error_code ignored;
+  const fs::path beside = directory / side.path;
+  return !fs::exists(side.path, ignored) && fs::exists(beside, ignored) ? beside.string()
+                                                                        : side.path;
+}
+
+result::Replayed description(const IsolateOptions& options, const result::Saved& saved,
+                     const judge::Rules& rules, const graph::OnnxModel& model) {
+  const result::Run& run = saved.run;
+  result::Replayed replayed;
+  replayed.columns = columns_for(rules);
+  replayed.model = fs::path(options.model).filename().string();
+  replayed.ir_version = model.ir_version.value_or(0);
+  for (const graph::OnnxOpset& opset : graph::opsets_of(model))
+    replayed.opsets.emplace_back(opset.domain, opset.version);
+  replayed.profile = rules.name;
+  replayed.target = options.target.empty() ? run.target.path : options.target;
+  replayed.golden = options.golden.empty() ? run.golden.path : options.golden;
+  replayed.target_convention = run.target.convention;
+  replayed.golden_convention = run.golden.convention;
+  replayed.result_version = saved.version;
+  return replayed;
+}
+
+// Runs the part with the inputs of either side, and compares all that it is about.
+class PartReplay {
+ public:
+  PartReplay(const OriginalModel& original, const IsolatedPart& part, const judge::Rules& rules,
+             Isolated& isolated, RunContext& context)
+      : original_(original),
+        part_(part),
+        rules_(rules),
+        replayed_(isolated.replayed),
+        reproduction_(isolated.reproduction),
+        context_(context) {}
+
+  Result<void> run(engine::Engine& engine, const std::string& path) {
+    const engine::Model view = original_.view();
+    auto types = input_types(engine, view, original_.model(), part_.nodes);
+    if (!types) return std::move(types.error()).in(path);
+    graph::Outside outside;
+    if (auto loaded = load_inputs(*types, outside); !loaded) return loaded;
+    auto part = graph::cut(original_.model(), part_.nodes, outside);
+    if (!part) return std::move(part.error()).in(path);
+    if (part->is_external())
+      if (auto inlined = graph::inline_external(*part, view.directory); !inlined)
+        return std::move(inlined.error()).in(path);
+    const std::string bytes = graph::write_onnx(*part);
+    if (auto added = reproduction_.add("model.onnx", bytes); !added) return added;
+    const engine::Model alone{as_bytes(bytes), {}, {}, {}};
+    for (const bool is_target : {false, true}) {
+      auto given = run_once(engine, alone, is_target ? target_inputs_ : golden_inputs_);
+      if (!given) return std::move(given.error()).in("the operators alone");
+      (is_target ? target_again_ : golden_again_) = std::move(*given);
+    }
+    return {};
+  }
+
+  Result<void> compare() {
+    for (const result::ReplayPort& input : replayed_.inputs)
+      if (auto done = add("input", input.place, input.target_file, input.golden_file); !done)
+        return done;
+    for (const auto& [name, sources] : part_.outputs)
+      if (auto done = compare_output(name, sources); !done) return done;
+    return {};
+  }
+
+ private:
+  Result<void> load_inputs(const Types& types, graph::Outside& outside) {
+    for (const auto& [name, sources] : part_.inputs) {
+      auto golden = load(sources.golden), target = load(sources.target);
+      if (!golden) return golden.error();
+      if (!target) return target.error();
+      const auto type = types.find(name);
+      const DType dtype =
+          type != types.end() && type->second.dtype ? *type->second.dtype : golden->dtype;
+      result::ReplayPort port{name, sources.place, std::string(name_of(dtype)), golden->shape, {}, {}};
+      auto fits = fitted(std::move(*golden), dtype, port.shape);
+      if (!fits) return std::move(fits.error()).in("golden " + sources.place);
+      golden_inputs_[name] = std::move(*fits);
+      fits = fitted(std::move(*target), dtype, port.shape);
+      if (!fits) return std::move(fits.error()).in("target " + sources.place);
+      target_inputs_[name] = std::move(*fits);
+      for (const bool is_target : {false, true}) {
+        auto file = reproduction_.add(is_target ? "target_inputs" : "golden_inputs", name,
+                                      (is_target ? target_inputs_ : golden_inputs_)[name]);
+        if (!file) return file.error();
+        (is_target ? port.target_file : port.golden_file) = *file;
+      }
+      outside.types[name] = {dtype, port.shape};
+      replayed_.inputs.push_back(std::move(port));
+    }
+    return {};
+  }
+
+  Result<void> compare_output(const std::string& name, const TensorSources& sources) {
+    auto target = load(sources.target), golden = load(sources.golden);
+    if (!target) return target.error();
+    if (!golden) return golden.error();
+    const engine::Tensor& again = golden_again_[name];
+    replayed_.is_exact &= again.dtype == golden->dtype && again.bytes == golden->bytes;
+    const std::pair<const char*, const engine::Tensor&> tensors[] = {
+        {"expected", *golden},
+        {"target", *target},
+        {"replayed_golden", again},
+        {"replayed_target", target_again_[name]}};
+    std::string files[4];
+    for (size_t i = 0; i < 4; ++i) {
+      auto file = reproduction_.add(tensors[i].first, name, tensors[i].second);
+      if (!file) return file.error();
+      files[i] = *file;
+    }
+    const auto& [expected, own, with_golden, with_target] = files;
+    replayed_.outputs.push_back(
+        {name, sources.place, std::string(name_of(golden->dtype)), golden->shape, expected, own});
+    rule_operator_ = sources.operator_name;
+    rule_slot_ = sources.slot;
+    if (auto done = check_replay(sources.place, with_golden, expected); !done) return done;
+    if (auto done = add("total", sources.place, own, expected); !done) return done;
+    if (auto done = add("inherited", sources.place, with_target, expected); !done) return done;
+    return add("own", sources.place, own, with_target);
+  }
+
+  Result<void> add(std::string title, const std::string& tensor, const std::string& target,
+                   const std::string& golden) {
+    auto row = judge(target, golden);
+    if (!row) return std::move(row.error()).in(tensor);
+    replayed_.errors.push_back({std::move(title), tensor, std::move(*row)});
+    return {};
+  }
+
+  // The cut-out model must be the model that golden was made with: else its answers mean nothing.
+  Result<void> check_replay(const std::string& place, const std::string& replayed,
+                            const std::string& expected) {
+    auto row = judge(replayed, expected);
+    if (!row) return std::move(row.error()).in(place);
+    if (row->verdict != result::Verdict::kPass)
+      return Error{"the model does not reproduce the golden tensor from the golden inputs",
+                   fmt::format("{}: {}", place, row->message),
+                   "name the model that the golden dump was made with, by --model"};
+    replayed_.again.push_back({"again", place, std::move(*row)});
+    return {};
+  }
+
+  // Two files of the reproduction.
+  Result<result::Row> judge(const std::string& target, const std::string& golden) {
+    dump::DumpSet set;
+    set.root = reproduction_.path();
+    const auto open_file = [&](const std::string& file) {
+      dump::Entry entry;
+      entry.parts.push_back({file, ""});
+      return dump::EntryReader::open(set, entry);
+    };
+    auto t = open_file(target), g = open_file(golden);
+    if (!t) return t.error();
+    if (!g) return g.error();
+    const Shape& t_shape = t->reader().shape();
+    const Shape& g_shape = g->reader().shape();
+    if (squeezed(t_shape) != squeezed(g_shape))
+      return Error{"shapes differ",
+                   fmt::format("{} against {}", to_string(t_shape), to_string(g_shape)),
+                   "`plumb compare` tells more about such tensors"};
+    auto facts = compare::gather(*t, *g, compare::Passes::for_metrics(replayed_.columns), context_);
+    if (!facts) return facts.error();
+    if (!*facts) return Error{"interrupted", part_.operators[0].name, "run the command again"};
+    result::Row row;
+    for (const Metric* metric : replayed_.columns) row.values.push_back(metric->finish(**facts));
+    judge::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts), **facts,
+                 replayed_.columns, row);
+    return row;
+  }
+
+  const OriginalModel& original_;
+  const IsolatedPart& part_;
+  const judge::Rules& rules_;
+  result::Replayed& replayed_;
+  Reproduction& reproduction_;
+  RunContext& context_;
+  engine::Inputs golden_inputs_, target_inputs_, golden_again_, target_again_;
+  std::string rule_operator_, rule_slot_;  // whose limits judge
+};
+
+}  // namespace
+
+Result<Isolated> isolate(const IsolateOptions& options, RunContext& context,
+                         std::vector<std::string>& warnings) {
+  const auto saved = result::load_result(options.result);
+  if (!saved) return saved.error();
+  const result::Run& run = saved->run;
+  const auto rules = load_rules(options, run, warnings);
+  if (!rules) return rules.error();
+  const fs::path directory = fs::path(options.result).parent_path();
+  auto original = OriginalModel::open(
+      options.model, run,
+      {dump_path(options.target, run.target, directory),
+       dump_path(options.golden, run.golden, directory), options.step, options.inputs});
+  if (!original) return original.error();
+  auto part = (*original)->find(options.op, options.to);
+  if (!part) return part.error();
+  auto engine = engine::load_engine(options.engine);
+  if (!engine) return engine.error();
+  auto reproduction = Reproduction::create();
+  if (!reproduction) return reproduction.error();
+  Isolated isolated{description(options, *saved, *rules, (*original)->model()),
+                    std::move(*reproduction)};
+  isolated.replayed.engine = (*engine)->version();
+  isolated.replayed.operators = part->operators;
+  isolated.replayed.left_out = part->left_out;
+  PartReplay replay(**original, *part, *rules, isolated, context);
+  if (auto done = replay.run(**engine, options.model); !done) return done.error();
+  if (auto done = replay.compare(); !done) return done.error();
+  return isolated;
+}
+
+}  // namespace plumb::replay

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cuts an operator out of the original model and replays it with the inputs that golden had and
+// with those that the target really had. What comes out tells an error that the operator made from
+// one that it was handed.
+#pragma once
+
+#include "base/run_context.h"
+#include "replay/isolate_pack.h"
+#include "result/replayed.h"
+
+namespace plumb::replay {
+
+struct IsolateOptions {
+  std::string result;  // what `plumb compare --json` wrote
+  std::string op, to;  // a name of the model or of the target; `to`: the last one of a range
+  std::optional<int64_t> step;      // the first if not given
+  std::string model;                // the ONNX file that golden was made with
+  std::string target, golden;       // where the dumps are now; empty: where the result says
+  std::vector<std::string> inputs;  // NAME=FILE: inputs of the model that were not dumped
+  std::string profile;              // empty: that of the result
+  std::string engine = "onnxruntime";
+};
+
+struct Isolated {
+  result::Replayed replayed;
+  Reproduction reproduction;  // the model, what it was fed, and what came out
+};
+
+// What is odd is added to `warnings`, whether it ends in an error or not.
+Result<Isolated> isolate(const IsolateOptions& options, RunContext& context,
+                         std::vector<std::string>& warnings);
+
+}  // namespace plumb::replay
