@@ -108,8 +108,8 @@ class CaseRunner {
     };
     const auto plan = pair::make_plan(*target, *golden, options);
     std::vector<const metrics::Metric*> columns = rules_.metrics();
-    const compare::StreamOptions stream_options{
-        rules_, columns, compare::Passes::for_metrics(columns), false, nullptr};
+    const compare::StreamOptions stream_options{rules_, columns, metrics::request_for(columns),
+                                                false, nullptr};
     const compare::Sides sides{*target, *golden, nullptr, {}, {}};
     size_t passed = 0;
     for (const result::Row& row :

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "compare/gather.h"
+#include "graph/onnx_cut.h"
+#include "graph/onnx_external.h"
 #include "judge/profile.h"
 #include "judge/verdict.h"
 #include "replay/isolate_part.h"
@@ -47,7 +49,7 @@ std::string dump_path(const std::string& named, const result::InputSide& side,
 }
 
 result::Replayed description(const IsolateOptions& options, const result::Saved& saved,
-                     const judge::Rules& rules, const graph::OnnxModel& model) {
+                             const judge::Rules& rules, const graph::OnnxModel& model) {
   const result::Run& run = saved.run;
   result::Replayed replayed;
   replayed.columns = columns_for(rules);
@@ -116,7 +118,8 @@ class PartReplay {
       const auto type = types.find(name);
       const DType dtype =
           type != types.end() && type->second.dtype ? *type->second.dtype : golden->dtype;
-      result::ReplayPort port{name, sources.place, std::string(name_of(dtype)), golden->shape, {}, {}};
+      result::ReplayPort port{name, sources.place, std::string(name_of(dtype)), golden->shape, {},
+                              {}};
       auto fits = fitted(std::move(*golden), dtype, port.shape);
       if (!fits) return std::move(fits.error()).in("golden " + sources.place);
       golden_inputs_[name] = std::move(*fits);
@@ -202,7 +205,7 @@ class PartReplay {
       return Error{"shapes differ",
                    fmt::format("{} against {}", to_string(t_shape), to_string(g_shape)),
                    "`plumb compare` tells more about such tensors"};
-    auto facts = compare::gather(*t, *g, compare::Passes::for_metrics(replayed_.columns), context_);
+    auto facts = compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_);
     if (!facts) return facts.error();
     if (!*facts) return Error{"interrupted", part_.operators[0].name, "run the command again"};
     result::Row row;

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "graph/onnx_bodies.h"
+#include "graph/onnx_cut.h"
+#include "graph/onnx_wiring.h"
 #include "graph/readers.h"
 
 namespace plumb::replay {

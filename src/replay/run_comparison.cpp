@@ -59,8 +59,7 @@ Result<SideSpec> side_spec(const RunSide& side, const RunSide& other) {
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
   for (const metrics::Metric& metric : metrics::metrics())
-    if (metric.needs == metrics::Needs::kSums || metric.name == "pearson")
-      names.emplace_back(metric.name);
+    if (metric.is_free()) names.emplace_back(metric.name);
   return names;
 }
 

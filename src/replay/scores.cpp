@@ -43,7 +43,7 @@ std::optional<std::string> Scores::labels_doubt() const {
   if (std::all_of(accuracy_.begin(), accuracy_.end(),
                   [](const result::Accuracy& of) { return of.labelled == 0; }))
     return accuracy_.empty() ? "no label was used: no output tells a class on both sides"
-                            : "no label was used: none is of these samples";
+                             : "no label was used: none is of these samples";
   if (without_label_ > 0)
     return fmt::format("{} of {} sample{} have no label", without_label_, samples_.size(),
                        samples_.size() == 1 ? "" : "s");

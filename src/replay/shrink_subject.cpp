@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include "engine/model.h"
+#include "graph/onnx_external.h"
+#include "graph/onnx_wiring.h"
 
 namespace plumb::replay {
 namespace {

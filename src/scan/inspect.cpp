@@ -83,10 +83,10 @@ Result<void> check_found(const std::string& path, const Inspection& inspection) 
 const Shape* InspectedTensor::shape() const {
   if (measured) return &measured->shape;
   if (info) return info->logical_shape ? &*info->logical_shape : &info->shape;
-  return entry->recorded_shape ? &*entry->recorded_shape : nullptr;
+  return entry->recorded_shape() ? &*entry->recorded_shape() : nullptr;
 }
 
-std::string InspectedTensor::dtype() const { return info ? dtype_text(*info) : entry->dtype_text; }
+std::string InspectedTensor::dtype() const { return info ? dtype_text(*info) : entry->dtype_text(); }
 
 int64_t InspectedTensor::stored_bytes() const {
   return info ? static_cast<int64_t>(info->size_bytes) : 0;

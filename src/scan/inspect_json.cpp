@@ -33,7 +33,7 @@ Json stats_json(const Measured& m) {
   return json;
 }
 
-Json recorded_json(const dump::RecordedStatistics& s) {
+Json recorded_json(const Statistics& s) {
   return {{"min", optional_json(s.min)},
           {"max", optional_json(s.max)},
           {"mean", optional_json(s.mean)},

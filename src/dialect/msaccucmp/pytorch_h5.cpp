@@ -10,6 +10,7 @@
 
 #include "base/parallel.h"
 #include "dump/names.h"
+#include "dump/tree.h"
 
 namespace plumb::msaccucmp {
 namespace {
