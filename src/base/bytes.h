@@ -15,12 +15,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "plumb/tensor.h"
+
 namespace plumb {
 
 static_assert(std::endian::native == std::endian::little,
               "decoders copy little-endian bytes as is");
-
-using Bytes = std::span<const std::byte>;
 
 inline std::string_view as_text(Bytes b) {
   return {reinterpret_cast<const char*>(b.data()), b.size()};

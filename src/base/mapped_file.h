@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "base/bytes.h"
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb {
 

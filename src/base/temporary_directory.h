@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb {
 

@@ -8,7 +8,7 @@
 #include <tbb/info.h>
 #include <tbb/task_arena.h>
 
-#include "base/run_context.h"
+#include "plumb/run_context.h"
 
 namespace plumb {
 

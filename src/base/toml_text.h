@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "base/run_context.h"
+#include "plumb/result.h"
+#include "plumb/run_context.h"
 
 namespace plumb::cli {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::cli {
 

@@ -104,9 +104,8 @@ int run_cases(const RunRequest& request, RunContext& context) {
 // A report on the screen and in files.
 int present(const replay::Ran& ran, const RunRequest& request, const RunContext& context) {
   if (!print_json(ran.run, request.output))
-    fmt::print("{}",
-               report::score_table(ran.run, {terminal_width(), wants_colour(request.output),
-                                      request.output.all}));
+    fmt::print("{}", report::score_table(ran.run, {terminal_width(), wants_colour(request.output),
+                                                   request.output.all}));
   if (const bool all_written = write_files(ran.run, request.output); !all_written || ran.problem)
     return context.cancelled ? kInterrupted : kTrouble;
   return exit_status(ran.run, request.allowed);

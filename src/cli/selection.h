@@ -10,7 +10,7 @@ namespace plumb::cli {
 
 struct SelectionOptions {
   dump::Selection selection;
-  dump::HintWords words;
+  HintWords words;
   std::string convention;  // empty: detected
 
   void declare(Options& options);

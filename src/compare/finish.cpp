@@ -110,7 +110,7 @@ class Finisher {
       dump::Entry entry;
       entry.operator_name = op;
       entry.slot = *dump::slot_from_text(slot);
-      return state_.spec.selection.wants(entry);
+      return state_.selection.wants(entry);
     };
   }
 
@@ -124,8 +124,8 @@ class Finisher {
   void settle(RowId id, Row& row) {
     if (row.in_16_bits && narrowing_ && id >= narrowing_->row) {
       row.verdict = row.in_16_bits->verdict;
-      row.reasons = std::move(row.in_16_bits->reasons);
-      row.hint = std::move(row.in_16_bits->hint);
+      row.reasons = row.in_16_bits->reasons;
+      row.hint = row.in_16_bits->hint;
       row.suspicious = true;
       row.message = fmt::format("judged as {}, in which {} before it works", narrowing_->dtype,
                                 narrowing_->op);

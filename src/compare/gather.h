@@ -7,9 +7,9 @@
 
 #include <functional>
 
-#include "base/run_context.h"
 #include "dump/dump.h"
 #include "metrics/metric.h"
+#include "plumb/run_context.h"
 
 namespace plumb::compare {
 

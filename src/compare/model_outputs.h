@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pair/matcher.h"
-#include "result/row.h"
+#include "plumb/row.h"
 
 namespace plumb::compare {
 

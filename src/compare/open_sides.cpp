@@ -8,6 +8,7 @@
 #include <tbb/parallel_invoke.h>
 
 #include "compare/session_state.h"
+#include "dump/memory.h"
 #include "graph/importers.h"
 #include "pair/graph_fit.h"
 #include "pair/name_map.h"
@@ -58,7 +59,7 @@ Result<void> check_one(std::string_view what, const std::set<int64_t>& own, bool
 }
 
 Result<void> check_steps(const SessionState& state) {
-  const dump::Selection& selection = state.spec.selection;
+  const dump::Selection& selection = state.selection;
   const dump::DumpSet* const sets[] = {&state.target, &state.golden};
   if (auto known = selection.check(sets); !known) return known;
   if (state.scenario->name == "torchair") return {};  // knows better which belong together
@@ -89,14 +90,14 @@ void note_oddities(SessionState& state) {
   if (!state.doubts.empty() || state.scenario->name == "torchair") return;
   for (std::string& note :
        pair::graph_notes(state.target, state.graphs, spec.mode,
-                         [&](const dump::Entry& entry) { return spec.selection.wants(entry); }))
+                         [&](const dump::Entry& entry) { return state.selection.wants(entry); }))
     state.warnings.push_back(std::move(note));
 }
 
 // The graphs beside the dump tell all that a matcher could.
 Result<void> pair_torchair(SessionState& state, const RunContext& context) {
   pair::TorchairOptions options;
-  options.ranks = state.spec.selection.ranks;
+  options.ranks = state.selection.ranks;
   if (state.graphs.target) options.graph = &*state.graphs.target;
   auto pairs = pair::pair_torchair(state.target, state.golden, options);
   if (!pairs) return pairs.error();
@@ -121,10 +122,31 @@ Result<pair::NameMap> name_map_of(const SessionState& state) {
   return map;
 }
 
+Result<dump::DumpSet> in_memory(const std::vector<NamedTensor>& tensors) {
+  std::vector<dump::MemoryTensor> entries;
+  for (const NamedTensor& tensor : tensors) {
+    const auto slot = dump::slot_from_text(tensor.slot);
+    if (!slot)
+      return Error{"unknown slot '" + tensor.slot + "'", tensor.op + " (in memory)",
+                   "write output:0, input:1, ..."};
+    dump::MemoryTensor& entry = entries.emplace_back();
+    entry.op = tensor.op;
+    entry.slot = *slot;
+    entry.dtype = tensor.dtype;
+    entry.shape = tensor.shape;
+    entry.strides = tensor.strides;
+    entry.first_element = tensor.first_element;
+    entry.bytes = tensor.bytes;
+    entry.owner = tensor.owner;
+    entry.step = tensor.step;
+  }
+  return dump::dump_of_tensors(std::move(entries));
+}
+
 Result<dump::DumpSet> open_side(const SideSpec& side, const Spec& spec,
                                 const io::ReadHints& hints) {
   if (side.dump != nullptr) return *side.dump;
-  if (side.path.empty()) return dump::dump_of_tensors(side.tensors);
+  if (side.path.empty()) return in_memory(side.tensors);
   return dump::open_dump(side.path, hints, spec.convention);
 }
 
@@ -180,10 +202,10 @@ Result<void> make_plan(SessionState& state, RunContext& context) {
     state.rows = std::move(*rows);
     return {};
   }
-  const dump::Selection& selection = state.spec.selection;
+  const dump::Selection& selection = state.selection;
   pair::PlanOptions options;
-  const dump::Selection runs{{}, {}, selection.steps, selection.ranks};
-  const dump::Selection tensors{selection.ops, selection.slots, {}, {}};
+  const dump::Selection runs(Selection{{}, {}, selection.steps, selection.ranks});
+  const dump::Selection tensors(Selection{selection.ops, selection.slots, {}, {}});
   if (!runs.steps.empty() || !runs.ranks.empty())
     options.wants = [&](const dump::Entry& entry) { return runs.wants(entry); };
   if (!tensors.ops.empty() || !tensors.slots.empty())

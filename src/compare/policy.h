@@ -6,10 +6,10 @@
 
 #include <vector>
 
-#include "base/result.h"
-#include "base/run_context.h"
-#include "compare/session.h"
 #include "compare/stream.h"
+#include "plumb/result.h"
+#include "plumb/run_context.h"
+#include "plumb/session.h"
 
 namespace plumb::compare {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compare/session.h"
+#include "plumb/session.h"
 
 #include <algorithm>
 #include <numeric>
@@ -46,7 +46,8 @@ std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
   std::vector<const Metric*> columns;
   const std::vector<const Metric*> judged = rules.metrics();
   for (const Metric& metric : metrics::metrics()) {
-    if ((wanted.empty() && metric.is_free()) || contains(wanted, &metric) || contains(judged, &metric))
+    if ((wanted.empty() && metric.is_free()) || contains(wanted, &metric) ||
+        contains(judged, &metric))
       columns.push_back(&metric);
   }
   return columns;
@@ -58,7 +59,8 @@ Result<void> read_requests(SessionState& state) {
   auto hints = dump::hints_from_words(spec.hints);
   if (!hints) return hints.error();
   state.hints = *hints;
-  if (auto checked = spec.selection.check_slots(); !checked) return checked;
+  state.selection = spec.selection;
+  if (auto checked = state.selection.check_slots(); !checked) return checked;
   if (auto checked = dump::check_convention(spec.convention); !checked) return checked;
   auto wanted = named_metrics(spec.metrics);
   if (!wanted) return wanted.error();
@@ -143,8 +145,17 @@ int64_t bytes_of(const dump::DumpSet& set, const dump::Entry& entry) {
 RowId Plan::size() const { return std::ssize(state_->rows); }
 
 PlanRow Plan::row(RowId id) const {
-  const pair::PlannedRow& row = state_->rows[static_cast<size_t>(id)];
-  return {id, row.target, row.golden, row.rule, row.evidence, row.reason, row.message};
+  const pair::PlannedRow& planned = state_->rows[static_cast<size_t>(id)];
+  PlanRow row{id, {}, {}, {}, {}, planned.rule, planned.evidence, planned.reason, planned.message};
+  if (planned.target != nullptr) {
+    row.target = planned.target->operator_name;
+    row.target_slot = to_string(planned.target->slot);
+  }
+  if (planned.golden != nullptr) {
+    row.golden = planned.golden->operator_name;
+    row.golden_slot = to_string(planned.golden->slot);
+  }
+  return row;
 }
 
 int64_t Plan::bytes(RowId id) const {

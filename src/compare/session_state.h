@@ -9,12 +9,13 @@
 #include <optional>
 
 #include "compare/policy.h"
-#include "compare/session.h"
 #include "compare/stream.h"
+#include "dump/selection.h"
 #include "judge/baseline.h"
 #include "pair/matcher.h"
 #include "pair/scenario.h"
 #include "pair/torchair.h"
+#include "plumb/session.h"
 
 namespace plumb {
 
@@ -22,6 +23,7 @@ struct SessionState {
   Spec spec;
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   io::ReadHints hints;
+  dump::Selection selection;
   dump::DumpSet target, golden;
   std::optional<dump::DumpSet> floor;
   pair::Graphs graphs;

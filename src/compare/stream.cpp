@@ -218,8 +218,8 @@ class RowMaker {
     Row relaxed = row;
     judge::judge(profile.any, facts, options_.columns, relaxed);
     if (relaxed.verdict == Verdict::kPass)
-      row.in_16_bits =
-          result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.hint)};
+      row.in_16_bits = std::make_shared<const result::Judgement>(
+          result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.hint)});
   }
 
   void judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,

@@ -7,11 +7,11 @@
 #include <functional>
 #include <unordered_map>
 
-#include "base/run_context.h"
 #include "compare/gather.h"
 #include "judge/profile.h"
 #include "pair/plan.h"
-#include "result/row.h"
+#include "plumb/row.h"
+#include "plumb/run_context.h"
 
 namespace plumb::compare {
 

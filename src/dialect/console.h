@@ -7,7 +7,7 @@
 #include <functional>
 #include <string_view>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::dialect {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "base/bytes.h"
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::dump {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/boxed_optional.h"
-#include "base/result.h"
 #include "io/file.h"
+#include "plumb/result.h"
 #include "tensor/statistics.h"
 
 namespace plumb::dump {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which part of a dump is wanted, and what the user knows about files that do not say it
-// themselves. Plain data that a command's options or a caller of the library fills in.
+// What a selection of the user means for a dump.
 #pragma once
 
 #include <set>
@@ -10,14 +9,13 @@
 #include <vector>
 
 #include "dump/dump.h"
+#include "plumb/selection.h"
 
 namespace plumb::dump {
 
-// Of each list: empty = all.
-struct Selection {
-  std::vector<std::string> ops;    // patterns, see base/name_pattern.h
-  std::vector<std::string> slots;  // "output:0", "input"
-  std::vector<int64_t> steps, ranks;
+struct Selection : plumb::Selection {
+  Selection() = default;
+  Selection(plumb::Selection words) : plumb::Selection(std::move(words)) {}
 
   // True if the entry is wanted. One that records no step or rank belongs to all of them.
   bool wants(const Entry& entry) const;
@@ -36,12 +34,6 @@ struct StepsAndRanks {
 StepsAndRanks steps_and_ranks(const DumpSet& set);
 std::string list_of(const std::set<int64_t>& numbers);  // "0, 1 and 2"
 
-// Read hints in the user's words; empty = not given.
-struct HintWords {
-  std::string dtype;  // of headerless files, e.g. "float16"
-  std::string shape;  // of headerless files, e.g. "1,3,224,224"
-  std::string fp8;    // what npy's one-byte void type is
-};
 // The hints they stand for; borrow nothing.
 Result<io::ReadHints> hints_from_words(const HintWords& words);
 

@@ -5,8 +5,8 @@
 // docs/dump.md). Or keeps it in memory, for whoever compares it at once.
 #pragma once
 
-#include "base/run_context.h"
 #include "engine/model.h"
+#include "plumb/run_context.h"
 
 namespace plumb::engine {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/bytes.h"
-#include "base/result.h"
 #include "graph/graph.h"
+#include "plumb/result.h"
 
 namespace plumb::graph {
 

@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/bytes.h"
-#include "base/result.h"
 #include "graph/graph.h"
+#include "plumb/result.h"
 
 namespace plumb::graph {
 

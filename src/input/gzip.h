@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/bytes.h"
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::input {
 

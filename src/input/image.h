@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/result.h"
+#include "plumb/result.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 

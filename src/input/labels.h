@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::input {
 

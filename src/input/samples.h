@@ -19,7 +19,7 @@ struct SampleRequest {
   std::map<std::string, Preprocess, std::less<>> preprocess_of;
   std::vector<std::string> warnings;  // of whoever made the request, to be told with the others
   std::vector<std::string> notes;
-  std::string dump_directory;         // stages of pictures are written here, if named
+  std::string dump_directory;  // stages of pictures are written here, if named
 };
 
 struct Sample {

@@ -14,7 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/file_sink.h"
-#include "base/result.h"
+#include "plumb/result.h"
 #include "tensor/tensor.h"
 
 namespace plumb::io {

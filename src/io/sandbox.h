@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "base/bytes.h"
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::io {
 

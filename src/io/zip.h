@@ -12,8 +12,8 @@
 
 #include "base/bytes.h"
 #include "base/file_sink.h"
-#include "base/result.h"
 #include "io/deflate.h"
+#include "plumb/result.h"
 
 namespace plumb::io {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "plumb/row.h"
 #include "result/json_read.h"
-#include "result/row.h"
 
 namespace plumb::judge {
 

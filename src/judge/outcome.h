@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "result/row.h"
+#include "plumb/result.h"
+#include "plumb/row.h"
 
 namespace plumb::judge {
 

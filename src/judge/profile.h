@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "metrics/metric.h"
-#include "result/row.h"
+#include "plumb/result.h"
+#include "plumb/row.h"
 
 namespace plumb::judge {
 

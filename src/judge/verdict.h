@@ -9,7 +9,7 @@
 #include "judge/profile.h"
 #include "judge/recorded_bounds.h"
 #include "metrics/sketch.h"
-#include "result/row.h"
+#include "plumb/row.h"
 
 namespace plumb::judge {
 

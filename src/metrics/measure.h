@@ -6,9 +6,9 @@
 
 #include <optional>
 
-#include "base/run_context.h"
 #include "metrics/sketch.h"
 #include "metrics/tensor_stats.h"
+#include "plumb/run_context.h"
 #include "tensor/piece_source.h"
 #include "tensor/statistics.h"
 

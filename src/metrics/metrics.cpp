@@ -77,6 +77,8 @@ std::span<const Metric> metrics() {
   return kMetrics;
 }
 
+bool Metric::is_free() const { return !relative && (needs == nullptr || needs->is_rare); }
+
 const Metric* metric_by_name(std::string_view name) {
   const auto all = metrics();
   const auto found =

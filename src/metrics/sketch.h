@@ -28,8 +28,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/result.h"
 #include "metrics/tensor_stats.h"
+#include "plumb/result.h"
 
 namespace plumb::metrics {
 

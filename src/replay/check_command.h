@@ -3,9 +3,9 @@
 // The command of the user's that tells whether a model still has its fault.
 #pragma once
 
-#include "base/run_context.h"
 #include "base/temporary_directory.h"
 #include "engine/engine.h"
+#include "plumb/run_context.h"
 #include "replay/shrink.h"
 
 namespace plumb::replay {

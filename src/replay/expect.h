@@ -4,8 +4,8 @@
 // test_data_set_0/input_0.pb, output_0.pb, ...): whether an engine gives what is expected.
 #pragma once
 
-#include "base/run_context.h"
 #include "engine/engine.h"
+#include "plumb/run_context.h"
 
 namespace plumb::replay {
 

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "base/run_context.h"
+#include "plumb/run_context.h"
 
 namespace plumb::replay {
 

@@ -5,7 +5,7 @@
 // one that it was handed.
 #pragma once
 
-#include "base/run_context.h"
+#include "plumb/run_context.h"
 #include "replay/isolate_pack.h"
 #include "result/replayed.h"
 

@@ -5,15 +5,16 @@
 #pragma once
 
 #include "base/mapped_file.h"
-#include "result/replayed.h"
 #include "replay/isolate_sources.h"
+#include "result/replayed.h"
 
 namespace plumb::replay {
 
 // A part of the model that can be run alone: both dumps have all that it reads.
 struct IsolatedPart {
-  std::vector<result::ReplayOperator> operators;  // what the user means, with what the target fused with it
-  std::vector<size_t> nodes;              // of the model: these, and what makes their weights
+  std::vector<result::ReplayOperator>
+      operators;              // what the user means, with what the target fused with it
+  std::vector<size_t> nodes;  // of the model: these, and what makes their weights
   std::vector<std::pair<std::string, TensorSources>> inputs;  // by tensor of the model
   std::vector<std::pair<std::string, TensorSources>> outputs;
   std::vector<std::string> left_out;  // outputs that one of the sides did not dump

@@ -6,9 +6,9 @@
 
 #include <memory>
 
-#include "base/run_context.h"
 #include "engine/model.h"
 #include "input/sample_options.h"
+#include "plumb/run_context.h"
 #include "replay/scores.h"
 
 namespace plumb::replay {

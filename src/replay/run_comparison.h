@@ -3,8 +3,8 @@
 // Compares what two sides gave for each sample, and gathers it as one run.
 #pragma once
 
-#include "compare/session.h"
 #include "engine/dump_model.h"
+#include "plumb/session.h"
 #include "replay/run.h"
 
 namespace plumb::replay {

@@ -3,8 +3,8 @@
 // Whether two models see the same class in each sample, and the right one.
 #pragma once
 
-#include "compare/session.h"
 #include "input/labels.h"
+#include "plumb/session.h"
 
 namespace plumb::replay {
 

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "result/baseline.h"
+#include "plumb/baseline.h"
 
 namespace plumb::report {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/file_sink.h"
-#include "base/result.h"
+#include "plumb/result.h"
 #include "result/json_write.h"
 
 namespace plumb::report {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "result/baseline.h"
+#include "plumb/baseline.h"
 
 #include <algorithm>
 #include <iterator>

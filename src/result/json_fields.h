@@ -8,7 +8,7 @@
 
 #include <concepts>
 
-#include "result/row.h"
+#include "plumb/row.h"
 
 namespace plumb::result {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/result.h"
-#include "result/row.h"
+#include "plumb/result.h"
+#include "plumb/row.h"
 
 namespace plumb::result {
 

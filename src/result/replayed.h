@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "metrics/metric.h"
-#include "result/row.h"
+#include "plumb/row.h"
 
 namespace plumb::result {
 

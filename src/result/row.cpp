@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "result/row.h"
+#include "plumb/row.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "result/verdict.h"
+#include "plumb/verdict.h"
 
 #include <algorithm>
 #include <iterator>

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "base/run_context.h"
+#include "plumb/run_context.h"
 #include "scan/request.h"
 
 namespace plumb::scan {

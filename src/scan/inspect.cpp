@@ -86,7 +86,9 @@ const Shape* InspectedTensor::shape() const {
   return entry->recorded_shape() ? &*entry->recorded_shape() : nullptr;
 }
 
-std::string InspectedTensor::dtype() const { return info ? dtype_text(*info) : entry->dtype_text(); }
+std::string InspectedTensor::dtype() const {
+  return info ? dtype_text(*info) : entry->dtype_text();
+}
 
 int64_t InspectedTensor::stored_bytes() const {
   return info ? static_cast<int64_t>(info->size_bytes) : 0;

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::scan {
 

@@ -57,8 +57,8 @@ bool is_integer(std::optional<DType> dtype) {
 bool shows_nothing(const Entry& entry, const Statistics& s) {
   const bool is_tensor = entry.recorded_shape() || !s.checksum.empty();  // else an argument
   const bool is_empty = entry.recorded_shape() && element_count(*entry.recorded_shape()) == 0;
-  return is_tensor && !is_empty && !is_integer(recorded_dtype(entry.dtype_text())) &&
-         !s.min && !s.max && !s.nan_count && !s.inf_count;
+  return is_tensor && !is_empty && !is_integer(recorded_dtype(entry.dtype_text())) && !s.min &&
+         !s.max && !s.nan_count && !s.inf_count;
 }
 
 void read_recorded(ScannedTensor& tensor) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::scan {
 

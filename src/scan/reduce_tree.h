@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/run_context.h"
+#include "plumb/run_context.h"
 #include "scan/reduce_file.h"
 
 namespace plumb::scan {

@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/bytes.h"
-#include "base/result.h"
+#include "plumb/result.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
 

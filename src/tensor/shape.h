@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb {
+#include "plumb/tensor.h"
 
-using Shape = std::vector<int64_t>;
+namespace plumb {
 
 // Product of the dimensions, 1 for a scalar; nullopt if a dimension is negative or the product of
 // the non-zero dimensions overflows (an empty tensor with absurd other dimensions is absurd too).

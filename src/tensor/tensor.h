@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "plumb/result.h"
 #include "tensor/dtype.h"
 #include "tensor/layout/layout.h"
 #include "tensor/shape.h"

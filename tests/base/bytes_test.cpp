@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/nearest.h"
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb {
 namespace {

@@ -2,7 +2,7 @@
 //
 // The laws of a session: rows do not depend on how they are asked for, and arrays in memory are
 // compared like files.
-#include "compare/session.h"
+#include "plumb/session.h"
 
 #include <algorithm>
 #include <numeric>
@@ -181,7 +181,7 @@ TEST(Session, ArraysInMemoryAreComparedLikeFiles) {
                        std::vector<float> values) {
     files.npy(name + ".npy", DType::kFloat32, shape, values);
     const auto& own = kept.emplace_back(std::move(values));
-    dump::MemoryTensor tensor;
+    NamedTensor tensor;
     tensor.op = name;
     tensor.shape = shape;
     tensor.bytes = std::as_bytes(std::span(own));

@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 #include <tbb/global_control.h>
 
-#include "compare/session.h"
 #include "compare/tensors.h"
+#include "plumb/session.h"
 
 namespace plumb::compare {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "result/row.h"
+#include "plumb/row.h"
 
 namespace plumb::report {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "dialect/msaccucmp/code.h"
+#include "plumb/result.h"
 
 namespace plumb::msaccucmp {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::msaccucmp {
 

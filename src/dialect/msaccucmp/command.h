@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/run_context.h"
 #include "dialect/console.h"
 #include "dialect/msaccucmp/arguments.h"
 #include "dialect/msaccucmp/compare_network.h"
+#include "plumb/run_context.h"
 
 namespace plumb::msaccucmp {
 

@@ -4,10 +4,10 @@
 // way of rule files, or two device dumps by the names of their operators.
 #pragma once
 
-#include "base/run_context.h"
 #include "dialect/msaccucmp/directory.h"
 #include "dialect/msaccucmp/result_table.h"
 #include "dialect/msaccucmp/rule_file.h"
+#include "plumb/run_context.h"
 
 namespace plumb::msaccucmp {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/run_context.h"
 #include "dialect/msaccucmp/code.h"
 #include "dialect/msaccucmp/tensors.h"
+#include "plumb/run_context.h"
 
 namespace plumb::msaccucmp {
 

@@ -6,9 +6,9 @@
 
 #include <filesystem>
 
-#include "base/run_context.h"
 #include "dialect/msaccucmp/compare_network.h"
 #include "dialect/msaccucmp/output.h"
+#include "plumb/run_context.h"
 
 namespace plumb::msaccucmp {
 

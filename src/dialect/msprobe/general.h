@@ -8,9 +8,9 @@
 #include <optional>
 #include <string>
 
-#include "base/run_context.h"
 #include "dialect/msprobe/mapping.h"
 #include "dialect/msprobe/result_file.h"
+#include "plumb/run_context.h"
 
 namespace plumb::msprobe {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "dialect/msprobe/yaml_text.h"
 #include "pair/name_map.h"
 #include "pair/pairing.h"
+#include "plumb/result.h"
 
 namespace plumb::msprobe {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/run_context.h"
 #include "dialect/msprobe/cells.h"
 #include "dump/dump.h"
+#include "plumb/run_context.h"
 
 namespace plumb::msprobe {
 

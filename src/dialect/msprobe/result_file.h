@@ -15,13 +15,13 @@
 
 #include "base/file_sink.h"
 #include "base/free_path.h"
-#include "base/result.h"
 #include "dialect/msprobe/cells.h"
 #include "dialect/msprobe/difference_files.h"
 #include "dialect/msprobe/real_data.h"
 #include "dialect/msprobe/statistics.h"
+#include "plumb/result.h"
+#include "plumb/row.h"
 #include "report/spreadsheet.h"
-#include "result/row.h"
 
 namespace plumb::msprobe {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "base/result.h"
+#include "plumb/result.h"
 
 namespace plumb::msprobe {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
+#include "plumb/result.h"
 #include "tensor/shape.h"
 
 namespace plumb {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "result/verdict.h"
+#include "plumb/verdict.h"
 
 namespace plumb::result {
 

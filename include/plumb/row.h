@@ -12,12 +12,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/boxed_optional.h"
-#include "metrics/metric.h"
-#include "result/accuracy.h"
-#include "result/baseline.h"
-#include "result/verdict.h"
-#include "tensor/shape.h"
+#include "plumb/accuracy.h"
+#include "plumb/baseline.h"
+#include "plumb/metric.h"
+#include "plumb/tensor.h"
+#include "plumb/verdict.h"
 
 namespace plumb::result {
 
@@ -59,7 +58,7 @@ struct Row {
   std::string message;               // what a person should know: the numbers behind the reasons
   std::string hint;                  // "would pass with rel_euclid <= 0.041", empty if none
   // What holds where the network around it works in 16 bits: told when all rows are known.
-  BoxedOptional<Judgement> in_16_bits;
+  std::shared_ptr<const Judgement> in_16_bits;
   int64_t bytes = 0;  // of both sides, as they were compared
 
   bool is_filtered() const;  // left out because the user said so

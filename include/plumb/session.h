@@ -12,13 +12,17 @@
 #include <string_view>
 #include <vector>
 
-#include "base/run_context.h"
-#include "dump/memory.h"
-#include "dump/selection.h"
-#include "result/row.h"
+#include "plumb/result.h"
+#include "plumb/row.h"
+#include "plumb/run_context.h"
+#include "plumb/selection.h"
+#include "plumb/tensor.h"
 
 namespace plumb::graph {
 struct Graph;
+}
+namespace plumb::dump {
+struct DumpSet;
 }
 
 namespace plumb {
@@ -28,7 +32,7 @@ using RowId = int64_t;  // position in the plan; --op and --slot do not change i
 // One side: what a path holds, or tensors in memory.
 struct SideSpec {
   std::string path;                           // a file or directory of any known kind; or
-  std::vector<dump::MemoryTensor> tensors;    // these, if the path is empty; or
+  std::vector<NamedTensor> tensors;           // these, if the path is empty; or
   std::shared_ptr<const dump::DumpSet> dump;  // what the caller opened or made, if it is there
   std::string graph;                          // a file that describes its model; or
   std::shared_ptr<graph::Graph> model;        // the description itself
@@ -39,8 +43,8 @@ struct Spec {
   std::string quant;           // what the quantization tool made of the model (AMCT json)
   std::string name_map;        // pairs that only the user knows, a CSV or TOML file
   std::string mode;            // kind of comparison; empty: told by the content
-  dump::Selection selection;   // which tensors
-  dump::HintWords hints;       // what files without a header hold
+  Selection selection;         // which tensors
+  HintWords hints;             // what files without a header hold
   std::string convention;      // how directories name their files; empty: told by the content
   std::string profile, rules;  // limits: a profile, or a file of rules; empty: by the scenario
   std::vector<std::string> metrics;  // names or "all"; empty: all that one pass gives
@@ -53,8 +57,8 @@ struct Spec {
 // A row to be. Views are valid as long as the session.
 struct PlanRow {
   RowId id = 0;
-  const dump::Entry* target = nullptr;  // null if there is none, or if its file cannot be read
-  const dump::Entry* golden = nullptr;
+  // Operator and slot of each side; empty if there is none, or if its file cannot be read.
+  std::string target, target_slot, golden, golden_slot;
   std::string_view rule;      // how the two were paired
   std::string_view evidence;  // a clause
   std::string_view reason;    // a reason code if there is nothing to compare, else empty
