@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!reduced && (reduced.error().what.empty() || reduced.error().where.empty())) __builtin_trap();
   if (reduced)
     for (const auto& tensor : reduced->tensors) {
-      if (tensor.full) plumb::dump::recorded_from(*tensor.full);
+      if (tensor.full) plumb::recorded_from(*tensor.full);
       if (!tensor.has_sketch) continue;
       if (const auto bytes = plumb::dump::read_sketch(path, tensor.slot))
         if (const auto sketch = plumb::metrics::sketch_from_bytes(*bytes))
