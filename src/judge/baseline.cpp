@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "tensor/shape.h"
+
 namespace plumb::judge {
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "base/utf8.h"
 #include "result/value_text.h"
+#include "tensor/shape.h"
 
 namespace plumb::report {
 namespace {

@@ -21,7 +21,7 @@ TEST(Selection, WantsWhatEveryListAllows) {
   const Entry entry = entry_of("block1/conv1", {SlotKind::kOutput, 0, ""}, 2, std::nullopt);
   const struct {
     const char* name;
-    Selection selection;
+    plumb::Selection selection;
     bool wanted;
   } cases[] = {
       {"nothing asked", {}, true},
@@ -37,12 +37,13 @@ TEST(Selection, WantsWhatEveryListAllows) {
       {"rank that is not recorded", {{}, {}, {}, {7}}, true},
       {"right name, wrong step", {{"*conv*"}, {}, {1}, {}}, false},
   };
-  for (const auto& c : cases) EXPECT_EQ(c.selection.wants(entry), c.wanted) << c.name;
+  for (const auto& c : cases) EXPECT_EQ(Selection(c.selection).wants(entry), c.wanted) << c.name;
 }
 
 TEST(Selection, RefusesAMisspeltKindOfSlot) {
-  EXPECT_TRUE((Selection{{}, {"output:0", "in*", "gradient"}, {}, {}}.check_slots()));
-  const auto refused = Selection{{}, {"outptu:0"}, {}, {}}.check_slots();
+  EXPECT_TRUE(
+      (Selection(plumb::Selection{{}, {"output:0", "in*", "gradient"}, {}, {}}).check_slots()));
+  const auto refused = Selection(plumb::Selection{{}, {"outptu:0"}, {}, {}}).check_slots();
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "unknown kind of slot 'outptu'");
   EXPECT_EQ(refused.error().where, "--slot outptu:0");
@@ -53,12 +54,12 @@ TEST(Selection, RefusesAStepThatNoDumpHas) {
   one.entries = {entry_of("a", {}, 0, {}), entry_of("a", {}, 1, {})};
   two.entries = {entry_of("a", {}, 2, {})};
   const DumpSet* const both[] = {&one, &two};
-  EXPECT_TRUE((Selection{{}, {}, {0, 2}, {}}.check(both)));
-  const auto step = Selection{{}, {}, {5}, {}}.check(both);
+  EXPECT_TRUE((Selection(plumb::Selection{{}, {}, {0, 2}, {}}).check(both)));
+  const auto step = Selection(plumb::Selection{{}, {}, {5}, {}}).check(both);
   ASSERT_FALSE(step);
   EXPECT_EQ(step.error().what, "there is no step 5");
   EXPECT_EQ(step.error().remedy, "choose one of the steps 0, 1 and 2");
-  const auto rank = Selection{{}, {}, {}, {0}}.check(both);
+  const auto rank = Selection(plumb::Selection{{}, {}, {}, {0}}).check(both);
   ASSERT_FALSE(rank);
   EXPECT_EQ(rank.error().what, "there is no rank 0: the dumps record no ranks");
 }

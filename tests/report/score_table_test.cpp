@@ -14,7 +14,7 @@ using testing::Not;
 using testing::StartsWith;
 
 Run two_samples() {
-  Run run = sample_run();
+  result::Run run = sample_run();
   run.command = "run";
   run.samples = {"cat.jpg", "dog.jpg"};
   for (int64_t step : {0, 1}) {
@@ -44,7 +44,7 @@ TEST(ScoreTable, Samples) {
 }
 
 TEST(ScoreTable, OneSample) {
-  Run run = two_samples();
+  result::Run run = two_samples();
   run.samples.resize(1);
   run.rows.resize(2);
   run.accuracy[0] = {"prob", 1, 1, "", 0, {}};
@@ -56,7 +56,7 @@ TEST(ScoreTable, OneSample) {
 
 // Layers that pass are cut off; outputs and whatever is odd are not.
 TEST(ScoreTable, ManyLayers) {
-  Run run = passing_run();
+  result::Run run = passing_run();
   run.rows[110].suspicious = true;
   run.rows[119].is_model_output = true;
   const std::string text = score_table(run, {});

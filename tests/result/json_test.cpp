@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "report/sample_runs.h"
+#include "report/writer.h"
 #include "result/json_read.h"
 #include "result/json_write.h"
 #include "scratch.h"
