@@ -10,6 +10,11 @@ A command is a line that starts with '$ '; after a backslash at its end it goes 
 with '> '. The lines after it are its exact output, stdout and stderr together. '...' alone on a line
 stands for any lines, '<any>' inside a line for any text. '[exit N]' ends the output of a command that
 does not return 0. Shared by run_transcripts and run_docs.
+
+Text that says "needs: ENGINE" shows numbers which that engine computed. Their last digits depend on the
+processor, and so do the widths of columns: there, numbers with a fraction only have to be close, two or
+more blanks are as good as any other two or more, and a version of three parts is any version. Everything
+else stays exact.
 """
 import functools
 import os
@@ -22,6 +27,13 @@ import tempfile
 # "needs: onnxruntime, opencv" in a transcript, or as <!-- needs: ... --> in a document.
 NEEDS = re.compile(r"^(?:<!-- )?needs: ([\w, ]+?)(?: -->)?$", re.MULTILINE)
 EXIT = re.compile(r"\[exit (\d+)\]")
+# A number that stands alone: no part of a name, a version or a shape written without blanks.
+NUMBER = r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w|\.\w)"
+VERSION = r"\b\d+\.\d+\.\d+\b"
+# What is not exact in an expected line where numbers are measured; the gap is one between columns.
+SPECIAL = re.compile(rf"(?P<any><any>)|(?P<version>{VERSION})|(?P<number>{NUMBER})|(?P<gap>  +)")
+CLOSE = 0.005  # of the number's size, and of its distance from 1: in 0.9953 the last two digits tell
+ROUNDING = 1e-5  # what two engines may differ by though both are right
 NO_NEWLINE = "[no newline at the end]"
 
 
@@ -106,8 +118,8 @@ def run_bash(script, directory, bin_directory, timeout_s):
     return output, process.returncode
 
 
-def agrees(expected, actual):
-    """Whether the output lines are the expected ones."""
+def agrees(expected, actual, measured=False):
+    """Whether the output lines are the expected ones; `measured`: by numbers that an engine computed."""
     parts = [[]]  # the runs of lines between '...'
     for line in expected:
         if line == "...":
@@ -116,22 +128,23 @@ def agrees(expected, actual):
             parts[-1].append(line)
     first, last = parts[0], parts[-1]
     if len(parts) == 1:
-        return len(actual) == len(first) and starts_with(actual, first)
-    if len(actual) < len(first) + len(last) or not starts_with(actual, first):
+        return len(actual) == len(first) and starts_with(actual, first, measured)
+    if len(actual) < len(first) + len(last) or not starts_with(actual, first, measured):
         return False
     end = len(actual) - len(last)
-    if not starts_with(actual[end:], last):
+    if not starts_with(actual[end:], last, measured):
         return False
     at = len(first)
     for part in parts[1:-1]:
-        while at + len(part) <= end and not starts_with(actual[at:], part):
+        while at + len(part) <= end and not starts_with(actual[at:], part, measured):
             at += 1
         at += len(part)
     return at <= end
 
 
-def starts_with(lines, expected):
-    return len(lines) >= len(expected) and all(map(line_agrees, expected, lines))
+def starts_with(lines, expected, measured):
+    agree = measured_line_agrees if measured else line_agrees
+    return len(lines) >= len(expected) and all(map(agree, expected, lines))
 
 
 def line_agrees(expected, actual):
@@ -140,10 +153,33 @@ def line_agrees(expected, actual):
     return re.fullmatch(".*".join(re.escape(part) for part in expected.split("<any>")), actual) is not None
 
 
+def measured_line_agrees(expected, actual):
+    patterns = {"any": ".*", "version": VERSION, "number": f"({NUMBER})", "gap": "  +"}
+    pattern, numbers, at = "", [], 0
+    for special in SPECIAL.finditer(expected):
+        pattern += re.escape(expected[at:special.start()]) + patterns[special.lastgroup]
+        at = special.end()
+        if special.lastgroup == "number":
+            numbers.append(special.group())
+    found = re.fullmatch(pattern + re.escape(expected[at:]), actual)
+    return found is not None and all(map(is_close, numbers, found.groups()))
+
+
+def is_close(expected, actual):
+    if expected == actual or not set(".e") & set(expected + actual):  # counts and shapes are exact
+        return expected == actual
+    a, b = float(expected), float(actual)
+    return abs(a - b) <= max(ROUNDING, CLOSE * min(abs(a), abs(1 - a)))
+
+
+def needed_engines(text):
+    """The engines whose output `text` shows."""
+    return [name for found in NEEDS.findall(text) for name in found.replace(" ", "").split(",")]
+
+
 def missing_engines(text, bin_directory, models):
     """Engines that `text` needs and this build or machine does not have: asked by running a model."""
-    names = [name for found in NEEDS.findall(text) for name in found.replace(" ", "").split(",")]
-    return [name for name in names if not _runs(name, bin_directory, models)]
+    return [name for name in needed_engines(text) if not _runs(name, bin_directory, models)]
 
 
 @functools.lru_cache(maxsize=None)

@@ -41,6 +41,36 @@ MATCHES = [
     ("part of a line, rest differs", ["took <any> s."], ["took 0.4 s!"], False),
 ]
 
+# The same where an engine computed the numbers. Every one that agrees would not if they were exact.
+ROW = "✓ pass   conv1   6.93e-06%  0.999999999999998   143.18  [1, 16]  float32"
+FAILING = "total  bn2  0.995222  0.199326  -8.10902  fail, 12 of 32"
+MEASURED = [
+    ("last digits", FAILING, "total  bn2  0.995221  0.19933  -8.109021  fail, 12 of 32", True),
+    ("a wider column", ROW, ROW.replace("   6.93", "       6.93").replace("   143", "  143"), True),
+    ("a gap closed", ROW, ROW.replace("conv1   6.93", "conv1 6.93"), False),
+    ("a blank more in a sentence", FAILING, FAILING.replace("12 of", "12  of"), False),
+    ("another verdict", FAILING, FAILING.replace("fail", "pass"), False),
+    ("another layer", FAILING, FAILING.replace("bn2", "bn3"), False),
+    ("another count", FAILING, FAILING.replace("12 of", "13 of"), False),
+    ("another shape", ROW, ROW.replace("16]", "17]"), False),
+    ("another large count", "220,400 = 310 pass + 220090 fail", "220,400 = 310 pass + 220091 fail", False),
+    ("another type", ROW, ROW.replace("float32", "float16"), False),
+    ("1 % more", FAILING, FAILING.replace("0.199326", "0.201319"), False),
+    ("1 % less", FAILING, FAILING.replace("8.10902", "8.02793"), False),
+    ("another sign", FAILING, FAILING.replace("-8.1", "8.1"), False),
+    ("1 % less far from 1", FAILING, FAILING.replace("0.995222", "0.995270"), False),
+    ("rounding of the engine", ROW, ROW.replace("6.93e-06%", "1.2e-07%").replace("0.999999999999998", "1"), True),
+    ("more than rounding", ROW, ROW.replace("6.93e-06%", "6.93e-03%"), False),
+    ("no longer equal", "cosine 1, off by 0", "cosine 0.9999, off by 0", False),
+    ("infinite", ROW, ROW.replace("143.18", "inf"), False),
+    ("another unit", "takes 61.6 kB", "takes 61.6 MB", False),
+    ("the engine's version", "by ONNX Runtime 1.21.0: 1 run", "by ONNX Runtime 1.22.1: 1 run", True),
+    ("another engine", "by ONNX Runtime 1.21.0: 1 run", "by OpenCV DNN 1.21.0: 1 run", False),
+    ("digits of a name", "conv1.0.17.npy", "conv1.0.18.npy", False),
+    ("any text beside numbers", "took <any> s, off by 0.25", "took 3 s, off by 0.2500001", True),
+    ("any text beside a wrong number", "took <any> s, off by 0.25", "took 3 s, off by 0.26", False),
+]
+
 # name, transcript, its failures as a share of the last line
 TRANSCRIPTS = [
     ("right", "$ plumb a b\na\nb\n", 0),
@@ -54,6 +84,10 @@ TRANSCRIPTS = [
     ("long command", "$ plumb a \\\n> b\na\nb\n", 0),
     ("bash does not survive", "$ plumb a\na\n\n$ exit 0\n\n$ plumb b\nb\n", 2),
     ("no command", "plumb a\n", 1),
+    ("numbers are exact", "$ plumb 'cosine  0.995221'\ncosine  0.995222\n", 1),
+    ("unless an engine made them", "needs: onnxruntime\n\n$ plumb 'cosine  0.995221'\ncosine   0.995222\n", 0),
+    ("but not any number", "needs: onnxruntime\n\n$ plumb 'cosine  0.995221'\ncosine  0.985269\n", 1),
+    ("exit statuses stay exact", "needs: onnxruntime\n\n$ plumb differ\ndiffers\n", 1),
 ]
 
 # name, document, blocks run, not run, failed
@@ -74,6 +108,9 @@ DOCUMENTS = [
     ("bash is not a way around", "```bash\nplumb a\n```\n", 1, 0, 1),
     ("indented in a list", "1. Do this:\n\n   ```console\n   $ plumb a\n   a\n   ```\n", 1, 0, 0),
     ("files last from block to block", "```sh\nplumb a > x\n```\n```console\n$ cat x\na\n```\n", 2, 0, 0),
+    ("numbers are exact", "```console\n$ plumb 'off by 0.25'\noff by 0.2501\n```\n", 1, 0, 1),
+    ("unless an engine made them", "<!-- needs: opencv -->\n```console\n$ plumb 'off by 0.25'\noff by 0.2501\n```\n", 1, 0, 0),
+    ("but not any number", "<!-- needs: opencv -->\n```console\n$ plumb 'off by 0.25'\noff by 0.2525\n```\n", 1, 0, 1),
     ("examples are at hand", "```console\n$ cat examples/one/in.txt\nhello\n```\n", 1, 0, 0),
 ]
 
@@ -103,6 +140,13 @@ class Agreement(unittest.TestCase):
         for name, expected, printed, result in MATCHES:
             with self.subTest(name):
                 self.assertEqual(transcript.agrees(expected, printed), result)
+
+    def test_numbers_of_an_engine(self):
+        for name, expected, printed, result in MEASURED:
+            with self.subTest(name):
+                self.assertEqual(transcript.agrees([expected], [printed], measured=True), result)
+                self.assertFalse(transcript.agrees([expected], [printed]) and "<any>" not in expected)
+                self.assertTrue(transcript.agrees([printed], [printed], measured=True))
 
     def test_a_command_that_hangs_is_stopped_with_its_children(self):
         with tempfile.TemporaryDirectory() as directory:
