@@ -48,7 +48,9 @@ TEST(Csv, Cells) {
     // What is written reads back as it was.
     CsvReader reader(c.plain);
     EXPECT_EQ(reader.next(), c.plain[0] != '\0');
-    if (c.plain[0] != '\0') EXPECT_EQ(reader.cells(), std::vector<std::string>{c.text});
+    if (c.plain[0] != '\0') {
+      EXPECT_EQ(reader.cells(), std::vector<std::string>{c.text});
+    }
     EXPECT_FALSE(reader.next());
   }
   EXPECT_EQ(cell<append_csv_quoted>("a"), "\"a\"");
