@@ -14,6 +14,10 @@
 namespace plumb::scan {
 namespace {
 
+using compare::or_throw;
+using compare::sample;
+using compare::Tensors;
+
 using testing::ElementsAre;
 using testing::IsEmpty;
 
