@@ -23,7 +23,7 @@ struct Request {
   bool plan = false;
   SelectionOptions selecting;
   ElementView view;
-  OutputWishes output;
+  OutputOptions output;
   CommonOptions common;
 };
 

@@ -24,7 +24,7 @@ struct RunRequest {
   std::string target_optimization = "disabled", golden_optimization = "disabled";
   InputOptions inputs;
   bool expect = false;
-  OutputWishes output;
+  OutputOptions output;
   CommonOptions common;
 };
 

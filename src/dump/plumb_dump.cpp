@@ -7,8 +7,9 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
+#include "base/dump_schema.h"
+#include "base/json_dom.h"
 #include "base/mapped_file.h"
 #include "dump/listing.h"
 #include "dump/names.h"
@@ -17,13 +18,13 @@ namespace plumb::dump {
 namespace {
 
 namespace dom = simdjson::dom;
+namespace field = dump_schema::field;
+using json_dom::each, json_dom::text;
 
-constexpr std::string_view kIndexName = "dump.json", kSchema = "plumb.dump/1", kSample = "sample_";
+constexpr std::string_view kSample = "sample_";
 
 bool is_index(const Tree& tree, const TreeFile& file) {
-  if (file.name() != kIndexName) return false;
-  const std::string start = head_of(tree, file).substr(0, 256);
-  return start.starts_with('{') && start.find(kSchema) != std::string::npos;
+  return file.name() == dump_schema::kFile && dump_schema::is_index(head_of(tree, file));
 }
 
 int match(const Tree& tree) {
@@ -55,33 +56,21 @@ class IndexReader {
             parser.parse(as_text(mapped->bytes()).data(), mapped->bytes().size()).get(root))
       return damaged({"the index of the dump is damaged", simdjson::error_message(error),
                       "make the dump again with `plumb dump`"});
-    if (const std::string graph = text(root, "saved_graph"); !graph.empty())
+    if (const std::string graph = text(root, field::kSavedGraph); !graph.empty())
       if (const TreeFile* saved = tree_.find(beside(graph))) used_.insert(saved->path);
-    each(root, "operators", [&](dom::element op) {
+    each(root, field::kOperators, [&](dom::element op) {
       entry_ = {};
-      entry_.operator_name = text(op, "name");
-      entry_.type = text(op, "type");
-      entry_.graph = text(op, "subgraph");
+      entry_.operator_name = text(op, field::kName);
+      entry_.type = text(op, field::kType);
+      entry_.graph = text(op, field::kSubgraph);
       entry_.step = step_;
-      if (int64_t time = 0; op["timestamp"].get(time) == simdjson::SUCCESS) entry_.timestamp = time;
-      add_tensors(op, "inputs", SlotKind::kInput);
-      add_tensors(op, "outputs", SlotKind::kOutput);
+      entry_.timestamp = json_dom::number(op, field::kTimestamp).value_or(entry_.timestamp);
+      add_tensors(op, field::kInputs, SlotKind::kInput);
+      add_tensors(op, field::kOutputs, SlotKind::kOutput);
     });
   }
 
  private:
-  static std::string text(dom::element object, std::string_view key) {
-    std::string_view value;
-    return object[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
-  }
-
-  template <class Use>
-  static void each(dom::element object, std::string_view key, Use use) {
-    dom::array items;
-    if (object[key].get(items) != simdjson::SUCCESS) return;
-    for (dom::element item : items) use(item);
-  }
-
   std::string beside(const std::string& name) const {
     return fmt::format("{}{}{}", file_.directory(), file_.directory().empty() ? "" : "/", name);
   }
@@ -96,7 +85,7 @@ class IndexReader {
   }
 
   void add_tensor(dom::element item, const Slot& slot) {
-    const std::string name = text(item, "file"), problem = text(item, "problem");
+    const std::string name = text(item, field::kDataFile), problem = text(item, field::kProblem);
     if (name.empty()) {  // was not to be dumped, or could not be
       if (!problem.empty()) skip_problem(slot, problem);
       return;
@@ -111,7 +100,7 @@ class IndexReader {
     }
     Entry& entry = set_.entries.emplace_back(entry_);
     entry.slot = slot;
-    entry.parts.push_back({data->path, text(item, "member")});
+    entry.parts.push_back({data->path, text(item, field::kMember)});
   }
 
   void skip_problem(const Slot& slot, const std::string& problem) {
@@ -154,6 +143,6 @@ extern constexpr Convention kPlumbDump{
     "what `plumb dump` wrote: npy files and their index, dump.json",
     match,
     list,
-    {.graph_file = kIndexName}};
+    {.graph_file = dump_schema::kFile}};
 
 }  // namespace plumb::dump

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <simdjson.h>
 
 #include "base/dump_schema.h"
+#include "base/json_dom.h"
 #include "graph/memory_limit.h"
 #include "graph/readers.h"
 
@@ -16,26 +16,8 @@ namespace plumb::graph {
 namespace {
 
 namespace dom = simdjson::dom;
-
 namespace field = dump_schema::field;
-
-std::string text(dom::element object, std::string_view key) {
-  std::string_view value;
-  return object[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
-}
-
-std::optional<int64_t> number(dom::element object, std::string_view key) {
-  int64_t value = 0;
-  if (object[key].get(value) == simdjson::SUCCESS) return value;
-  return std::nullopt;
-}
-
-template <class Use>
-void each(dom::element object, std::string_view key, Use use) {
-  dom::array items;
-  if (object[key].get(items) != simdjson::SUCCESS) return;
-  for (dom::element item : items) use(item);
-}
+using json_dom::each, json_dom::number, json_dom::text;
 
 Edge edge_of(dom::element item) {
   return {text(item, field::kProducer),
