@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `plumb compare TARGET GOLDEN`: options, report, exit status. A new reader starts at
-// compare/session.h and follows compare/session.cpp, pair/plan.h, compare/stream.cpp,
-// metrics/pair_sums.h, judge/verdict.h, result/row.h and report/csv.cpp.
+// `plumb compare TARGET GOLDEN`: options, report, exit status. What happens between them starts at
+// include/plumb/session.h; docs/architecture.md follows one tensor through it.
 #include <fmt/format.h>
 
-#include "cli/comparison.h"
+#include "cli/output_options.h"
 #include "cli/element_view.h"
 #include "cli/plan_view.h"
 #include "cli/progress.h"

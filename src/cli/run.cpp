@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/comparison.h"
+#include "cli/output_options.h"
 #include "cli/expect.h"
 #include "cli/input_options.h"
 #include "cli/progress.h"

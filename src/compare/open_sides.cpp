@@ -202,13 +202,11 @@ Result<void> make_plan(SessionState& state, RunContext& context) {
     state.rows = std::move(*rows);
     return {};
   }
-  const dump::Selection& selection = state.selection;
   pair::PlanOptions options;
-  const dump::Selection runs(Selection{{}, {}, selection.steps, selection.ranks});
-  const dump::Selection tensors(Selection{selection.ops, selection.slots, {}, {}});
-  if (!runs.steps.empty() || !runs.ranks.empty())
+  const dump::Selection runs = state.selection.of_runs(), tensors = state.selection.of_tensors();
+  if (!runs.is_everything())
     options.wants = [&](const dump::Entry& entry) { return runs.wants(entry); };
-  if (!tensors.ops.empty() || !tensors.slots.empty())
+  if (!tensors.is_everything())
     options.shows = [&](const dump::Entry& entry) { return tensors.wants(entry); };
   options.matcher = state.matcher_or_null();
   if (state.torchair) {

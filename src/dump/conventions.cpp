@@ -17,16 +17,14 @@ extern const Convention kAscendDump;
 extern const Convention kNamedNpy;
 extern const Convention kPlain;
 
-namespace {
-
-// The more specific first; plain takes what is left.
-const std::array kConventions{
-    kPlumbDump, kTorchairGe, kMsprobe,  kPytorchH5, kTorchairFx,
-    kPulsarGt,  kAscendDump, kNamedNpy, kPlain,
-};
-
-}  // namespace
-
-std::span<const Convention> conventions() { return kConventions; }
+// The more specific first; plain takes what is left. Made at the first call: whoever asks while the
+// program is being started must not find it empty.
+std::span<const Convention> conventions() {
+  static const std::array kConventions{
+      kPlumbDump, kTorchairGe, kMsprobe,  kPytorchH5, kTorchairFx,
+      kPulsarGt,  kAscendDump, kNamedNpy, kPlain,
+  };
+  return kConventions;
+}
 
 }  // namespace plumb::dump

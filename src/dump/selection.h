@@ -20,6 +20,14 @@ struct Selection : plumb::Selection {
   // True if the entry is wanted. One that records no step or rank belongs to all of them.
   bool wants(const Entry& entry) const;
 
+  // The two halves of it: steps and ranks say which runs are compared, names and slots only which
+  // of their tensors are shown.
+  Selection of_runs() const { return Selection(plumb::Selection{{}, {}, steps, ranks}); }
+  Selection of_tensors() const { return Selection(plumb::Selection{ops, slots, {}, {}}); }
+  bool is_everything() const {
+    return ops.empty() && slots.empty() && steps.empty() && ranks.empty();
+  }
+
   // An error if a slot is of no known kind, which would match nothing.
   Result<void> check_slots() const;
   // An error if none of the dumps has a step or rank that was asked for.

@@ -23,15 +23,6 @@ extern const Format kSafetensors;
 
 namespace {
 
-// Most specific probe first; raw comes last and is never guessed.
-const std::array kFormats{
-    kNpy,        kHdf5,
-    kPt,  // a zip archive, too: before npz
-    kNpz,        kSafetensors, kAscendNano, kAtb,
-    kAscendDump,  // has no magic number
-    kOnnxTensor, kRaw,
-};
-
 std::string first_bytes(Bytes file) {
   std::string text;
   for (std::byte b : file.first(std::min<size_t>(file.size(), 8)))
@@ -41,19 +32,30 @@ std::string first_bytes(Bytes file) {
 
 }  // namespace
 
-std::span<const Format> formats() { return kFormats; }
+// Most specific probe first; raw comes last and is never guessed. Made at the first call: whoever
+// asks while the program is being started must not find it empty.
+std::span<const Format> formats() {
+  static const std::array kFormats{
+      kNpy,        kHdf5,
+      kPt,  // a zip archive, too: before npz
+      kNpz,        kSafetensors, kAscendNano, kAtb,
+      kAscendDump,  // has no magic number
+      kOnnxTensor, kRaw,
+  };
+  return kFormats;
+}
 
 const Format* format_by_name(std::string_view name) {
-  for (const Format& format : kFormats)
+  for (const Format& format : formats())
     if (format.name == name) return &format;
   return nullptr;
 }
 
 Result<const Format*> detect_format(Bytes file, const ReadHints& hints) {
   const Bytes head = file.first(std::min(file.size(), kProbeBytes));
-  for (const Format& format : kFormats)
+  for (const Format& format : formats())
     if (format.probe(head, file.size())) return &format;
-  for (const Format& format : kFormats)
+  for (const Format& format : formats())
     if (format.owns_name != nullptr && format.owns_name(hints.file_name)) return &format;
   if (hints.dtype) return &kRaw;
   if (file.empty()) return Error{"the file is empty", "byte 0", "write or copy it again"};

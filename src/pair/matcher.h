@@ -12,6 +12,7 @@
 
 #include "graph/graph.h"
 #include "pair/names.h"
+#include "pair/operator_kinds.h"
 
 namespace plumb::pair {
 
@@ -87,12 +88,6 @@ class Matcher {
   std::unordered_map<const graph::Operator*, std::optional<graph::Quantization>> quantized_;
 };
 
-// TransData, Cast: an operator that changes how values are stored, not what they are.
-bool keeps_values(std::string_view type);
-// Operators that never write a dump: Data, Const, NetOutput.
-bool is_never_dumped(const graph::Operator& op);
-bool is_quant(const graph::Operator& op);
-bool is_dequant(const graph::Operator& op);
 // Has a quantizing operator, or one whose outputs are led back by a scale.
 bool is_quantized(const graph::Graph& graph);
 // True if the converter recorded where any operator came from.

@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 #include "report/baseline_text.h"
-#include "report/ranking.h"
+#include "report/headline.h"
 #include "report/text.h"
 #include "report/writer.h"
 #include "result/value_text.h"

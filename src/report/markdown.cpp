@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "report/baseline_text.h"
+#include "report/headline.h"
 #include "report/ranking.h"
 #include "report/text.h"
 #include "report/writer.h"

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "report/baseline_text.h"
+#include "report/headline.h"
 #include "report/next_steps.h"
 #include "report/ranking.h"
 #include "report/table.h"

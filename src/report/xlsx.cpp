@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "report/baseline_text.h"
+#include "report/headline.h"
 #include "report/ranking.h"
 #include "report/row_cells.h"
 #include "report/text.h"

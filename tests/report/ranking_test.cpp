@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "report/headline.h"
 #include "report/ranking.h"
 
 #include <gmock/gmock.h>

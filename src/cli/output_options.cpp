@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/comparison.h"
+#include "cli/output_options.h"
 
 #include <algorithm>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the commands that compare share: from opened dumps to a result on the screen, in files and
-// as an exit status.
+// What the commands that compare share: where the result goes (screen, files, exit status).
 #pragma once
 
 #include "cli/command.h"
