@@ -116,6 +116,9 @@ class Session {
   ~Session();
 
   const Plan& plan() const;
+  // Other tensors in memory in place of those of both sides, such as the next sample of two models
+  // gives: the plan stays. False, and nothing has changed, if names, types or shapes differ.
+  bool exchange_tensors(const dump::DumpSet& target, const dump::DumpSet& golden);
   // Any subset, any order, any number of times: the same rows. When the run is cancelled, rows that
   // were not reached have the reason "interrupted".
   Result<void> stream(std::span<const RowId> rows, Sink& sink, RunContext& context) const;

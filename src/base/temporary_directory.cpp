@@ -5,26 +5,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fmt/format.h>
+
 namespace plumb {
 
 namespace fs = std::filesystem;
 
-Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& kept,
-                                                    const std::string& prefix) {
+Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& prefix) {
   TemporaryDirectory directory;
   std::error_code error;
-  if (!kept.empty()) {
-    fs::create_directories(kept, error);
-    if (error)
-      return Error{"the directory cannot be made", kept + ": " + error.message(),
-                   "name another one"};
-    if (!fs::is_empty(kept, error))
-      return Error{"the directory is not empty", kept,
-                   "name a new one: tensors of two runs would be mixed up"};
-    directory.path_ = kept;
-    directory.is_kept_ = true;
-    return directory;
-  }
   const fs::path base = fs::temp_directory_path(error);
   std::string name = ((error ? fs::path("/tmp") : base) / (prefix + "-XXXXXX")).string();
   if (::mkdtemp(name.data()) == nullptr)
@@ -36,7 +25,19 @@ Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& kept,
 
 TemporaryDirectory::~TemporaryDirectory() {
   std::error_code ignored;
-  if (!path_.empty() && !is_kept_) fs::remove_all(path_, ignored);
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Result<void> make_new_directory(const fs::path& path, std::string_view option) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error)
+    return Error{"the directory cannot be made",
+                 fmt::format("{} {}: {}", option, path.string(), error.message()),
+                 "name another one"};
+  if (fs::is_empty(path, error)) return {};
+  return Error{"the directory is not empty", fmt::format("{} {}", option, path.string()),
+               "name a new one: tensors of two runs would be mixed up"};
 }
 
 }  // namespace plumb

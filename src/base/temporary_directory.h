@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A directory for what a command makes on its way, gone when the command ends unless the user keeps
-// it.
+// Directories that a command makes: one for what it needs on its way, gone when the command ends,
+// or a new one for what the user keeps.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "plumb/result.h"
 
@@ -13,11 +14,9 @@ namespace plumb {
 
 class TemporaryDirectory {
  public:
-  // In the system's place for such things (TMPDIR), or `kept`, which must be new or empty.
-  static Result<TemporaryDirectory> make(const std::string& kept = {},
-                                         const std::string& prefix = "plumb");
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept
-      : path_(std::move(other.path_)), is_kept_(other.is_kept_) {
+  // In the system's place for such things (TMPDIR).
+  static Result<TemporaryDirectory> make(const std::string& prefix = "plumb");
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::move(other.path_)) {
     other.path_.clear();
   }
   TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
@@ -28,7 +27,9 @@ class TemporaryDirectory {
  private:
   TemporaryDirectory() = default;
   std::filesystem::path path_;
-  bool is_kept_ = false;
 };
+
+// A directory that must be new or empty, as the user named it by this option.
+Result<void> make_new_directory(const std::filesystem::path& path, std::string_view option);
 
 }  // namespace plumb

@@ -75,7 +75,7 @@ int64_t count_files(const engine::Dump& dump) {
 void tell(const engine::Dump& dump, const engine::LoadedModel& model, const Wishes& wishes,
           const std::string& directory) {
   fmt::print("{}: {} of {} operators, {} in {} by {}, optimization {}\n", directory,
-             counted(static_cast<size_t>(dump.written), "tensor"), dump.graph.operators.size(),
+             counted(static_cast<size_t>(dump.written), "tensor"), dump.graph->operators.size(),
              bytes_text(static_cast<double>(dump.bytes)),
              counted(static_cast<size_t>(dump.runs), "run"), model.engine().version(),
              wishes.optimization);

@@ -5,7 +5,6 @@
 #include "replay/isolate.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
 
 #include "base/file_sink.h"
 #include "cli/command.h"
@@ -77,11 +76,9 @@ Result<void> write_text(const std::string& path, const std::string& text) {
 
 // Says how large the archive is.
 Result<uint64_t> pack(replay::Isolated& isolated, const std::string& path) {
-  const replay::Reproduction& reproduction = isolated.reproduction;
-  if (auto added = reproduction.add("README.md", report::readme_of(isolated.replayed)); !added)
-    return added.error();
-  if (auto added = reproduction.add("versions.json", report::json_of(isolated.replayed)); !added)
-    return added.error();
+  replay::Reproduction& reproduction = isolated.reproduction;
+  reproduction.add("README.md", report::readme_of(isolated.replayed));
+  reproduction.add("versions.json", report::json_of(isolated.replayed));
   return reproduction.pack(path);
 }
 
@@ -119,10 +116,7 @@ int run_isolate(int argc, char** argv, RunContext& context) {
   if (auto checked = check(request); !checked) return fail_with(checked.error());
   request.options.result = request.paths[0];
   if (request.step >= 0) request.options.step = request.step;
-  std::optional<tbb::global_control> limit;
-  if (request.common.jobs > 0)
-    limit.emplace(tbb::global_control::max_allowed_parallelism,
-                  static_cast<size_t>(request.common.jobs));
+  context.jobs = request.common.jobs;
   std::vector<std::string> warnings;
   auto isolated = replay::isolate(request.options, context, warnings);
   if (!request.common.quiet)

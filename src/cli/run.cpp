@@ -150,6 +150,7 @@ int run_run(int argc, char** argv, RunContext& context) {
   request.run.target.optimization = *engine::optimization_from_text(request.target_optimization);
   request.run.golden.optimization = *engine::optimization_from_text(request.golden_optimization);
   if (auto checked = check(request, options.given()); !checked) return fail_with(checked.error());
+  context.jobs = request.common.jobs;
   return request.expect ? run_cases(request, context) : run_models(request, context);
 }
 

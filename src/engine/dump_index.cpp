@@ -73,8 +73,8 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
   text.pop_back();  // the closing brace: operators follow, one on each line
   text += fmt::format(",\n\"{}\":[", field::kOperators);
   std::span<const DumpedTensor> tensors = dump.tensors;
-  for (size_t i = 0; i < dump.graph.operators.size(); ++i) {
-    const graph::Operator& op = dump.graph.operators[i];
+  for (size_t i = 0; i < dump.graph->operators.size(); ++i) {
+    const graph::Operator& op = dump.graph->operators[i];
     const auto files =
         i < input_files.size() ? std::span(input_files[i]) : std::span<const InputFile>();
     const Json item = operator_of(op, dump.timestamps[i], files, tensors);
@@ -86,7 +86,7 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
     }
   }
   Json outputs = Json::array();
-  for (const graph::Edge& from : dump.graph.outputs) outputs.push_back(edge(from));
+  for (const graph::Edge& from : dump.graph->outputs) outputs.push_back(edge(from));
   text +=
       fmt::format("\n],\n\"{}\":{}}}\n", field::kOutputs, outputs.dump(-1, ' ', false, kReplace));
   sink->write(text);

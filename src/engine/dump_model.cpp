@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/safe_file_name.h"
+#include "base/unnamed_file.h"
 #include "engine/bodies.h"
 #include "engine/dump_index.h"
 #include "engine/fusion_origins.h"
@@ -70,12 +71,15 @@ int64_t size_of(const Port& port, int64_t unknown) {
 struct Prepared {
   LoadedModel& model;
   DumpWishes wishes;
-  bool is_ready = false;
-  graph::Graph graph;                    // as it is run
-  std::optional<LoadedModel> optimised;  // what the engine made of the model, if that is run
-  std::unique_ptr<Session> plain;        // the model as the engine optimises it
-  std::unique_ptr<Session> whole;        // gives all that is wanted at once
-  const OpenBodies* bodies = nullptr;    // what was done to bring bodies to the surface
+  const OpenBodies* bodies = nullptr;         // what was done to bring bodies to the surface
+  std::shared_ptr<const graph::Graph> graph;  // as it is run; null: nothing is prepared yet
+  std::optional<LoadedModel> optimised = {};  // what the engine made of the model, if that is run
+  std::unique_ptr<Session> plain = nullptr;   // the model as the engine optimises it
+  std::unique_ptr<Session> whole = nullptr;   // gives all that is wanted at once
+  std::vector<int64_t> timestamps = {};       // of operators: in which order they run
+  std::vector<DumpedTensor> tensors = {};     // what there is to dump, still without data
+  std::vector<size_t> wanted = {};            // places among these of what the engine gives
+  FileNames names = {};
 };
 
 class Dumper {
@@ -88,24 +92,26 @@ class Dumper {
         wishes_(prepared.wishes),
         directory_(directory),
         in_memory_(in_memory),
+        in_files_(!directory.empty()),
         context_(context) {}
 
   Result<Dump> dump() {
-    if (!in_memory_)
+    if (in_files_)
       if (auto made = make_directory(); !made) return made.error();
-    if (!prepared_.is_ready)
+    if (prepared_.graph == nullptr)
       if (auto ready = prepare(); !ready) return ready.error();
     dump_.graph = prepared_.graph;
+    dump_.timestamps = prepared_.timestamps;
+    dump_.tensors = prepared_.tensors;
     if (prepared_.plain)
       if (auto ran = run_plainly(); !ran) return ran.error();
-    list_tensors();
     if (auto saved = save_inputs(); !saved) return saved.error();
     if (auto done = capture(); !done) return done.error();
     if (prepared_.optimised) compare_outputs();
     if (wishes_.as_npz)
       if (auto packed = pack(); !packed) return packed.error();
     if (wishes_.inputs) link_inputs();
-    if (in_memory_) return std::move(dump_);
+    if (!in_files_) return std::move(dump_);
     if (auto written = write_index(directory_, dump_, model_, wishes_.optimization, input_files_,
                                    wishes_.synced);
         !written)
@@ -126,25 +132,36 @@ class Dumper {
   // Asking for inner tensors prevents fusion: the engine first saves the graph that it makes of the
   // model as it is, and that graph is run.
   Result<void> prepare() {
-    prepared_.graph = prepared_.bodies ? prepared_.bodies->graph : model_.graph();
+    graph::Graph graph = prepared_.bodies ? prepared_.bodies->graph : model_.graph();
     if (wishes_.optimization != Optimization::kDisabled && !wishes_.outputs_only &&
         model_.can_save_graph()) {
-      if (auto made = make_directory(); !made) return made;
-      SessionOptions options;
-      options.optimization = wishes_.optimization;
-      options.threads = wishes_.threads;
-      options.saved_graph = directory_ / kSavedGraph;
-      auto session = model_.engine().open(model_.view(), options);
-      if (!session) return std::move(session.error()).in(model_.path());
-      prepared_.plain = std::move(*session);
-      auto saved = LoadedModel::open({options.saved_graph, {}, "onnxruntime"});
-      if (!saved) return saved.error();
-      saved->look_in(model_.view().directory);  // weights in other files stay where they are
-      prepared_.optimised = std::move(*saved);
-      dump_.has_saved_graph = true;
-      prepared_.graph = with_tensor_origins(prepared_.optimised->graph(), model_.graph());
+      if (auto saved = in_files_ ? save_graph(directory_ / kSavedGraph) : save_graph(); !saved)
+        return saved;
+      graph = with_tensor_origins(prepared_.optimised->graph(), model_.graph());
     }
-    prepared_.is_ready = true;
+    prepared_.graph = std::make_shared<const graph::Graph>(std::move(graph));
+    list_tensors();
+    return {};
+  }
+
+  Result<void> save_graph() {
+    const auto file = UnnamedFile::in_memory();
+    return file ? save_graph(file->path()) : file.error();
+  }
+
+  Result<void> save_graph(const fs::path& path) {
+    SessionOptions options;
+    options.optimization = wishes_.optimization;
+    options.threads = wishes_.threads;
+    options.saved_graph = path;
+    auto session = model_.engine().open(model_.view(), options);
+    if (!session) return std::move(session.error()).in(model_.path());
+    prepared_.plain = std::move(*session);
+    auto saved = LoadedModel::open({path, {}, "onnxruntime"});
+    if (!saved) return saved.error();
+    saved->look_in(model_.view().directory);  // weights in other files stay where they are
+    prepared_.optimised = std::move(*saved);
+    dump_.has_saved_graph = in_files_;
     return {};
   }
 
@@ -161,18 +178,19 @@ class Dumper {
   }
 
   void list_tensors() {
+    const graph::Graph& graph = *prepared_.graph;
     const int64_t start = now_us();
     std::set<std::string_view> given;  // by the model
-    std::unordered_map<std::string_view, const graph::Operator*> by_name = dump_.graph.by_name();
-    for (const graph::Edge& edge : dump_.graph.outputs)
+    std::unordered_map<std::string_view, const graph::Operator*> by_name = graph.by_name();
+    for (const graph::Edge& edge : graph.outputs)
       if (const auto producer = by_name.find(edge.producer); producer != by_name.end())
         if (edge.output >= 0 && edge.output < std::ssize(producer->second->outputs))
           given.insert(producer->second->outputs[static_cast<size_t>(edge.output)].name);
-    for (const graph::Operator& op : dump_.graph.operators) {
-      dump_.timestamps.push_back(start + std::ssize(dump_.timestamps));
+    for (const graph::Operator& op : graph.operators) {
+      prepared_.timestamps.push_back(start + std::ssize(prepared_.timestamps));
       for (size_t k = 0; k < op.outputs.size(); ++k) {
         const std::string& tensor = op.outputs[k].name;
-        DumpedTensor& listed = dump_.tensors.emplace_back();
+        DumpedTensor& listed = prepared_.tensors.emplace_back();
         listed.op = op.name;
         listed.output = static_cast<int64_t>(k);
         listed.tensor = tensor;
@@ -189,19 +207,14 @@ class Dumper {
           listed.tensor = out->second;
         }
         if (listed.tensor.empty() || (wishes_.outputs_only && !given.contains(tensor))) continue;
-        listed.file = names_.name(op.name, fmt::to_string(k), dump_.timestamps.back());
-        by_tensor_[capture_key(listed)] = dump_.tensors.size() - 1;
+        listed.file = prepared_.names.name(op.name, fmt::to_string(k), prepared_.timestamps.back());
+        if (!is_input(op)) prepared_.wanted.push_back(prepared_.tensors.size() - 1);
       }
     }
   }
 
-  // In a Caffe network several layers may write a blob of one name.
-  std::string capture_key(const DumpedTensor& tensor) const {
-    return model_.is_caffe() ? fmt::format("{}:{}", tensor.op, tensor.output) : tensor.tensor;
-  }
-
   Result<void> save_inputs() {
-    for (const graph::Operator& op : dump_.graph.operators) {
+    for (const graph::Operator& op : dump_.graph->operators) {
       if (!is_input(op) || !op.subgraph.empty()) continue;
       for (size_t k = 0; k < op.outputs.size(); ++k) {
         const auto given = inputs_.find(op.outputs[k].name);
@@ -220,10 +233,13 @@ class Dumper {
   }
 
   Result<void> save(DumpedTensor& tensor, const TensorView& view) {
-    auto dtype = in_memory_ ? keep(tensor, view) : write_npy(directory_ / tensor.file, view);
-    if (!dtype) return dtype.error();
-    tensor.dtype = *dtype;
+    tensor.dtype = info_of(info_of(view.dtype).unpacked).portable;
     tensor.shape = view.shape;
+    if (in_files_)
+      if (auto written = write_npy(directory_ / tensor.file, view); !written)
+        return written.error();
+    if (in_memory_)
+      if (auto kept = keep(tensor, view); !kept) return kept;
     ++dump_.written;
     dump_.bytes += std::ssize(view.bytes);
     context_.advance(1);
@@ -231,39 +247,30 @@ class Dumper {
   }
 
   // A large network has more than memory holds: the rest is mapped from files.
-  Result<DType> keep(DumpedTensor& tensor, const TensorView& view) {
+  Result<void> keep(DumpedTensor& tensor, const TensorView& view) {
     constexpr int64_t kAlwaysKept = int64_t{64} << 20;
     kept_bytes_ += std::ssize(view.bytes);
     if (kept_bytes_ > kAlwaysKept && memory_ == 0) memory_ = available_memory() / 4;
+    auto kept = std::make_shared<const Tensor>(portable(view));
     if (kept_bytes_ <= std::max(kAlwaysKept, memory_)) {
-      auto kept = std::make_shared<const Tensor>(portable(view));
       tensor.bytes = kept->bytes;
       tensor.owner = kept;
-      return kept->dtype;
+      return {};
     }
-    if (auto made = make_directory(); !made) return made.error();
-    const fs::path path = directory_ / tensor.file;
-    auto dtype = write_npy(path, view);
-    if (!dtype) return dtype;
-    auto file = MappedFile::open(path.string());
+    auto unnamed = UnnamedFile::on_disk();
+    if (!unnamed) return unnamed.error();
+    if (auto written = unnamed->append(kept->bytes); !written) return written;
+    auto file = MappedFile::open(unnamed->path());
     if (!file) return file.error();
-    const auto info = io::parse_npy_header(file->bytes(), {});
-    if (!info) return Error(info.error()).in(path.string());
     auto mapped = std::make_shared<const MappedFile>(std::move(*file));
-    tensor.bytes = mapped->bytes().subspan(static_cast<size_t>(info->offset_bytes));
+    tensor.bytes = mapped->bytes();
     tensor.owner = mapped;
-    return dtype;
+    return {};
   }
 
   // Captures everything that is wanted, in as many runs as memory asks for.
   Result<void> capture() {
-    std::vector<size_t> wanted;  // places in dump_.tensors
-    std::set<std::string_view> inputs;
-    for (const graph::Operator& op : dump_.graph.operators)
-      if (is_input(op)) inputs.insert(op.name);
-    for (size_t i = 0; i < dump_.tensors.size(); ++i)
-      if (!dump_.tensors[i].file.empty() && !inputs.contains(dump_.tensors[i].op))
-        wanted.push_back(i);
+    const std::vector<size_t>& wanted = prepared_.wanted;
     if (prepared_.whole) return capture_batch(*prepared_.whole, wanted);
     for (std::span<const size_t> left = wanted; !left.empty();) {
       if (context_.cancelled) return interrupted();
@@ -297,7 +304,7 @@ class Dumper {
       options.captured.push_back({tensor.op, tensor.output, tensor.tensor});
     }
     auto session = run.engine().open(run.view(), options);
-    if (!session) return std::move(session.error()).in(run.path());
+    if (!session) return std::move(session.error()).in(model_.path());
     return session;
   }
 
@@ -322,9 +329,7 @@ class Dumper {
     return {};
   }
 
-  Error interrupted() const {
-    return {"interrupted", directory_.string(), "run the command again"};
-  }
+  Error interrupted() const { return {"interrupted", model_.path(), "run the command again"}; }
 
   void missing(DumpedTensor& tensor, std::string why) {
     tensor.file.clear();
@@ -353,11 +358,11 @@ class Dumper {
   void compare_outputs() {
     int64_t differing = 0;
     std::string first;
-    for (const auto& [name, plain] : plain_outputs_) {
-      const auto place = by_tensor_.find(name);
-      if (place == by_tensor_.end() || dump_.tensors[place->second].file.empty()) continue;
-      if (is_same(plain, dump_.tensors[place->second])) continue;
-      if (++differing == 1) first = name;
+    for (const DumpedTensor& tensor : dump_.tensors) {
+      const auto plain = plain_outputs_.find(tensor.tensor);
+      if (plain == plain_outputs_.end() || tensor.file.empty()) continue;
+      if (is_same(plain->second, tensor)) continue;
+      if (++differing == 1) first = tensor.tensor;
     }
     if (differing > 0)
       dump_.doubts.push_back(fmt::format(
@@ -383,9 +388,10 @@ class Dumper {
     std::unordered_map<std::string, const DumpedTensor*> of_output;
     for (const DumpedTensor& tensor : dump_.tensors)
       of_output.try_emplace(fmt::format("{}:{}", tensor.op, tensor.output), &tensor);
-    input_files_.resize(dump_.graph.operators.size());
-    for (size_t i = 0; i < dump_.graph.operators.size(); ++i) {
-      const graph::Operator& op = dump_.graph.operators[i];
+    FileNames names = prepared_.names;
+    input_files_.resize(dump_.graph->operators.size());
+    for (size_t i = 0; i < dump_.graph->operators.size(); ++i) {
+      const graph::Operator& op = dump_.graph->operators[i];
       if (!op.subgraph.empty() || (wishes_.wants && !wishes_.wants(op.name))) continue;
       for (size_t k = 0; k < op.inputs.size(); ++k) {
         InputFile& input = input_files_[i].emplace_back();
@@ -396,7 +402,7 @@ class Dumper {
           input = {found->second->file, found->second->member};
           continue;
         }
-        input.file = names_.name(op.name, fmt::format("input.{}", k), dump_.timestamps[i]);
+        input.file = names.name(op.name, fmt::format("input.{}", k), dump_.timestamps[i]);
         const fs::path from = directory_ / found->second->file, to = directory_ / input.file;
         std::error_code error;
         fs::create_hard_link(from, to, error);
@@ -445,12 +451,10 @@ class Dumper {
   const Inputs& inputs_;
   const DumpWishes& wishes_;
   const fs::path& directory_;
-  const bool in_memory_;
+  const bool in_memory_, in_files_;
   const RunContext& context_;
   int64_t kept_bytes_ = 0, memory_ = 0;  // so far, and how many may be; 0: not asked yet
   Dump dump_;
-  FileNames names_;
-  std::unordered_map<std::string, size_t> by_tensor_;  // places in dump_.tensors
   std::unordered_map<std::string, Tensor> plain_outputs_;
   std::vector<std::vector<InputFile>> input_files_;  // by operator
 };
@@ -498,7 +502,7 @@ int64_t count_tensors(const LoadedModel& model) {
 struct ModelDumper::State : Prepared {};
 
 ModelDumper::ModelDumper(LoadedModel& model, DumpWishes wishes)
-    : state_(new State{{model, std::move(wishes), false, {}, {}, {}, {}, nullptr}}) {}
+    : state_(new State{{model, std::move(wishes), nullptr, nullptr}}) {}
 ModelDumper::~ModelDumper() = default;
 ModelDumper::ModelDumper(ModelDumper&&) noexcept = default;
 
@@ -520,11 +524,11 @@ Result<Dump> ModelDumper::run(const Inputs& inputs, const fs::path& directory, b
   for (const bool with_loops : {true, false}) {
     auto open = open_bodies(state_->model, inputs, state_->wishes.threads, with_loops);
     if (!open) return open.error();
-    Prepared prepared{open->model, state_->wishes, false, {}, {}, {}, {}, &*open};
+    Prepared prepared{open->model, state_->wishes, &*open, nullptr};
     auto dump = Dumper(prepared, inputs, directory, in_memory, context).dump();
     if (!dump && with_loops && !open->in_loops.empty() && !context.cancelled) {
       std::error_code ignored;
-      fs::remove_all(directory, ignored);  // what the first try wrote
+      if (!directory.empty()) fs::remove_all(directory, ignored);  // what the first try wrote
       continue;
     }
     if (dump && open->branches > 0)

@@ -2,7 +2,8 @@
 //
 // Runs a model once and saves what its operators computed: a file for each tensor, and dump.json,
 // the index, with the exact names, types, shapes and edges (schema "plumb.dump/1", see
-// docs/dump.md). Or keeps it in memory, for whoever compares it at once.
+// docs/dump.md). Or keeps it in memory, for whoever compares it at once; what is too much for
+// memory is mapped from files that no directory lists.
 #pragma once
 
 #include "engine/model.h"
@@ -31,7 +32,7 @@ struct DumpedTensor {
   std::string problem;  // ... because of this; empty: it was not asked for
   DType dtype = DType::kFloat32;
   Shape shape;
-  // Of one that is kept in memory, in place of the file; `owner` keeps the bytes alive.
+  // Of one that is kept in memory; `owner` keeps the bytes alive.
   Bytes bytes;
   std::shared_ptr<const void> owner;
 };
@@ -39,8 +40,9 @@ struct DumpedTensor {
 inline constexpr const char* kSavedGraph = "optimized.onnx";
 
 struct Dump {
-  graph::Graph graph;                 // as it was run
-  std::vector<int64_t> timestamps;    // of its operators
+  // As it was run; that of the next run, too, unless the inputs decide what is run.
+  std::shared_ptr<const graph::Graph> graph;
+  std::vector<int64_t> timestamps;    // of its operators, the same in all runs
   std::vector<DumpedTensor> tensors;  // of every operator, in order; inputs of the model first
   int64_t written = 0, bytes = 0, runs = 0;
   bool has_saved_graph = false;  // kSavedGraph: what the engine made of the model
@@ -59,8 +61,8 @@ class ModelDumper {
   // The directory is made if it is not there.
   Result<Dump> dump(const Inputs& inputs, const std::filesystem::path& directory,
                     const RunContext& context);
-  // The same, in memory, with the types that files would have. What is too much for it, and the
-  // graph that the engine saves, is in the directory, which is made if it is needed.
+  // The same, in memory, with the types that files would have; and in files, too, if a directory is
+  // named.
   Result<Dump> keep(const Inputs& inputs, const std::filesystem::path& directory,
                     const RunContext& context);
 

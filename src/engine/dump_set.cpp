@@ -10,8 +10,8 @@ Result<dump::DumpSet> dump_set_of(const Dump& dump) {
   std::vector<dump::MemoryTensor> tensors;
   std::vector<dump::Skipped> skipped;
   auto next = dump.tensors.begin();
-  for (size_t i = 0; i < dump.graph.operators.size(); ++i) {
-    const graph::Operator& op = dump.graph.operators[i];
+  for (size_t i = 0; i < dump.graph->operators.size(); ++i) {
+    const graph::Operator& op = dump.graph->operators[i];
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       const DumpedTensor& tensor = *next++;
       const dump::Slot slot{dump::SlotKind::kOutput, tensor.output, {}};
@@ -42,11 +42,11 @@ Result<dump::DumpSet> dump_set_of(const Dump& dump) {
 
 graph::Graph graph_of(const Dump& dump) {
   graph::Graph graph;
-  graph.name = dump.graph.name;
+  graph.name = dump.graph->name;
   graph.format = "plumb-dump";
-  graph.outputs = dump.graph.outputs;
+  graph.outputs = dump.graph->outputs;
   auto next = dump.tensors.begin();
-  for (const graph::Operator& op : dump.graph.operators) {
+  for (const graph::Operator& op : dump.graph->operators) {
     graph::Operator& run = graph.operators.emplace_back();
     run.name = op.name;
     run.type = op.type;

@@ -25,7 +25,7 @@ Result<CheckCommand> CheckCommand::open(CheckOptions options, const RunContext& 
   std::error_code error;
   fs::path& directory = check.options_.directory;
   if (directory.empty()) {
-    auto made = TemporaryDirectory::make({}, "plumb-shrink");
+    auto made = TemporaryDirectory::make("plumb-shrink");
     if (!made) return Error{made.error().what, made.error().where, "name one with --work DIR"};
     check.temporary_.emplace(std::move(*made));
     directory = check.temporary_->path();

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/temporary_directory.h"
 #include "compare/stream.h"
+#include "dump/memory.h"
 #include "engine/dump_model.h"
 #include "input/source.h"
 #include "io/file.h"
@@ -37,9 +37,8 @@ bool is_widened(std::string_view from, std::string_view to) {
 // One model and its data sets.
 class CaseRunner {
  public:
-  CaseRunner(const ExpectOptions& options, const judge::Rules& rules, const fs::path& work,
-             RunContext& context)
-      : options_(options), rules_(rules), work_(work), context_(context) {}
+  CaseRunner(const ExpectOptions& options, const judge::Rules& rules, RunContext& context)
+      : options_(options), rules_(rules), context_(context) {}
 
   CaseResult run(const TestCase& one) {
     auto model = engine::LoadedModel::open({one.model, {}, options_.engine});
@@ -72,32 +71,33 @@ class CaseRunner {
       if (!tensor) return failed(tensor.error());
       inputs.emplace(port.name, std::move(*tensor));
     }
-    std::error_code ignored;
-    fs::remove_all(work_, ignored);
-    fs::create_directories(work_, ignored);
     CaseResult judged;
-    number = 0;
+    std::vector<dump::MemoryTensor> outputs;
     auto ran = session.run(inputs, [&](const engine::Output& output) -> Result<void> {
-      const std::string file = fmt::format("output_{}.npy", number++);
       if (!output.tensor) {
         judged = {CaseOutcome::kUnsupported,
                   fmt::format("output {} is {}", output.port.name, output.problem)};
         return {};
       }
-      auto written = engine::write_npy(work_ / file, *output.tensor);
-      if (!written) return written.error();
+      const auto kept = std::make_shared<const engine::Tensor>(engine::portable(*output.tensor));
+      outputs.push_back({.op = fmt::format("output_{}", outputs.size()),
+                         .dtype = kept->dtype,
+                         .shape = kept->shape,
+                         .bytes = kept->bytes,
+                         .owner = kept});
       return {};
     });
     if (!ran) return failed(ran.error());
     if (judged.outcome != CaseOutcome::kPass) return judged;
-    return compare(data, number);
+    return compare(data, std::move(outputs));
   }
 
-  CaseResult compare(const fs::path& data, size_t outputs) {
+  CaseResult compare(const fs::path& data, std::vector<dump::MemoryTensor> tensors) {
+    const size_t outputs = tensors.size();
     for (size_t i = 0; i < outputs; ++i)
       if (auto file = io::open_tensor_file(numbered(data, "output", i).string()); !file)
         return failed(file.error());
-    auto target = dump::open_dump(work_);
+    auto target = dump::dump_of_tensors(std::move(tensors));
     auto golden = dump::open_dump(data);
     if (!target || !golden) return failed(!target ? target.error() : golden.error());
     for (dump::Entry& entry : golden->entries)  // "output_0/y", where the tensor is called y
@@ -135,7 +135,6 @@ class CaseRunner {
 
   const ExpectOptions& options_;
   const judge::Rules& rules_;
-  const fs::path work_;
   RunContext& context_;
 };
 
@@ -213,9 +212,7 @@ Result<std::vector<CaseResult>> run_test_cases(const std::vector<TestCase>& case
   if (auto engine = engine::load_engine(options.engine); !engine) return engine.error();
   auto rules = judge::load_rules(options.profile, "");
   if (!rules) return rules.error();
-  auto work = TemporaryDirectory::make();
-  if (!work) return work.error();
-  CaseRunner runner(options, *rules, work->path() / "case", context);
+  CaseRunner runner(options, *rules, context);
   std::vector<CaseResult> results;
   const InnerProgress cases_count(context);
   for (const TestCase& one : cases) {

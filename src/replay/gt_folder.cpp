@@ -7,6 +7,8 @@
 
 #include "base/file_sink.h"
 #include "base/mapped_file.h"
+#include "base/temporary_directory.h"
+#include "dump/listing.h"
 #include "input/samples.h"
 #include "io/npy.h"
 
@@ -41,14 +43,6 @@ std::vector<fs::path> files_in(const fs::path& directory) {
   return files;
 }
 
-fs::path results_below(const fs::path& path, bool is_target) {
-  std::error_code ignored;
-  for (const char* name : {is_target ? "joint" : "onnx", is_target ? "onnx" : "joint"})
-    if (fs::is_directory(path / name, ignored) && fs::is_directory(path / "input", ignored))
-      return path / name;
-  return path;
-}
-
 // What is known of tensors by the name their files have.
 std::map<std::string, Type> types_of(const fs::path& directory,
                                      const std::vector<engine::DumpedTensor>& tensors) {
@@ -66,46 +60,57 @@ std::map<std::string, Type> types_of(const fs::path& directory,
   return types;
 }
 
+// Another size is for the comparison to tell: the bytes are a flat tensor then.
+dump::Entry entry_of(const std::string& name, const std::string& file, const Type& type,
+                     Bytes bytes) {
+  static constexpr std::byte kNothing{};
+  const int64_t item = std::max(bits_of(type.dtype) / 8, 1);
+  const auto size = std::ssize(bytes);
+  TensorInfo info;
+  info.dtype = type.dtype;
+  info.shape = type.shape;
+  if (element_count(info.shape).value_or(-1) * item != size) info.shape = {size / item};
+  info.size_bytes = static_cast<uint64_t>(size / item * item);
+  dump::Entry entry;
+  entry.operator_name = name;
+  entry.parts.push_back({file, ""});
+  entry.info = std::move(info);
+  entry.memory = bytes.empty() ? &kNothing : bytes.data();
+  return entry;
+}
+
 }  // namespace
 
 Result<GtFolder> GtFolder::make(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return cannot_make(path, error);
-  if (!fs::is_empty(path, error))
-    return Error{"the directory is not empty", "--output-gt " + path.string(),
-                 "name a new one: results of two runs would be mixed up"};
+  if (auto made = make_new_directory(path, "--output-gt"); !made) return made.error();
   GtFolder folder;
   folder.path_ = path;
   return folder;
 }
 
-Result<void> GtFolder::save(const fs::path& folder, const std::string& tensor,
-                            const fs::path& npy) {
+Result<void> GtFolder::save(const fs::path& folder, const engine::DumpedTensor& tensor) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return cannot_make(folder, error);
-  const fs::path base = folder / input::file_name_of(tensor);
-  if (const auto [other, is_new] = written_.try_emplace(base, tensor); !is_new)
-    return Error{"two tensors get the same file name",
-                 fmt::format("'{}' and '{}' are both {}", other->second, tensor, base.string()),
-                 "a gt folder cannot hold both: use --keep DIR instead"};
-  auto file = MappedFile::open(npy.string());
-  if (!file) return file.error();
-  const auto info = io::parse_npy_header(file->bytes(), {});
-  if (!info) return Error(info.error()).in(npy.string());
-  if (auto done = write_bytes(base.string() + ".npy", file->bytes()); !done) return done;
-  return write_bytes(base.string() + ".bin",
-                     file->bytes().subspan(static_cast<size_t>(info->offset_bytes)));
+  const fs::path base = folder / input::file_name_of(tensor.tensor);
+  if (const auto [other, is_new] = written_.try_emplace(base, tensor.tensor); !is_new)
+    return Error{
+        "two tensors get the same file name",
+        fmt::format("'{}' and '{}' are both {}", other->second, tensor.tensor, base.string()),
+        "a gt folder cannot hold both: use --keep DIR instead"};
+  if (auto done =
+          engine::write_npy(base.string() + ".npy", {tensor.dtype, tensor.shape, tensor.bytes});
+      !done)
+    return done.error();
+  return write_bytes(base.string() + ".bin", tensor.bytes);
 }
 
-Result<void> GtFolder::add(const std::string& sample, bool is_target, const graph::Graph& graph,
-                           const std::vector<engine::DumpedTensor>& tensors, const fs::path& dump) {
+Result<void> GtFolder::add(const std::string& sample, bool is_target, const engine::Dump& given) {
   const fs::path folder = path_ / sample / (is_target ? "joint" : "onnx");
-  for (const graph::Edge& output : graph.outputs)
-    for (const engine::DumpedTensor& tensor : tensors)
+  for (const graph::Edge& output : given.graph->outputs)
+    for (const engine::DumpedTensor& tensor : given.tensors)
       if (tensor.op == output.producer && tensor.output == output.output && !tensor.file.empty())
-        if (auto saved = save(folder, tensor.tensor, dump / tensor.file); !saved) return saved;
+        if (auto saved = save(folder, tensor); !saved) return saved;
   return {};
 }
 
@@ -137,42 +142,44 @@ std::set<std::string> gt_samples(const fs::path& path) {
   return names;
 }
 
-Result<fs::path> results_in(const fs::path& path, bool is_target, const fs::path& other,
-                            const std::vector<engine::DumpedTensor>& tensors,
-                            const fs::path& work) {
-  const fs::path results = results_below(path, is_target);
-  const std::vector<fs::path> files = files_in(results);
-  const auto has_no_header = [](const fs::path& file) {
+fs::path results_below(const fs::path& path, bool is_target) {
+  std::error_code ignored;
+  for (const char* name : {is_target ? "joint" : "onnx", is_target ? "onnx" : "joint"})
+    if (fs::is_directory(path / name, ignored) && fs::is_directory(path / "input", ignored))
+      return path / name;
+  return path;
+}
+
+Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
+                                   const std::vector<engine::DumpedTensor>& tensors) {
+  auto set = dump::open_dump(path);
+  if (!set) return set;
+  const auto has_no_header = [&](const dump::Skipped& skipped) {
+    const fs::path file = path / skipped.file;
     std::error_code ignored;
-    return file.extension() == ".bin" &&
+    return file.parent_path() == path && file.extension() == ".bin" &&
            !fs::exists(fs::path(file).replace_extension(".npy"), ignored);
   };
-  if (std::none_of(files.begin(), files.end(), has_no_header)) return results;
-  const auto types = types_of(other.empty() ? other : results_below(other, !is_target), tensors);
-  std::error_code error;
-  fs::create_directories(work, error);
-  if (error) return cannot_make(work, error);
-  for (const fs::path& file : files) {
-    auto mapped = MappedFile::open(file.string());
-    if (!mapped) return mapped.error();
-    const auto type = types.find(file.stem().string());
-    if (!has_no_header(file) || type == types.end()) {
-      if (auto done = write_bytes(work / file.filename(), mapped->bytes()); !done)
-        return done.error();
+  if (std::none_of(set->skipped.begin(), set->skipped.end(), has_no_header)) return set;
+  const auto types = types_of(other, tensors);
+  auto files = std::make_shared<std::vector<MappedFile>>();
+  std::vector<dump::Skipped> skipped;
+  for (dump::Skipped& each : set->skipped) {
+    const std::string name = fs::path(each.file).stem().string();
+    const auto type = types.find(name);
+    if (type == types.end() || !has_no_header(each)) {
+      skipped.push_back(std::move(each));
       continue;
     }
-    // Another size is for the comparison to tell: the bytes are kept as a flat tensor.
-    Shape shape = type->second.shape;
-    const int64_t item = std::max(bits_of(type->second.dtype) / 8, 1);
-    const auto size = std::ssize(mapped->bytes());
-    if (element_count(shape).value_or(-1) * item != size) shape = {size / item};
-    auto sink = FileSink::create((work / file.filename()).replace_extension(".npy"));
-    if (!sink) return sink.error();
-    sink->write(io::npy_header(type->second.dtype, shape));
-    sink->write(mapped->bytes().first(static_cast<size_t>(size / item * item)));
-    if (auto done = sink->commit(false); !done) return done.error();
+    auto file = MappedFile::open((path / each.file).string());
+    if (!file) return file.error();
+    set->entries.push_back(entry_of(name, each.file, type->second, file->bytes()));
+    files->push_back(std::move(*file));
   }
-  return work;
+  set->skipped = std::move(skipped);
+  set->memory = std::move(files);
+  dump::sort_entries(set->entries);
+  return set;
 }
 
 }  // namespace plumb::replay

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "dump/dump.h"
 #include "engine/dump_model.h"
 
 namespace plumb::replay {
@@ -18,16 +19,13 @@ class GtFolder {
   // `path` must be new or empty.
   static Result<GtFolder> make(const std::filesystem::path& path);
 
-  // The outputs of a model, from where they were dumped: the target's as joint/, golden's as onnx/.
-  Result<void> add(const std::string& sample, bool is_target, const graph::Graph& graph,
-                   const std::vector<engine::DumpedTensor>& tensors,
-                   const std::filesystem::path& dump);
+  // The outputs of a model, which are in memory: the target's as joint/, golden's as onnx/.
+  Result<void> add(const std::string& sample, bool is_target, const engine::Dump& given);
   Result<void> add_inputs(const std::string& sample, const engine::Inputs& inputs,
                           const std::vector<std::string>& files);
 
  private:
-  Result<void> save(const std::filesystem::path& folder, const std::string& tensor,
-                    const std::filesystem::path& npy);
+  Result<void> save(const std::filesystem::path& folder, const engine::DumpedTensor& tensor);
 
   std::filesystem::path path_;
   std::map<std::filesystem::path, std::string> written_;  // tensors, by file
@@ -37,11 +35,13 @@ class GtFolder {
 std::set<std::string> gt_samples(const std::filesystem::path& path);
 
 // The directory below `path` that holds the results of a side: joint/ of a gt folder for the
-// target, onnx/ for golden, else `path` itself. Files without a header get one, in `work`: type and
-// shape of a tensor are those that the other side has by that name, in `tensors` or in a directory.
-Result<std::filesystem::path> results_in(const std::filesystem::path& path, bool is_target,
-                                         const std::filesystem::path& other,
-                                         const std::vector<engine::DumpedTensor>& tensors,
-                                         const std::filesystem::path& work);
+// target, onnx/ for golden, else `path` itself.
+std::filesystem::path results_below(const std::filesystem::path& path, bool is_target);
+
+// The tensors of such a directory. Type and shape of files without a header are those that the
+// other side has by that name: in `tensors`, or in the directory `other` unless that is empty.
+Result<dump::DumpSet> open_results(const std::filesystem::path& path,
+                                   const std::filesystem::path& other,
+                                   const std::vector<engine::DumpedTensor>& tensors);
 
 }  // namespace plumb::replay

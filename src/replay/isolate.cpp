@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/threads.h"
 #include "compare/gather.h"
+#include "dump/memory.h"
 #include "graph/onnx_cut.h"
 #include "graph/onnx_external.h"
 #include "judge/profile.h"
@@ -90,7 +92,7 @@ class PartReplay {
       if (auto inlined = graph::inline_external(*part, view.directory); !inlined)
         return std::move(inlined.error()).in(path);
     const std::string bytes = graph::write_onnx(*part);
-    if (auto added = reproduction_.add("model.onnx", bytes); !added) return added;
+    reproduction_.add("model.onnx", bytes);
     const engine::Model alone{as_bytes(bytes), {}, {}, {}};
     for (const bool is_target : {false, true}) {
       auto given = run_once(engine, alone, is_target ? target_inputs_ : golden_inputs_);
@@ -126,12 +128,8 @@ class PartReplay {
       fits = fitted(std::move(*target), dtype, port.shape);
       if (!fits) return std::move(fits.error()).in("target " + sources.place);
       target_inputs_[name] = std::move(*fits);
-      for (const bool is_target : {false, true}) {
-        auto file = reproduction_.add(is_target ? "target_inputs" : "golden_inputs", name,
-                                      (is_target ? target_inputs_ : golden_inputs_)[name]);
-        if (!file) return file.error();
-        (is_target ? port.target_file : port.golden_file) = *file;
-      }
+      port.golden_file = reproduction_.add("golden_inputs", name, golden_inputs_[name]);
+      port.target_file = reproduction_.add("target_inputs", name, target_inputs_[name]);
       outside.types[name] = {dtype, port.shape};
       replayed_.inputs.push_back(std::move(port));
     }
@@ -144,18 +142,10 @@ class PartReplay {
     if (!golden) return golden.error();
     const engine::Tensor& again = golden_again_[name];
     replayed_.is_exact &= again.dtype == golden->dtype && again.bytes == golden->bytes;
-    const std::pair<const char*, const engine::Tensor&> tensors[] = {
-        {"expected", *golden},
-        {"target", *target},
-        {"replayed_golden", again},
-        {"replayed_target", target_again_[name]}};
-    std::string files[4];
-    for (size_t i = 0; i < 4; ++i) {
-      auto file = reproduction_.add(tensors[i].first, name, tensors[i].second);
-      if (!file) return file.error();
-      files[i] = *file;
-    }
-    const auto& [expected, own, with_golden, with_target] = files;
+    const std::string expected = reproduction_.add("expected", name, *golden);
+    const std::string own = reproduction_.add("target", name, *target);
+    const std::string with_golden = reproduction_.add("replayed_golden", name, again);
+    const std::string with_target = reproduction_.add("replayed_target", name, target_again_[name]);
     replayed_.outputs.push_back(
         {name, sources.place, std::string(name_of(golden->dtype)), golden->shape, expected, own});
     rule_operator_ = sources.operator_name;
@@ -189,14 +179,14 @@ class PartReplay {
 
   // Two files of the reproduction.
   Result<result::Row> judge(const std::string& target, const std::string& golden) {
-    dump::DumpSet set;
-    set.root = reproduction_.path();
-    const auto open_file = [&](const std::string& file) {
-      dump::Entry entry;
-      entry.parts.push_back({file, ""});
-      return dump::EntryReader::open(set, entry);
+    const auto open = [&](const std::string& file) -> Result<dump::EntryReader> {
+      const engine::Tensor& tensor = reproduction_.tensor(file);
+      auto set = dump::dump_of_tensors(
+          {{.op = file, .dtype = tensor.dtype, .shape = tensor.shape, .bytes = tensor.bytes}});
+      if (!set) return set.error();
+      return dump::EntryReader::open(*set, set->entries.front());
     };
-    auto t = open_file(target), g = open_file(golden);
+    auto t = open(target), g = open(golden);
     if (!t) return t.error();
     if (!g) return g.error();
     const Shape& t_shape = t->reader().shape();
@@ -205,7 +195,9 @@ class PartReplay {
       return Error{"shapes differ",
                    fmt::format("{} against {}", to_string(t_shape), to_string(g_shape)),
                    "`plumb compare` tells more about such tensors"};
-    auto facts = compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_);
+    auto facts = on_threads_of(context_, [&] {
+      return compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_);
+    });
     if (!facts) return facts.error();
     if (!*facts) return Error{"interrupted", part_.operators[0].name, "run the command again"};
     result::Row row;
@@ -244,10 +236,7 @@ Result<Isolated> isolate(const IsolateOptions& options, RunContext& context,
   if (!part) return part.error();
   auto engine = engine::load_engine(options.engine);
   if (!engine) return engine.error();
-  auto reproduction = Reproduction::create();
-  if (!reproduction) return reproduction.error();
-  Isolated isolated{description(options, *saved, *rules, (*original)->model()),
-                    std::move(*reproduction)};
+  Isolated isolated{description(options, *saved, *rules, (*original)->model()), {}};
   isolated.replayed.engine = (*engine)->version();
   isolated.replayed.operators = part->operators;
   isolated.replayed.left_out = part->left_out;

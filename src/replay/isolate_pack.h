@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reproduction: a directory with a small model, what it was fed and what came out, and the same
-// as one .zip for whoever has to look into it.
+// A reproduction: a small model, what it was fed and what came out, packed as one .zip for whoever
+// has to look into it.
 #pragma once
 
-#include <set>
+#include <filesystem>
+#include <map>
 
-#include "base/temporary_directory.h"
 #include "engine/engine.h"
 
 namespace plumb::replay {
 
-// A directory that is gone when the command ends.
+// Its files, which are in memory until they are packed.
 class Reproduction {
  public:
-  static Result<Reproduction> create();
-
-  const std::filesystem::path& path() const { return directory_.path(); }
-  Result<void> add(const std::string& file, std::string_view text) const;
+  void add(const std::string& file, std::string text);
   // FOLDER/NAME.npy; says which file it became. Names that differ in characters which files should
   // not have get numbers.
-  Result<std::string> add(const std::string& folder, std::string_view name,
-                          const engine::Tensor& tensor);
-  // The whole directory as an archive; says how large it is.
+  std::string add(const std::string& folder, std::string_view name, const engine::Tensor& tensor);
+  // What such a file holds, in the type that it has there.
+  const engine::Tensor& tensor(const std::string& file) const { return files_.at(file).tensor; }
+  // All files as an archive; says how large it is.
   Result<uint64_t> pack(const std::filesystem::path& zip) const;
 
  private:
-  explicit Reproduction(TemporaryDirectory directory) : directory_(std::move(directory)) {}
-
-  TemporaryDirectory directory_;
-  std::set<std::string> used_;
+  struct File {
+    std::string head;       // the whole file, or what stands before the tensor
+    engine::Tensor tensor;  // empty if there is none
+  };
+  std::map<std::string, File> files_;  // by name
 };
 
 }  // namespace plumb::replay

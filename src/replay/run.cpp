@@ -5,9 +5,12 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <tbb/parallel_invoke.h>
+#include <tbb/parallel_pipeline.h>
 
 #include "base/name_pattern.h"
 #include "base/temporary_directory.h"
+#include "base/threads.h"
 #include "replay/gt_folder.h"
 #include "replay/inner_progress.h"
 #include "replay/run_comparison.h"
@@ -20,7 +23,6 @@ struct RunState {
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   RunOptions options;
   RunSide target, golden;
-  std::optional<TemporaryDirectory> work;
   std::optional<input::Samples> samples;
   Scores scores;
 
@@ -97,38 +99,74 @@ Result<engine::Inputs> inputs_for(const engine::LoadedModel& model,
   return inputs;
 }
 
-// The samples, one after the other: what is on the disk does not grow with their number, unless it
-// is kept.
+// A sample on its way: loaded, run, compared.
+struct Turn {
+  size_t sample = 0;
+  engine::Inputs inputs;
+  std::optional<engine::Dump> target, golden;  // of sides that are models
+  std::optional<Error> problem;
+};
+using TurnPtr = std::shared_ptr<Turn>;
+
+// The samples, in order. While one is compared the next is run and the one after that is loaded, so
+// tensors of three are in memory at most.
 class Runner {
  public:
   Runner(RunState& state, RunContext& context)
       : options_(state.options),
         target_(state.target),
         golden_(state.golden),
-        work_(state.work->path()),
         scores_(state.scores),
         context_(context),
-        comparison_(state.options, work_) {}
+        comparison_(state.options) {}
 
   // Runs whatever side is a model, and compares.
   Result<void> run_models(input::Samples& samples) {
+    if (!options_.keep.empty())
+      if (auto made = make_new_directory(options_.keep, "--keep"); !made) return made;
     if (!options_.output_gt.empty()) {
       auto made = GtFolder::make(options_.output_gt);
       if (!made) return made.error();
       gt_ = std::move(*made);
     }
     if (target_.model)
-      models_.push_back({target_, {*target_.model, dump_options(options_, options_.target)}});
+      target_dumper_.emplace(*target_.model, dump_options(options_, options_.target));
     if (golden_.model)
-      models_.push_back({golden_, {*golden_.model, dump_options(options_, options_.golden)}});
+      golden_dumper_.emplace(*golden_.model, dump_options(options_, options_.golden));
     const InnerProgress samples_count(context_);
-    for (size_t i = 0; i < samples.size() && !context_.cancelled; ++i) {
-      auto done = run_sample(samples, i);
+    std::optional<Error> problem;
+    size_t next = 0;
+    const auto load_next = [&](tbb::flow_control& flow) {
+      if (next < samples.size() && !context_.cancelled) return load(samples, next++);
+      flow.stop();
+      return TurnPtr();
+    };
+    const auto run_turn = [&](const TurnPtr& turn) {
+      run(samples, *turn);
+      return turn;
+    };
+    const auto compare_turn = [&](const TurnPtr& turn) {
+      if (context_.cancelled) return;
+      auto done = compare(samples, *turn);
       // One that cannot be run costs itself; of one sample there is nothing else to tell.
-      if (!done && (samples.size() == 1 || context_.cancelled)) return done;
-      if (!done) doubt(samples.name(i), done.error());
+      if (!done && samples.size() == 1)
+        problem = std::move(done.error());
+      else if (!done)
+        doubt(samples.name(turn->sample), done.error());
       samples_count.advance();
-    }
+    };
+    on_threads_of(context_, [&] {
+      constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
+      tbb::parallel_pipeline(3, tbb::make_filter<void, TurnPtr>(kInOrder, load_next) &
+                                    tbb::make_filter<TurnPtr, TurnPtr>(kInOrder, run_turn) &
+                                    tbb::make_filter<TurnPtr, void>(kInOrder, compare_turn));
+    });
+    if (context_.cancelled)
+      return Error{
+          "interrupted",
+          fmt::format("{} of {} samples were compared", scores_.samples().size(), samples.size()),
+          "run the command again"};
+    if (problem) return std::move(*problem);
     return {};
   }
 
@@ -137,7 +175,7 @@ class Runner {
       return Error{"there is no model to be fed", "--input", "leave it out"};
     std::set<std::string> names = gt_samples(target_.path);
     names.merge(gt_samples(golden_.path));
-    if (names.empty()) return compare(std::nullopt);
+    if (names.empty()) return add_rows(std::nullopt);
     // A gt folder for each sample, as --output-gt writes them.
     int64_t step = 0;
     for (const std::string& name : names) {
@@ -145,7 +183,7 @@ class Runner {
       scores_.add_sample(name, {});
       target_.results = fs::path(target_.path) / name;
       golden_.results = fs::path(golden_.path) / name;
-      if (auto compared = compare(step++); !compared) doubt(name, compared.error());
+      if (auto compared = add_rows(step++); !compared) doubt(name, compared.error());
     }
     if (comparison_.run.rows.empty())
       return Error{"no sample is on both sides", target_.path + " and " + golden_.path,
@@ -156,63 +194,83 @@ class Runner {
   result::Run& result() { return comparison_.run; }
 
  private:
-  struct Model {
-    RunSide& side;
-    engine::ModelDumper dumper;
-  };
+  static TurnPtr load(input::Samples& samples, size_t i) {
+    auto turn = std::make_shared<Turn>();
+    turn->sample = i;
+    auto loaded = samples.load(i);
+    if (loaded)
+      turn->inputs = std::move(loaded->inputs);
+    else
+      turn->problem = std::move(loaded.error());
+    return turn;
+  }
 
-  Result<void> run_sample(input::Samples& samples, size_t i) {
-    const bool has_many = samples.size() > 1;
-    auto sample = samples.load(i);
+  void run(const input::Samples& samples, Turn& turn) {
+    if (turn.problem) return;
+    std::optional<Error> golden_problem;
+    tbb::parallel_invoke(
+        [&] {
+          if (target_dumper_)
+            run_side(samples, turn, true, *target_dumper_, turn.target, turn.problem);
+        },
+        [&] {
+          if (golden_dumper_)
+            run_side(samples, turn, false, *golden_dumper_, turn.golden, golden_problem);
+        });
+    if (!turn.problem) turn.problem = std::move(golden_problem);
+  }
+
+  // Tensors that somebody wants to keep are files, too.
+  void run_side(const input::Samples& samples, const Turn& turn, bool is_target,
+                engine::ModelDumper& dumper, std::optional<engine::Dump>& into,
+                std::optional<Error>& problem) {
+    const RunSide& side = is_target ? target_ : golden_;
+    const fs::path directory =
+        options_.keep.empty()
+            ? fs::path()
+            : fs::path(options_.keep) / (is_target ? "target" : "golden") / numbered(samples, turn);
+    auto inputs = inputs_for(*side.model, samples.ports(), turn.inputs);
+    auto given = inputs ? dumper.keep(*inputs, directory, context_) : inputs.error();
+    if (given)
+      into = std::move(*given);
+    else
+      problem = std::move(given.error());
+  }
+
+  // What files call a sample of many, and what people do.
+  static std::string numbered(const input::Samples& samples, const Turn& turn) {
+    return samples.size() > 1 ? fmt::format("sample_{}", turn.sample) : "";
+  }
+  static std::string named(const input::Samples& samples, const Turn& turn) {
+    return samples.size() > 1 ? samples.name(turn.sample) : "";
+  }
+
+  Result<void> compare(const input::Samples& samples, Turn& turn) {
+    const size_t i = turn.sample;
     scores_.add_sample(samples.name(i), samples.files(i));
-    if (!sample) return sample.error();
-    choose_directories(has_many ? fmt::format("sample_{}", i) : "",
-                       has_many ? samples.name(i) : "");
-    const std::string folder = has_many ? samples.name(i) : "";  // of the gt folder
-    for (Model& model : models_) {
-      auto inputs = inputs_for(*model.side.model, samples.ports(), sample->inputs);
-      if (!inputs) return inputs.error();
-      if (auto ran = run_model(model, *inputs, folder); !ran) return ran;
+    if (turn.problem) return std::move(*turn.problem);
+    const std::string sample = named(samples, turn);
+    for (RunSide* side : {&target_, &golden_}) {
+      if (!side->model) {
+        std::error_code ignored;
+        const fs::path by_number = fs::path(side->path) / numbered(samples, turn);
+        side->results =
+            fs::is_directory(by_number, ignored) ? by_number : fs::path(side->path) / sample;
+        continue;
+      }
+      side->given = std::move(side == &target_ ? turn.target : turn.golden);
+      for (const std::string& doubt : side->given->doubts)
+        comparison_.run.doubts.push_back(
+            sample.empty() ? doubt : fmt::format("sample {}: {}", sample, doubt));
+      if (gt_)
+        if (auto added = gt_->add(sample, side == &target_, *side->given); !added) return added;
     }
     if (gt_)
-      if (auto written = gt_->add_inputs(folder, sample->inputs, samples.files(i)); !written)
-        return written;
-    auto compared = compare(has_many ? std::optional(static_cast<int64_t>(i)) : std::nullopt);
-    std::error_code ignored;
-    if (options_.keep.empty())
-      for (const char* name : {"target", "golden", "target_bins", "golden_bins"})
-        fs::remove_all(work_ / name, ignored);
-    return compared;
+      if (auto added = gt_->add_inputs(sample, turn.inputs, samples.files(i)); !added) return added;
+    return add_rows(samples.size() > 1 ? std::optional(static_cast<int64_t>(i)) : std::nullopt);
   }
 
-  // Where the tensors of a sample go, or are: results that are there call it by number or by name.
-  void choose_directories(const std::string& numbered, const std::string& named) {
-    for (RunSide* side : {&target_, &golden_}) {
-      std::error_code ignored;
-      const fs::path given = side->path;
-      side->results = side->model ? work_ / (side == &target_ ? "target" : "golden") / numbered
-                      : fs::is_directory(given / numbered, ignored) ? given / numbered
-                                                                    : given / named;
-    }
-  }
-
-  // Tensors that somebody wants to have are files.
-  Result<void> run_model(Model& model, const engine::Inputs& inputs, const std::string& sample) {
-    RunSide& side = model.side;
-    side.is_in_memory = options_.keep.empty() && !gt_;
-    auto given = side.is_in_memory ? model.dumper.keep(inputs, side.results, context_)
-                                   : model.dumper.dump(inputs, side.results, context_);
-    if (!given) return given.error();
-    for (const std::string& doubt : given->doubts)
-      comparison_.run.doubts.push_back(
-          sample.empty() ? doubt : fmt::format("sample {}: {}", sample, doubt));
-    side.given = std::move(*given);
-    if (!gt_) return {};
-    return gt_->add(sample, &side == &target_, side.given->graph, side.given->tensors,
-                    side.results);
-  }
-
-  Result<void> compare(std::optional<int64_t> step) {
+  Result<void> add_rows(std::optional<int64_t> step) {
     return comparison_.add(target_, golden_, step, scores_, context_);
   }
 
@@ -223,11 +281,10 @@ class Runner {
 
   const RunOptions& options_;
   RunSide &target_, &golden_;
-  const fs::path work_;
   Scores& scores_;
   RunContext& context_;
   RunComparison comparison_;
-  std::vector<Model> models_;
+  std::optional<engine::ModelDumper> target_dumper_, golden_dumper_;
   std::optional<GtFolder> gt_;
 };
 
@@ -247,9 +304,6 @@ Result<ModelRun> ModelRun::open(RunOptions given) {
   if (!golden) return golden.error();
   state->target = std::move(*target);
   state->golden = std::move(*golden);
-  auto work = TemporaryDirectory::make(options.keep);
-  if (!work) return work.error();
-  state->work.emplace(std::move(*work));
   if (!options.labels.empty()) {
     auto labels = input::read_labels(options.labels);
     if (!labels) return labels.error();

@@ -36,23 +36,20 @@ void call_by_tensor(dump::DumpSet& set, const engine::Dump& given) {
 }
 
 std::shared_ptr<graph::Graph> graph_of(const RunSide& side, const dump::DumpSet& set) {
-  if (side.is_in_memory) return std::make_shared<graph::Graph>(engine::graph_of(*side.given));
+  if (side.given) return std::make_shared<graph::Graph>(engine::graph_of(*side.given));
   if (set.convention != "plumb-dump" || set.entries.empty()) return nullptr;
   const std::string& file = set.entries.front().parts.front().file;
   auto graph = graph::load_graph(set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json"));
   return graph ? std::make_shared<graph::Graph>(std::move(*graph)) : nullptr;
 }
 
-Result<SideSpec> side_spec(const RunSide& side, const RunSide& other) {
-  auto set = side.is_in_memory ? engine::dump_set_of(*side.given) : dump::open_dump(side.results);
-  if (!set) return set.error();
-  SideSpec spec;
-  if (side.model && is_called_by_tensor(other))
-    call_by_tensor(*set, *side.given);
-  else
-    spec.model = graph_of(side, *set);
-  spec.dump = std::make_shared<const dump::DumpSet>(std::move(*set));
-  return spec;
+Result<dump::DumpSet> tensors_of(const RunSide& side, const RunSide& other) {
+  if (!side.given)
+    return open_results(side.results, other.model ? fs::path() : other.results,
+                        other.given ? other.given->tensors : std::vector<engine::DumpedTensor>());
+  auto set = engine::dump_set_of(*side.given);
+  if (set && is_called_by_tensor(other)) call_by_tensor(*set, *side.given);
+  return set;
 }
 
 // What costs no extra pass, and what users of Pulsar know.
@@ -67,14 +64,13 @@ std::vector<std::string> metric_names() {
 
 Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<int64_t> step,
                                 Scores& scores, RunContext& context) {
-  if (auto found = find_results(target, golden, true); !found) return found;
-  if (auto found = find_results(golden, target, false); !found) return found;
-  auto session = open(target, golden, context);
-  if (!session) return session.error();
-  auto sample = compare_all(*session, context);
+  for (RunSide* side : {&target, &golden})
+    if (!side->model) side->results = results_below(side->results, side == &target);
+  if (auto opened = open(target, golden, context); !opened) return opened;
+  auto sample = compare_all(*session_, context);
   if (!sample) return sample.error();
-  if (run.command.empty()) begin(target, golden, *session, *sample);
-  const bool has_graphs = session->state().matcher.has_value();
+  if (run.command.empty()) begin(target, golden, *sample);
+  const bool has_graphs = session_->state().matcher.has_value();
   for (const std::string& output : sample->outputs_not_compared)
     if (is_asked_for(output)) note_missing(output);
   for (result::Row& row : sample->rows) {
@@ -84,48 +80,49 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
     if (row.verdict == result::Verdict::kNotCompared && !row.is_excused())
       note_missing(row.any_side().operator_name);
   }
-  scores.judge_classes(*session, sample->rows);
+  scores.judge_classes(*session_, sample->rows);
   run.is_ordered = has_graphs;
   run.bytes += sample->bytes;
   std::move(sample->rows.begin(), sample->rows.end(), std::back_inserter(run.rows));
   return {};
 }
 
-// Which directory holds the results of a side, and what its files without a header are.
-Result<void> RunComparison::find_results(RunSide& side, const RunSide& other,
-                                         bool is_target) const {
-  if (side.model) return {};
-  auto found = results_in(side.results, is_target, other.model ? fs::path() : other.results,
-                          other.given ? other.given->tensors : std::vector<engine::DumpedTensor>(),
-                          work_ / (is_target ? "target_bins" : "golden_bins"));
-  if (!found) return found.error();
-  side.results = *found;
-  return {};
-}
-
 // What the first sample told decides for all.
-Result<Session> RunComparison::open(const RunSide& target, const RunSide& golden,
-                                    RunContext& context) const {
+Result<void> RunComparison::open(const RunSide& target, const RunSide& golden,
+                                 RunContext& context) {
+  auto target_set = tensors_of(target, golden);
+  if (!target_set) return target_set.error();
+  auto golden_set = tensors_of(golden, target);
+  if (!golden_set) return golden_set.error();
+  const auto is_same = [](const RunSide& side, const std::shared_ptr<const graph::Graph>& graph) {
+    return side.given && side.given->graph == graph;
+  };
+  if (session_ && is_same(target, target_graph_) && is_same(golden, golden_graph_) &&
+      session_->exchange_tensors(*target_set, *golden_set))
+    return {};
   Spec spec;
-  auto target_spec = side_spec(target, golden);
-  if (!target_spec) return target_spec.error();
-  auto golden_spec = side_spec(golden, target);
-  if (!golden_spec) return golden_spec.error();
-  spec.target = std::move(*target_spec);
-  spec.golden = std::move(*golden_spec);
+  if (!is_called_by_tensor(golden)) spec.target.model = graph_of(target, *target_set);
+  if (!is_called_by_tensor(target)) spec.golden.model = graph_of(golden, *golden_set);
   if (spec.target.model == nullptr || spec.golden.model == nullptr)
     spec.target.model = spec.golden.model = nullptr;  // one alone leads nowhere
+  spec.target.dump = std::make_shared<const dump::DumpSet>(std::move(*target_set));
+  spec.golden.dump = std::make_shared<const dump::DumpSet>(std::move(*golden_set));
   spec.profile = options_.profile.empty() ? run.profile : options_.profile;
   spec.metrics = metric_names();
   spec.command = "run";
   auto session = Session::open(spec, context);
-  if (session) return session;
-  spec.mode = "dump-vs-dump";  // what `plumb compare` refuses is run if the user wants it
-  return Session::open(spec, context);
+  if (!session) {
+    spec.mode = "dump-vs-dump";  // what `plumb compare` refuses is run if the user wants it
+    session = Session::open(spec, context);
+  }
+  if (!session) return session.error();
+  session_ = std::move(*session);
+  target_graph_ = target.given ? target.given->graph : nullptr;
+  golden_graph_ = golden.given ? golden.given->graph : nullptr;
+  return {};
 }
 
-void RunComparison::begin(const RunSide& target, const RunSide& golden, const Session& session,
-                          const result::Run& sample) {
+void RunComparison::begin(const RunSide& target, const RunSide& golden, const result::Run& sample) {
   run.command = sample.command;
   run.scenario = sample.scenario;
   run.profile = sample.profile;
@@ -136,7 +133,7 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const Se
     shown->path = side->path;
     if (side->model) shown->convention = side->model->engine().version();
   }
-  const pair::Matcher* matcher = session.state().matcher_or_null();
+  const pair::Matcher* matcher = session_->state().matcher_or_null();
   if (matcher == nullptr) return;
   for (const graph::Edge& output : matcher->target().outputs)
     if (!is_asked_for(output.producer))

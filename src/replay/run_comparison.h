@@ -14,16 +14,13 @@ struct RunSide {
   std::string path;
   std::optional<engine::LoadedModel> model;
   // Of the sample at hand.
-  std::filesystem::path results;      // directory of its tensors, unless they are in memory
   std::optional<engine::Dump> given;  // by the model
-  bool is_in_memory = false;
+  std::filesystem::path results;      // else the directory of its tensors
 };
 
 class RunComparison {
  public:
-  // Borrows the options. Files without a header get one, in `work`.
-  RunComparison(const RunOptions& options, std::filesystem::path work)
-      : options_(options), work_(std::move(work)) {}
+  explicit RunComparison(const RunOptions& options) : options_(options) {}  // borrowed
 
   // Adds the rows of one sample, and whether its classes agree.
   Result<void> add(RunSide& target, RunSide& golden, std::optional<int64_t> step, Scores& scores,
@@ -32,15 +29,15 @@ class RunComparison {
   result::Run run;
 
  private:
-  Result<void> find_results(RunSide& side, const RunSide& other, bool is_target) const;
-  Result<Session> open(const RunSide& target, const RunSide& golden, RunContext& context) const;
-  void begin(const RunSide& target, const RunSide& golden, const Session& session,
-             const result::Run& sample);
+  // Makes `session_` one over the tensors of the sample.
+  Result<void> open(const RunSide& target, const RunSide& golden, RunContext& context);
+  void begin(const RunSide& target, const RunSide& golden, const result::Run& sample);
   void note_missing(const std::string& output);
   bool is_asked_for(const std::string& op) const;
 
   const RunOptions& options_;
-  std::filesystem::path work_;
+  std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
+  std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
 };
 
 }  // namespace plumb::replay

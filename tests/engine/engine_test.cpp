@@ -160,13 +160,13 @@ TEST(FusedGraph, KnowsWhatItWasMadeFrom) {
   ASSERT_TRUE(dump) << dump.error().what << dump.error().where;
   EXPECT_TRUE(dump->doubts.empty()) << dump->doubts[0];
   std::map<std::string, int> went_into;
-  for (const graph::Operator& op : dump->graph.operators)
+  for (const graph::Operator& op : dump->graph->operators)
     for (const std::string& origin : *op.origins) ++went_into[origin];
   for (const graph::Operator& op : model->graph().operators)
     EXPECT_EQ(went_into[op.name], 1) << op.name;
-  const auto by_name = dump->graph.by_name();
+  const auto by_name = dump->graph->by_name();
   bool is_fused = false;  // the first convolution with its normalisation and activation
-  for (const graph::Operator& op : dump->graph.operators)
+  for (const graph::Operator& op : dump->graph->operators)
     is_fused |= *op.origins == std::vector<std::string>{"conv1", "conv1_scale", "conv1_relu"};
   EXPECT_TRUE(is_fused);
   fs::remove_all(directory);
