@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include "base/name_pattern.h"
 #include "compare/session_state.h"
@@ -83,8 +84,18 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
   scores.judge_classes(*session_, sample->rows);
   run.is_ordered = has_graphs;
   run.bytes += sample->bytes;
+  give_back_memory(sample->bytes);
   std::move(sample->rows.begin(), sample->rows.end(), std::back_inserter(run.rows));
   return {};
+}
+
+// Rows stay where tensors were: what they leave free does not fit the tensors of the next sample,
+// so memory would grow with the number of samples.
+void RunComparison::give_back_memory(int64_t bytes) {
+  constexpr int64_t kOften = int64_t{1} << 30;
+  if ((compared_bytes_ += bytes) < kOften) return;
+  compared_bytes_ = 0;
+  ::malloc_trim(0);
 }
 
 // What the first sample told decides for all.

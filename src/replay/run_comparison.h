@@ -32,12 +32,14 @@ class RunComparison {
   // Makes `session_` one over the tensors of the sample.
   Result<void> open(const RunSide& target, const RunSide& golden, RunContext& context);
   void begin(const RunSide& target, const RunSide& golden, const result::Run& sample);
+  void give_back_memory(int64_t bytes);
   void note_missing(const std::string& output);
   bool is_asked_for(const std::string& op) const;
 
   const RunOptions& options_;
   std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
   std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
+  int64_t compared_bytes_ = 0;                                       // since memory was given back
 };
 
 }  // namespace plumb::replay
