@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Classes that an output names over all samples: how often both sides name the same one, and how
-// often the right one.
+// often the right one. Shares are 0..1.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace plumb::result {
 
 struct Accuracy {
-  std::string output;              // operator of the target
-  int64_t samples = 0, agree = 0;  // the same class is first on both sides
-  std::string first_disagreement;  // "chelsea: 285 against 281"
-  int64_t labelled = 0;            // samples whose right class is known
-  struct Top {                     // the right class is among the first n
+  std::string output;  // operator of the target
+  int64_t samples = 0;
+  double agree = 0;      // share of samples for which both sides put the same class first
+  struct Disagreement {  // two different ones
+    int64_t sample = 0;  // its place among the samples of the run
+    int64_t target = 0, golden = 0;  // classes
+  };
+  std::optional<Disagreement> first_disagreement;
+  int64_t labelled = 0;  // samples whose right class is known
+  struct Top {           // the right class is among the first n
     int64_t n = 1;
-    int64_t target = 0, golden = 0;  // samples
+    double target = 0, golden = 0;  // shares of what is labelled
   };
   std::vector<Top> top;  // empty if nothing is labelled
 };

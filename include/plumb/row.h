@@ -128,6 +128,8 @@ struct Run {
   std::shared_ptr<const std::unordered_set<std::string>> words;
 
   Summary summary() const;
+  // The sample that a row is of; empty if none was run.
+  std::string_view sample_of(const Row& row) const;
   // The row's value of a metric; undefined if it was not computed.
   metrics::Value value(const Row& row, std::string_view metric) const;
 };

@@ -12,8 +12,10 @@
 namespace plumb::replay {
 namespace {
 
-// Index of the largest element, if the tensor is a list of scores. Among NaN none is the largest.
-std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& entry) {
+constexpr int64_t kTops[] = {1, 5};
+
+// The tensor, if it is a list of scores. Among NaN none is the largest.
+std::optional<std::vector<double>> scores_of(const dump::DumpSet& set, const dump::Entry& entry) {
   auto opened = dump::EntryReader::open(set, entry);
   if (!opened) return std::nullopt;
   io::TensorReader& reader = opened->reader();
@@ -28,7 +30,23 @@ std::optional<int64_t> first_class(const dump::DumpSet& set, const dump::Entry& 
   decode_double(reader.dtype(), bytes->data(), count, numbers.data());
   if (std::any_of(numbers.begin(), numbers.end(), [](double n) { return std::isnan(n); }))
     return std::nullopt;
-  return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
+  return numbers;
+}
+
+int64_t first_class(const std::vector<double>& scores) {
+  return std::max_element(scores.begin(), scores.end()) - scores.begin();
+}
+
+// How many classes come before this one; of equal scores the first comes first.
+int64_t rank_of(int64_t label, const std::vector<double>& scores) {
+  if (label < 0 || label >= std::ssize(scores)) return std::ssize(scores);
+  const auto at = scores.begin() + label;
+  return std::count_if(scores.begin(), at, [&](double score) { return score >= *at; }) +
+         std::count_if(at, scores.end(), [&](double score) { return score > *at; });
+}
+
+double share_of(int64_t part, int64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
 }
 
 }  // namespace
@@ -40,10 +58,10 @@ void Scores::add_sample(const std::string& name, std::vector<std::string> files)
 }
 
 std::optional<std::string> Scores::labels_doubt() const {
-  if (std::all_of(accuracy_.begin(), accuracy_.end(),
-                  [](const result::Accuracy& of) { return of.labelled == 0; }))
-    return accuracy_.empty() ? "no label was used: no output tells a class on both sides"
-                             : "no label was used: none is of these samples";
+  if (std::all_of(counts_.begin(), counts_.end(),
+                  [](const Counts& of) { return of.labelled == 0; }))
+    return counts_.empty() ? "no label was used: no output tells a class on both sides"
+                           : "no label was used: none is of these samples";
   if (without_label_ > 0)
     return fmt::format("{} of {} sample{} have no label", without_label_, samples_.size(),
                        samples_.size() == 1 ? "" : "s");
@@ -52,32 +70,51 @@ std::optional<std::string> Scores::labels_doubt() const {
 
 void Scores::judge_classes(const Session& session, const std::vector<result::Row>& rows) {
   const SessionState& state = session.state();
+  const size_t sample = samples_.empty() ? 0 : samples_.size() - 1;
   for (size_t i = 0; i < rows.size(); ++i) {
     const result::Row& row = rows[i];
     if (!row.is_model_output || row.values.empty()) continue;  // not compared, or shapes differ
-    const auto target = first_class(state.target, *state.rows[i].target);
-    const auto golden = first_class(state.sides->golden_of(state.rows[i]), *state.rows[i].golden);
+    const auto target = scores_of(state.target, *state.rows[i].target);
+    const auto golden = scores_of(state.sides->golden_of(state.rows[i]), *state.rows[i].golden);
     if (!target || !golden) continue;
     const std::string& name = row.target->operator_name;
-    auto of = std::find_if(accuracy_.begin(), accuracy_.end(),
-                           [&](const result::Accuracy& each) { return each.output == name; });
-    if (of == accuracy_.end()) {
-      accuracy_.emplace_back().output = name;
-      of = accuracy_.end() - 1;
+    auto of = std::find_if(counts_.begin(), counts_.end(),
+                           [&](const Counts& each) { return each.output == name; });
+    if (of == counts_.end()) {
+      counts_.emplace_back().output = name;
+      of = counts_.end() - 1;
     }
     ++of->samples;
-    of->agree += *target == *golden;
-    if (*target != *golden && of->first_disagreement.empty())
-      of->first_disagreement =
-          fmt::format("{}{}{} against {}", samples_.empty() ? "" : samples_.back(),
-                      samples_.empty() ? "" : ": ", *target, *golden);
-    const auto label = labels_.of(samples_.empty() ? 0 : samples_.size() - 1, files_);
+    const int64_t target_class = first_class(*target), golden_class = first_class(*golden);
+    of->agree += target_class == golden_class;
+    if (target_class != golden_class && !of->first_disagreement)
+      of->first_disagreement = {static_cast<int64_t>(sample), target_class, golden_class};
+    const auto label = labels_.of(sample, files_);
     if (!label) continue;
-    ++of->labelled;
-    of->top.resize(1);
-    of->top[0].target += *target == *label;
-    of->top[0].golden += *golden == *label;
+    if (of->labelled++ == 0)  // the first five of ten say little
+      for (const int64_t n : kTops)
+        if (n == 1 || std::ssize(*target) > 2 * n) of->top.push_back({n});
+    for (Top& top : of->top) {
+      top.target += rank_of(*label, *target) < top.n;
+      top.golden += rank_of(*label, *golden) < top.n;
+    }
   }
+}
+
+std::vector<result::Accuracy> Scores::accuracy() const {
+  std::vector<result::Accuracy> accuracy;
+  for (const Counts& of : counts_) {
+    result::Accuracy& made = accuracy.emplace_back();
+    made.output = of.output;
+    made.samples = of.samples;
+    made.agree = share_of(of.agree, of.samples);
+    made.first_disagreement = of.first_disagreement;
+    made.labelled = of.labelled;
+    for (const Top& top : of.top)
+      made.top.push_back(
+          {top.n, share_of(top.target, of.labelled), share_of(top.golden, of.labelled)});
+  }
+  return accuracy;
 }
 
 }  // namespace plumb::replay

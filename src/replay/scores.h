@@ -18,7 +18,7 @@ class Scores {
   void judge_classes(const Session& session, const std::vector<result::Row>& rows);
 
   const std::vector<std::string>& samples() const { return samples_; }  // names, by step
-  const std::vector<result::Accuracy>& accuracy() const { return accuracy_; }
+  std::vector<result::Accuracy> accuracy() const;
   // What is odd about the labels, were there any given: not used, or not for all samples.
   std::optional<std::string> labels_doubt() const;
 
@@ -26,7 +26,17 @@ class Scores {
   std::vector<std::string> samples_;
   std::vector<std::string> files_;  // that the latest was read from
   size_t without_label_ = 0;        // samples
-  std::vector<result::Accuracy> accuracy_;
+  struct Top {
+    int64_t n = 1;
+    int64_t target = 0, golden = 0;  // samples that have the right class among the first n
+  };
+  struct Counts {  // of an output
+    std::string output;
+    int64_t samples = 0, agree = 0, labelled = 0;
+    std::optional<result::Accuracy::Disagreement> first_disagreement;
+    std::vector<Top> top;
+  };
+  std::vector<Counts> counts_;
   input::Labels labels_;
 };
 

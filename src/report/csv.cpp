@@ -32,10 +32,11 @@ struct Cells {
 }  // namespace
 
 void CsvWriter::begin(const result::Run& run) {
-  metrics_ = run.metrics;
+  run_.metrics = run.metrics;
+  run_.samples = run.samples;
   rows_ = 0;
   line_.clear();
-  for (const SheetColumn& column : row_columns(metrics_)) Cells{line_}.text(column.title);
+  for (const SheetColumn& column : row_columns(run_)) Cells{line_}.text(column.title);
   line_.back() = '\n';
   put_(line_);
 }
@@ -43,7 +44,7 @@ void CsvWriter::begin(const result::Run& run) {
 void CsvWriter::row(const result::Row& row) {
   line_.clear();
   Cells cells{line_};
-  add_row_cells(metrics_, rows_++, row, cells);
+  add_row_cells(run_, rows_++, row, cells);
   line_.back() = '\n';
   put_(line_);
 }

@@ -21,7 +21,7 @@ class CsvWriter {
 
  private:
   Put put_;
-  std::vector<const metrics::Metric*> metrics_;
+  result::Run run_;  // only what its columns are made from
   int64_t rows_ = 0;
   std::string line_;
 };

@@ -58,15 +58,18 @@ void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& p
   for (const metrics::Metric* metric : run.metrics)
     if (std::find(kShown.begin(), kShown.end(), metric->name) != kShown.end())
       shown.push_back(metric);
-  put("| verdict | operator and slot | reasons |");
+  const bool has_samples = run.samples.size() > 1;
+  put(has_samples ? "| verdict | operator and slot | sample | reasons |"
+                  : "| verdict | operator and slot | reasons |");
   for (const metrics::Metric* metric : shown) put(fmt::format(" {} |", metric->name));
-  put(" what |\n|---|---|---|");
+  put(has_samples ? " what |\n|---|---|---|---|" : " what |\n|---|---|---|");
   for (size_t i = 0; i < shown.size(); ++i) put("---:|");
   put("---|\n");
   for (size_t i = 0; i < rows.size() && i < kMostRows; ++i) {
     const Row& row = *rows[i];
-    put(fmt::format("| {} | {} | {} |", verdict_text(row), code(place_text(row)),
-                    code(reasons_text(row))));
+    put(fmt::format("| {} | {} |", verdict_text(row), code(place_text(row))));
+    if (has_samples) put(fmt::format(" {} |", code(run.sample_of(row))));
+    put(fmt::format(" {} |", code(reasons_text(row))));
     for (const metrics::Metric* metric : shown)
       put(fmt::format(" {} |", rounded_text(*metric, run.value(row, metric->name))));
     const std::string hint = row.hint.empty() ? "" : "; " + row.hint;
@@ -141,6 +144,9 @@ void write_markdown(const Run& run, const Put& put) {
       "| rows | {} |\n| suspicious | {} of the passes |\n| filtered | {} of the not compared |\n"
       "| coverage | {} |\n",
       totals_text(s), s.suspicious, s.filtered, coverage_text(s)));
+  if (run.samples.size() > 1) put(fmt::format("| samples | {} |\n", run.samples.size()));
+  for (const result::Accuracy& of : run.accuracy)
+    put(fmt::format("| classes | {} |\n", code(accuracy_text(run, of))));
   if (run.baseline) put_baseline(*run.baseline, put);
   std::vector<const Row*> rows = worth_a_look(run);
   std::erase_if(rows, [](const Row* row) { return row->verdict == Verdict::kNotCompared; });

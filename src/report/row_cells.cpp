@@ -3,7 +3,7 @@
 
 namespace plumb::report {
 
-std::vector<SheetColumn> row_columns(const std::vector<const metrics::Metric*>& metrics) {
+std::vector<SheetColumn> row_columns(const result::Run& run) {
   std::vector<SheetColumn> columns = {{"id", 8},
                                       {"step", 8},
                                       {"rank", 8},
@@ -19,7 +19,8 @@ std::vector<SheetColumn> row_columns(const std::vector<const metrics::Metric*>& 
                                       {"verdict"},
                                       {"suspicious"},
                                       {"reasons", 24}};
-  for (const metrics::Metric* metric : metrics) columns.push_back({std::string(metric->name)});
+  if (!run.samples.empty()) columns.insert(columns.begin() + 3, {"sample", 20});
+  for (const metrics::Metric* metric : run.metrics) columns.push_back({std::string(metric->name)});
   columns.insert(columns.end(),
                  {{"message", 60}, {"hint", 40}, {"target_file", 40}, {"golden_file", 40}});
   return columns;

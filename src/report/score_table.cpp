@@ -75,12 +75,6 @@ std::string types_text(const Row& row) {
                                                 : row.target->dtype + "/" + row.golden->dtype;
 }
 
-std::string sample_name(const Run& run, const Row& row) {
-  if (!row.step) return "";
-  const auto step = static_cast<size_t>(*row.step);
-  return step < run.samples.size() ? run.samples[step] : fmt::to_string(*row.step);
-}
-
 std::vector<Column> columns_of(const Run& run) {
   const bool many = has_samples(run);
   return {{"verdict"},
@@ -114,7 +108,7 @@ std::vector<std::string> sample_cells(const Run& run, const Layer& layer) {
   return {count == 0 ? "-" : percent(re_sum / n),
           count == 0 ? "-" : fmt::format("{:.6g}", cosine_sum / n),
           count == 0 ? "-" : percent(re_max), rounded_text(run.metrics, *layer.worst, "cosine"),
-          printable(sample_name(run, *layer.worst))};
+          printable(run.sample_of(*layer.worst))};
 }
 
 std::vector<std::string> cells_of(const Run& run, const Layer& layer, const Row& row) {
@@ -133,19 +127,6 @@ std::vector<std::string> cells_of(const Run& run, const Layer& layer, const Row&
     cells.push_back(rounded_text(run.metrics, shown, name));
   cells.insert(cells.end(), {shape_text(side), types_text(row), printable(row.message)});
   return cells;
-}
-
-std::string accuracy_text(const result::Accuracy& of) {
-  std::string text = fmt::format("\ntop-1 of {}: the same class on {} of {}", of.output, of.agree,
-                                 counted(static_cast<size_t>(of.samples), "sample"));
-  if (!of.first_disagreement.empty()) text += fmt::format(" (first: {})", of.first_disagreement);
-  const auto share = [&](int64_t right) {
-    return 100.0 * static_cast<double>(right) / static_cast<double>(of.labelled);
-  };
-  if (!of.top.empty())
-    text += fmt::format("; right: target {:.2f} %, golden {:.2f} % of {}",
-                        share(of.top.front().target), share(of.top.front().golden), of.labelled);
-  return text + "\n";
 }
 
 }  // namespace
@@ -170,7 +151,8 @@ std::string score_table(const Run& run, const TerminalStyle& style) {
   text += table.render(style.width);
   if (hidden > 0)
     text += fmt::format("... and {} more that pass (--all shows them)\n", counted(hidden, "layer"));
-  for (const result::Accuracy& of : run.accuracy) text += accuracy_text(of);
+  for (const result::Accuracy& of : run.accuracy)
+    text += fmt::format("\n{}\n", printable(accuracy_text(run, of)));
   TerminalStyle without_rows = style;
   without_rows.rows = false;
   return text + "\n" + render(run, without_rows);

@@ -118,6 +118,25 @@ std::string place_text(const result::Row& row) {
   return text;
 }
 
+std::string accuracy_text(const result::Run& run, const result::Accuracy& of) {
+  const auto count = std::max<int64_t>(of.samples, 0);
+  std::string text = fmt::format("top-1 of {}: the same class on {:.0f} of {}", of.output,
+                                 of.agree * static_cast<double>(count),
+                                 counted(static_cast<size_t>(count), "sample"));
+  if (const auto& first = of.first_disagreement) {
+    result::Row row;
+    row.step = first->sample;
+    const std::string_view name = run.sample_of(row);
+    text += fmt::format(" (first: {}{}{} against {})", name, name.empty() ? "" : ": ",
+                        first->target, first->golden);
+  }
+  for (const result::Accuracy::Top& top : of.top)
+    text += fmt::format("{}: target {:.2f} %, golden {:.2f} %",
+                        top.n == 1 ? "; right" : fmt::format(", top-{}", top.n), top.target * 100,
+                        top.golden * 100);
+  return text + (of.top.empty() ? "" : fmt::format(" of {}", of.labelled));
+}
+
 std::string reasons_text(const result::Row& row) {
   return fmt::format("{}", fmt::join(row.reasons, ", "));
 }

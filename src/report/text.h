@@ -35,6 +35,9 @@ std::string shape_text(const result::Side& side);
 // "conv1 output:0", and where there are several, "[step 0, rank 1]" behind it. Not made printable.
 std::string place_text(const result::Row& row);
 
+// "top-1 of prob: the same class on 98 of 100 samples; ...". Not made printable.
+std::string accuracy_text(const result::Run& run, const result::Accuracy& of);
+
 // "limit:cosine, limit:max_abs". Not made printable.
 std::string reasons_text(const result::Row& row);
 // What a person should know of a row: its message, or its reasons. Not made printable.

@@ -90,6 +90,8 @@ void add_summary(const Run& run, Spreadsheet& book) {
   if (!run.scenario.empty()) book.add({"scenario", run.scenario});
   for (const std::string& graph : run.graphs) book.add({"graph", graph});
   book.add({"profile", run.profile});
+  if (run.samples.size() > 1) book.add({"samples", SheetCell::count(std::ssize(run.samples))});
+  for (const result::Accuracy& of : run.accuracy) book.add({"classes", accuracy_text(run, of)});
   for (const std::string& doubt : run.doubts) book.add({"warning", doubt}, Fill::kYellow);
   for (const std::string& warning : run.warnings) book.add({"warning", warning});
   if (run.interrupted) book.add({"interrupted", "what was not reached is not compared"});
@@ -137,11 +139,11 @@ struct Cells {
 void pack_xlsx(const Run& run, FileSink& sink) {
   Spreadsheet book(sink);
   add_summary(run, book);
-  book.begin("Rows", row_columns(run.metrics));
+  book.begin("Rows", row_columns(run));
   Cells row;
   for (size_t id = 0; id < run.rows.size(); ++id) {
     row.cells.clear();
-    add_row_cells(run.metrics, static_cast<int64_t>(id), run.rows[id], row);
+    add_row_cells(run, static_cast<int64_t>(id), run.rows[id], row);
     book.add(row.cells, fill_of(run.rows[id]));
   }
   book.finish();

@@ -42,6 +42,27 @@ void fields(auto& list, Any<Run> auto& run) {
   list.seconds("elapsed_s", run.elapsed_s);
 }
 
+void fields(auto& list, Any<Accuracy::Disagreement> auto& classes) {
+  list("sample", classes.sample);
+  list("target", classes.target);
+  list("golden", classes.golden);
+}
+
+void fields(auto& list, Any<Accuracy::Top> auto& top) {
+  list("n", top.n);
+  list("target", top.target);
+  list("golden", top.golden);
+}
+
+void fields(auto& list, Any<Accuracy> auto& accuracy) {
+  list("output", accuracy.output);
+  list("samples", accuracy.samples);
+  list("agree", accuracy.agree);
+  list("first_disagreement", accuracy.first_disagreement);
+  list("labelled", accuracy.labelled);
+  list("top", accuracy.top);
+}
+
 void fields(auto& list, Any<Side> auto& side) {
   list("operator", side.operator_name);
   list("type", side.type);

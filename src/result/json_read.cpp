@@ -110,6 +110,8 @@ class Reader {
     each_field(document, [&](std::string_view key, json::value value) {
       if (key == "tool") read_tool(value);
       if (key == "run") has_run = true, read(value, run_);
+      if (key == "samples") read(value, run_.samples);
+      if (key == "accuracy") read(value, run_.accuracy);
       if (key == "baseline") read(value, run_.baseline.emplace());
       has_rows |= key == "rows";
     });
@@ -212,6 +214,9 @@ class Reader {
   static void read(json::value value, std::optional<double>& member) { member = number_of(value); }
   static void read(json::value value, std::string& member) { member = text_of(value); }
   static void read(json::value value, int64_t& member) { member = value.get_int64(); }
+  static void read(json::value value, double& member) {
+    member = number_of(value).value_or(std::numeric_limits<double>::quiet_NaN());
+  }
   static void read(json::value value, bool& member) { member = value.get_bool(); }
   static void read(json::value value, Verdict& member) { member = verdict_of(value); }
   static void read(json::value value, Change& member) { member = change_of(value); }

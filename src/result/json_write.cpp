@@ -43,13 +43,19 @@ void append(std::string& json, Change change) { append(json, name_of(change)); }
 void append(std::string& json, const Metric* metric) { append(json, metric->name); }
 void append(std::string& json, const InputSide& side) { append_object(json, side); }
 void append(std::string& json, const Side& side) { append_object(json, side); }
+void append(std::string& json, const Accuracy& accuracy) { append_object(json, accuracy); }
+void append(std::string& json, const Accuracy::Top& top) { append_object(json, top); }
+void append(std::string& json, const Accuracy::Disagreement& classes) {
+  append_object(json, classes);
+}
 void append(std::string& json, const Standing& standing) { append_object(json, standing); }
 void append(std::string& json, const TensorChange& change) { append_object(json, change); }
 void append(std::string& json, const OperatorChange& change) { append_object(json, change); }
 
 template <class T>
 void append(std::string& json, const std::vector<T>& list) {
-  constexpr bool has_lines = std::is_same_v<T, TensorChange> || std::is_same_v<T, OperatorChange>;
+  constexpr bool has_lines = std::is_same_v<T, TensorChange> || std::is_same_v<T, OperatorChange> ||
+                             std::is_same_v<T, Accuracy>;
   json += '[';
   for (const T& element : list) {
     if (&element != list.data()) json += has_lines ? "," : ", ";
@@ -175,6 +181,8 @@ void JsonWriter::begin(const Run& run, const Summary& summary) {
   append_object(text_, run, kMember);
   text_ += ",\n  \"summary\": ";
   append_summary(text_, summary);
+  if (!run.samples.empty()) append(text_ += ",\n  \"samples\": ", run.samples);
+  if (!run.accuracy.empty()) append(text_ += ",\n  \"accuracy\": ", run.accuracy);
   if (run.baseline) append_object(text_ += ",\n  \"baseline\": ", *run.baseline, kMember);
   put_(text_ += ",\n  \"rows\": [");
 }

@@ -79,6 +79,12 @@ Summary Run::summary() const {
   return summary;
 }
 
+std::string_view Run::sample_of(const Row& row) const {
+  const int64_t place = samples.size() == 1 ? 0 : row.step.value_or(-1);
+  if (place < 0 || place >= std::ssize(samples)) return {};
+  return samples[static_cast<size_t>(place)];
+}
+
 metrics::Value Run::value(const Row& row, std::string_view metric) const {
   for (size_t i = 0; i < metrics.size() && i < row.values.size(); ++i)
     if (metrics[i]->name == metric) return row.values[i];

@@ -290,6 +290,24 @@ struct NamedRun {
   Run run;
 };
 
+// Two samples through two models, which see different animals in the second.
+inline Run sampled_run() {
+  Run run = sample_run();
+  run.command = "run";
+  run.samples = {"cat.jpg", "dog.jpg"};
+  for (int64_t step : {0, 1}) {
+    run.rows.push_back(paired("conv1", Verdict::kPass, values(1, 0.001, 0.5, 1)));
+    run.rows.back().step = step;
+    run.rows.push_back(step == 0 ? paired("prob", Verdict::kPass, values(0.9999, 0.01, 0.1, 1))
+                                 : paired("prob", Verdict::kFail, values(0.9, 0.2, 0.3, 1),
+                                          {"limit:cosine"}, "cosine 0.9 is below 0.999"));
+    run.rows.back().step = step;
+    run.rows.back().is_model_output = true;
+  }
+  run.accuracy.push_back({"prob", 2, 0.5, {{1, 285, 281}}, 2, {{1, 0.5, 1}, {5, 1, 1}}});
+  return run;
+}
+
 inline std::vector<NamedRun> sample_runs() {
   std::vector<NamedRun> runs;
   runs.push_back({"failing", failing_run()});
@@ -311,6 +329,7 @@ inline std::vector<NamedRun> sample_runs() {
   runs.back().run.baseline->tensors.clear();
   runs.push_back({"held_by_nothing", failing_run()});
   runs.back().run.baseline.emplace();
+  runs.push_back({"sampled", sampled_run()});
   return runs;
 }
 

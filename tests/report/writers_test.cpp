@@ -87,7 +87,7 @@ TEST(Writers, WriteFiles) {
 }
 
 TEST(Writers, AgreeWithTheirGoldenFiles) {
-  for (const char* name : {"failing", "one_sided", "empty", "worse"})
+  for (const char* name : {"failing", "one_sided", "empty", "worse", "sampled"})
     for (const NamedRun& sample : sample_runs()) {
       if (sample.name != std::string_view(name)) continue;
       for (const Writer& writer : writers()) {

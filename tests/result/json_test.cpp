@@ -49,6 +49,25 @@ void expect_same(const std::optional<Side>& side, const std::optional<Side>& rea
   EXPECT_EQ(read->file, valid_utf8(side->file));
 }
 
+void expect_same(const Accuracy& accuracy, const Accuracy& read) {
+  EXPECT_EQ(read.output, accuracy.output);
+  EXPECT_EQ(read.samples, accuracy.samples);
+  EXPECT_EQ(read.agree, accuracy.agree);
+  ASSERT_EQ(read.first_disagreement.has_value(), accuracy.first_disagreement.has_value());
+  if (accuracy.first_disagreement) {
+    EXPECT_EQ(read.first_disagreement->sample, accuracy.first_disagreement->sample);
+    EXPECT_EQ(read.first_disagreement->target, accuracy.first_disagreement->target);
+    EXPECT_EQ(read.first_disagreement->golden, accuracy.first_disagreement->golden);
+  }
+  EXPECT_EQ(read.labelled, accuracy.labelled);
+  ASSERT_EQ(read.top.size(), accuracy.top.size());
+  for (size_t i = 0; i < accuracy.top.size(); ++i) {
+    EXPECT_EQ(read.top[i].n, accuracy.top[i].n);
+    EXPECT_EQ(read.top[i].target, accuracy.top[i].target);
+    EXPECT_EQ(read.top[i].golden, accuracy.top[i].golden);
+  }
+}
+
 void expect_same(const Run& run, const Run& read) {
   EXPECT_EQ(read.command, run.command);
   EXPECT_EQ(read.scenario, run.scenario);
@@ -65,6 +84,10 @@ void expect_same(const Run& run, const Run& read) {
   EXPECT_EQ(read.bytes, run.bytes);
   EXPECT_EQ(read.interrupted, run.interrupted);
   EXPECT_DOUBLE_EQ(read.elapsed_s, run.elapsed_s);
+  EXPECT_EQ(read.samples, run.samples);
+  ASSERT_EQ(read.accuracy.size(), run.accuracy.size());
+  for (size_t i = 0; i < run.accuracy.size(); ++i)
+    expect_same(run.accuracy[i], read.accuracy[i]);
   ASSERT_EQ(read.metrics.size(), run.metrics.size());
   for (size_t i = 0; i < run.metrics.size(); ++i)
     EXPECT_EQ(read.metrics[i]->name, run.metrics[i]->name);
