@@ -17,24 +17,28 @@ std::string key(std::string_view op, std::string_view slot, std::string_view fil
   return fmt::format("{}\n{}\n{}", op, slot, file);
 }
 
-// By operator, slot and file; and without the file, where that is clear: a dump that was made again
-// has other files.
+std::string step_text(int64_t step) { return fmt::format("step {}", step); }
+
+// By operator, slot and file; and by the step or nothing in place of the file, where that is clear:
+// a dump that was made again has other files, and one of several samples a directory for each.
 std::unordered_map<std::string, const dump::Entry*> index(const dump::DumpSet& set) {
   std::unordered_map<std::string, const dump::Entry*> entries;
   for (const dump::Entry& entry : set.entries) {
     if (entry.parts.empty()) continue;
     const std::string slot = to_string(entry.slot);
     entries.try_emplace(key(entry.operator_name, slot, entry.parts.front().file), &entry);
-    const auto [only, is_new] = entries.try_emplace(key(entry.operator_name, slot), &entry);
-    if (!is_new) only->second = nullptr;
+    for (const std::string& step : {entry.step ? step_text(*entry.step) : "", std::string()}) {
+      const auto [only, is_new] = entries.try_emplace(key(entry.operator_name, slot, step), &entry);
+      if (!is_new && only->second != &entry) only->second = nullptr;
+    }
   }
   return entries;
 }
 
 const dump::Entry* find(const std::unordered_map<std::string, const dump::Entry*>& entries,
-                        const Side& side) {
-  for (const std::string_view file : {std::string_view(side.file), std::string_view()})
-    if (const auto found = entries.find(key(side.operator_name, side.slot, file));
+                        const Side& side, std::optional<int64_t> step) {
+  for (const std::string& place : {side.file, step ? step_text(*step) : "", std::string()})
+    if (const auto found = entries.find(key(side.operator_name, side.slot, place));
         found != entries.end())
       return found->second;
   return nullptr;
@@ -44,7 +48,7 @@ Result<std::unique_ptr<dump::DumpSet>> open_side(const std::string& path, std::s
   if (engine::is_model(path))
     return Error{
         "the result is of a run that kept no tensors", path,
-        fmt::format("dump both models with `plumb dump` and name the directory: --{} DIR", side)};
+        fmt::format("run it again with --keep DIR, and name what it kept: --{0} DIR/{0}", side)};
   auto set = dump::open_dump(path);
   if (!set) {
     Error error = std::move(set.error());
@@ -143,12 +147,12 @@ const Sources::Rows& Sources::rows_of_tensor(std::string_view tensor) const {
 
 Source Sources::target_of(const Row& row) const {
   if (!row.target) return {};
-  return {target_.get(), find(target_entries_, *row.target)};
+  return {target_.get(), find(target_entries_, *row.target, row.step)};
 }
 
 Source Sources::golden_of(const Row& row) const {
   if (!row.golden) return {};
-  return {golden_.get(), find(golden_entries_, *row.golden)};
+  return {golden_.get(), find(golden_entries_, *row.golden, row.step)};
 }
 
 TensorSources Sources::of_output(std::string_view tensor) const {

@@ -161,11 +161,7 @@ class Runner {
                                     tbb::make_filter<TurnPtr, TurnPtr>(kInOrder, run_turn) &
                                     tbb::make_filter<TurnPtr, void>(kInOrder, compare_turn));
     });
-    if (context_.cancelled)
-      return Error{
-          "interrupted",
-          fmt::format("{} of {} samples were compared", scores_.samples().size(), samples.size()),
-          "run the command again"};
+    if (context_.cancelled) return interrupted(samples.size());
     if (problem) return std::move(*problem);
     return {};
   }
@@ -185,6 +181,7 @@ class Runner {
       golden_.results = fs::path(golden_.path) / name;
       if (auto compared = add_rows(step++); !compared) doubt(name, compared.error());
     }
+    if (context_.cancelled) return interrupted(names.size());
     if (comparison_.run.rows.empty())
       return Error{"no sample is on both sides", target_.path + " and " + golden_.path,
                    "name gt folders of the same samples"};
@@ -194,6 +191,12 @@ class Runner {
   result::Run& result() { return comparison_.run; }
 
  private:
+  Error interrupted(size_t samples) const {
+    return {"interrupted",
+            fmt::format("{} of {} samples were compared", scores_.samples().size(), samples),
+            "run the command again"};
+  }
+
   static TurnPtr load(input::Samples& samples, size_t i) {
     auto turn = std::make_shared<Turn>();
     turn->sample = i;

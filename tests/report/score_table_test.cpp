@@ -21,9 +21,10 @@ TEST(ScoreTable, Samples) {
   EXPECT_THAT(text, HasSubstr("✓ pass   conv1            0.1%                1           0.1%"));
   EXPECT_THAT(text, HasSubstr("✗ fail   prob            10.5%          0.94995            20%"
                               "             0.9  dog.jpg"));
-  EXPECT_THAT(text, HasSubstr("\ntop-1 of prob: the same class on 1 of 2 samples (first: dog.jpg: "
-                              "285 against 281); right: target 50.00 %, golden 100.00 %, top-5: target "
-                              "100.00 %, golden 100.00 % of 2\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\ntop-1 of prob: the same class on 1 of 2 samples (first: dog.jpg: "
+                        "285 against 281); right: target 50.00 %, golden 100.00 %, top-5: target "
+                        "100.00 %, golden 100.00 % of 2\n"));
   EXPECT_THAT(text, HasSubstr("\nFAIL  1 of 4 compared tensors differs\n"));
 }
 

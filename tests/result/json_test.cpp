@@ -86,8 +86,7 @@ void expect_same(const Run& run, const Run& read) {
   EXPECT_DOUBLE_EQ(read.elapsed_s, run.elapsed_s);
   EXPECT_EQ(read.samples, run.samples);
   ASSERT_EQ(read.accuracy.size(), run.accuracy.size());
-  for (size_t i = 0; i < run.accuracy.size(); ++i)
-    expect_same(run.accuracy[i], read.accuracy[i]);
+  for (size_t i = 0; i < run.accuracy.size(); ++i) expect_same(run.accuracy[i], read.accuracy[i]);
   ASSERT_EQ(read.metrics.size(), run.metrics.size());
   for (size_t i = 0; i < run.metrics.size(); ++i)
     EXPECT_EQ(read.metrics[i]->name, run.metrics[i]->name);
