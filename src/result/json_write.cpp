@@ -54,8 +54,7 @@ void append(std::string& json, const OperatorChange& change) { append_object(jso
 
 template <class T>
 void append(std::string& json, const std::vector<T>& list) {
-  constexpr bool has_lines = std::is_same_v<T, TensorChange> || std::is_same_v<T, OperatorChange> ||
-                             std::is_same_v<T, Accuracy>;
+  constexpr bool has_lines = std::is_same_v<T, TensorChange> || std::is_same_v<T, OperatorChange>;
   json += '[';
   for (const T& element : list) {
     if (&element != list.data()) json += has_lines ? "," : ", ";
