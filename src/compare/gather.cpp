@@ -2,6 +2,7 @@
 #include "compare/gather.h"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <tbb/task_arena.h>
 
 #include "base/crc32.h"
+#include "metrics/decoded_pairs.h"
 
 namespace plumb::compare {
 namespace {
@@ -104,23 +106,77 @@ Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& g
 
 namespace {
 
-Result<PairSums> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
-                            const metrics::PairPass& pass, const RunContext& context,
-                            bool counts_as_progress) {
-  PairSums all;
-  std::vector<std::vector<PairSums>> parts(kWindow);
+// Some pairs are nothing like each other: then t * g has to be summed itself, see better_pass().
+// That is foreseen piece by piece, so that hardly any of them are read twice for it.
+class FirstPass {
+ public:
+  explicit FirstPass(const metrics::PairPass& pass) : pass_(pass) {}
+
+  // The sums of pieces of a chunk, in order.
+  struct Chunk {
+    std::vector<PairSums> sums;
+    std::vector<bool> has_products;
+  };
+  void add(const PairPiece& piece, Chunk& chunk) const {
+    const bool is_first = chunk.sums.empty();
+    metrics::PairPass pass = pass_;
+    pass.products |= is_first ? starts_unlike(piece) : is_unlike(chunk.sums.back());
+    chunk.sums.push_back(metrics::pair_sums(piece, pass));
+    chunk.has_products.push_back(pass.products);
+  }
+  void append(const Chunk& chunk) {
+    for (size_t i = 0; i < chunk.sums.size(); ++i) {
+      PairSums part = chunk.sums[i];
+      if (!chunk.has_products[i]) products_.reset();
+      if (products_) *products_ += part.tg;
+      if (!pass_.products) part.tg = part.tg_by_squares();
+      sums_.append(part);
+    }
+  }
+  PairSums sums() const {
+    PairSums sums = sums_;
+    sums.has_relative = pass_.relative;
+    sums.exponent = pass_.exponent;
+    return sums;
+  }
+  // With the products instead of what the squares say of them, if there are those of each piece.
+  std::optional<PairSums> with_products() const {
+    if (!products_) return std::nullopt;
+    PairSums better = sums();
+    better.tg = *products_;
+    return better;
+  }
+
+ private:
+  // Chance alone gives products of about the squares over the root of the count.
+  static bool is_unlike(const PairSums& sums, double share = 0x1p-5) {
+    return std::fabs(sums.tg) < std::max(sums.tt, sums.gg) * share;
+  }
+  static bool starts_unlike(PairPiece piece) {
+    constexpr int64_t kLook = 1024;
+    if (piece.count < 16 * kLook) return false;  // not worth it
+    piece.count = kLook;
+    return is_unlike(metrics::pair_sums(piece, {}), 0x1p-2);
+  }
+
+  metrics::PairPass pass_;
+  PairSums sums_;
+  std::optional<double> products_ = 0;
+};
+
+Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
+                             const metrics::PairPass& pass, const RunContext& context,
+                             bool counts_as_progress) {
+  FirstPass all(pass);
+  std::vector<FirstPass::Chunk> parts(kWindow);
   auto done = for_each_pair_piece(
       target, golden, context, counts_as_progress,
-      [&](size_t chunk, int64_t, const PairPiece& piece) {
-        parts[chunk].push_back(metrics::pair_sums(piece, pass));
-      },
+      [&](size_t chunk, int64_t, const PairPiece& piece) { all.add(piece, parts[chunk]); },
       [&](size_t chunk) {
-        for (const PairSums& part : parts[chunk]) all.append(part);
-        parts[chunk].clear();
+        all.append(parts[chunk]);
+        parts[chunk] = {};
       });
   if (!done) return done.error();
-  all.has_relative = pass.relative;
-  all.exponent = pass.exponent;
   return all;
 }
 
@@ -139,6 +195,45 @@ Result<void> read_again(dump::EntryReader& target, dump::EntryReader& golden,
         all.append(*parts[chunk]);
         parts[chunk].reset();
       });
+}
+
+// Values of a tensor, evenly drawn: runs of neighbours, or all of a small one. None if reading here
+// and there is not cheap.
+Result<std::vector<double>> values_drawn(const dump::EntryReader& tensor) {
+  constexpr int64_t kRuns = 64, kRun = 64;
+  auto again = tensor.again();
+  if (!again) return again.error();
+  io::TensorReader& reader = again->reader();
+  const bool is_small = reader.count() <= kRuns * kRun;
+  std::vector<double> values;
+  if (!is_small && !reader.is_random_access()) return values;
+  const int64_t runs = is_small ? 1 : kRuns, length = is_small ? reader.count() : kRun;
+  const DType part = metrics::part_of(reader.dtype());
+  const int64_t parts = part == reader.dtype() ? 1 : 2;
+  for (int64_t run = 0; run < runs; ++run) {
+    auto bytes = reader.read(reader.count() / runs * run, length);
+    if (!bytes) return std::move(bytes.error()).in(tensor.path());
+    values.resize(values.size() + static_cast<size_t>(parts * length));
+    decode_double(part, bytes->data(), parts * length,
+                  values.data() + std::ssize(values) - parts * length);
+  }
+  return values;
+}
+
+// A second reading, and a third for what the second could not settle.
+Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
+                         const RunContext& context, metrics::SecondPass& all) {
+  if (all.expects()) {
+    auto drawn = values_drawn(golden);
+    if (!drawn) return drawn.error();
+    all.expect(*drawn);
+  }
+  if (auto done = read_again(target, golden, context, all); !done || context.cancelled) return done;
+  metrics::SecondPass rest = all.take_unsettled();
+  if (!rest.is_needed()) return {};
+  auto done = read_again(target, golden, context, rest);
+  all.hold(std::move(rest));
+  return done;
 }
 
 }  // namespace
@@ -162,12 +257,17 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
                                         const metrics::Request& request,
                                         const RunContext& context) {
   const metrics::PairPass pass{request.relative};
-  auto sums = first_pass(target, golden, pass, context, true);
-  if (sums && !context.cancelled) {
-    if (const auto better = metrics::better_pass(*sums, pass))
-      sums = first_pass(target, golden, *better, context, false);
+  const auto first = first_pass(target, golden, pass, context, true);
+  if (!first) return first.error();
+  Result<PairSums> sums = first->sums();
+  const auto better = metrics::better_pass(*sums, pass);
+  if (better && better->exponent == 0 && first->with_products()) {
+    sums = *first->with_products();
+  } else if (better && !context.cancelled) {
+    const auto again = first_pass(target, golden, *better, context, false);
+    if (!again) return again.error();
+    sums = again->sums();
   }
-  if (!sums) return sums.error();
 
   PairFacts facts;
   facts.target_dtype = target.reader().dtype();
@@ -177,7 +277,7 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.sums = *sums;
   facts.second_pass = {request, facts};
   if (facts.second_pass.is_needed() && !context.cancelled) {
-    if (auto done = read_again(target, golden, context, facts.second_pass); !done)
+    if (auto done = second_pass(target, golden, context, facts.second_pass); !done)
       return done.error();
   }
   if (context.cancelled) return std::optional<PairFacts>();

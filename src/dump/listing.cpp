@@ -135,10 +135,14 @@ void unify_timestamps(std::vector<Entry>& entries) {
   };
   std::vector<Entry*> tensors(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) tensors[i] = &entries[i];
-  std::sort(tensors.begin(), tensors.end(), [&](const Entry* a, const Entry* b) {
-    if (operator_of(*a) != operator_of(*b)) return operator_of(*a) < operator_of(*b);
+  const auto less = [&](const Entry* a, const Entry* b) {
+    const auto order = operator_of(*a) <=> operator_of(*b);
+    if (order != 0) return order < 0;
     return std::tie(a->slot, a->timestamp) < std::tie(b->slot, b->timestamp);
-  });
+  };
+  // As files are listed by name they mostly are in order.
+  if (!std::is_sorted(tensors.begin(), tensors.end(), less))
+    std::sort(tensors.begin(), tensors.end(), less);
   std::vector<size_t> executions;
   std::vector<int64_t> first;
   for (size_t begin = 0, end = 0; begin < tensors.size(); begin = end) {

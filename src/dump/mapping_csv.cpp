@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/mapping_csv.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/csv.h"
@@ -11,6 +13,7 @@ namespace plumb::dump {
 
 NameMapping parse_mapping_csv(std::string_view text) {
   NameMapping mapping;
+  std::vector<std::pair<std::string_view, std::string_view>> names;
   for (size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = take_line(text);
     if (line.empty()) continue;
@@ -24,9 +27,15 @@ NameMapping parse_mapping_csv(std::string_view text) {
     if (comma == 0 || real.empty()) {
       mapping.bad_lines.push_back(number);
     } else {
-      mapping.real_names.insert_or_assign(std::string(line.substr(0, comma)), std::string(real));
+      names.emplace_back(line.substr(0, comma), real);
     }
   }
+  // In order, each goes to the end of the map; of two lines for one file the later one counts.
+  std::stable_sort(names.begin(), names.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [stored, real] : names)
+    mapping.real_names.insert_or_assign(mapping.real_names.end(), std::string(stored),
+                                        std::string(real));
   return mapping;
 }
 

@@ -149,7 +149,7 @@ std::optional<GoldenName> parse_golden_name(std::string_view stem) {
 std::optional<FxName> parse_fx_name(std::string_view name) {
   constexpr size_t kDateDigits = 14;  // at least
   FxName parsed;
-  if (!remove_suffix(name, ".npy")) return {};
+  if (name.find("PUT.") == std::string_view::npos || !remove_suffix(name, ".npy")) return {};
   parsed.is_reduced = remove_suffix(name, "_min_max");
   const std::string_view timestamp = cut_last(name);
   if (!is_digits(timestamp) || timestamp.size() < kDateDigits) return {};

@@ -34,4 +34,28 @@ void SecondPass::append(const SecondPass& later) {
   for (size_t i = 0; i < quantities_.size(); ++i) quantities_[i]->append(*later.quantities_[i]);
 }
 
+bool SecondPass::expects() const {
+  return std::any_of(quantities_.begin(), quantities_.end(),
+                     [](const auto& each) { return each->expects(); });
+}
+
+void SecondPass::expect(std::span<const double> golden) {
+  for (const auto& each : quantities_) each->expect(golden);
+}
+
+SecondPass SecondPass::take_unsettled() {
+  SecondPass unsettled;
+  for (auto& each : quantities_) {
+    if (each->is_settled()) continue;
+    each->restart();
+    unsettled.hold(std::move(each));
+  }
+  std::erase(quantities_, nullptr);
+  return unsettled;
+}
+
+void SecondPass::hold(SecondPass other) {
+  for (auto& each : other.quantities_) hold(std::move(each));
+}
+
 }  // namespace plumb::metrics

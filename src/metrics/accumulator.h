@@ -3,11 +3,13 @@
 // What only a second reading of a pair can tell, once the sums of the first are known. Each such
 // quantity is a plain type that can be copied, with an `append` for that of the pairs that follow,
 // and an `add` for pairs: in blocks of doubles, which are decoded once for all, or as they are
-// stored. An `Accumulator` says how it starts. All that are wanted share one reading, and whoever
-// reads knows none of them by name.
+// stored. It may take a look at some of golden's values before, and give up afterwards if what it
+// expected of them is not so. An `Accumulator` says how it starts. All that are wanted share one
+// reading, and whoever reads knows none of them by name.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,12 @@ template <class T>
 concept TakesPieces = requires(T quantity, const PairPiece& piece) {
   quantity.add(piece);
 };
+template <class T>
+concept Expects = requires(T quantity, std::span<const double> golden) {
+  quantity.expect(golden);  // values of golden, evenly drawn, before any pair
+  { quantity.is_settled() } -> std::same_as<bool>;  // after all pairs
+  quantity.restart();                               // as before any pair, expecting nothing
+};
 
 // A quantity under way, of whatever type.
 class Accumulated {
@@ -35,6 +43,10 @@ class Accumulated {
   virtual void add(const double* target, const double* golden, int64_t count) = 0;
   virtual void add(const PairPiece& piece) = 0;
   virtual void append(const Accumulated& later) = 0;  // of the same type
+  virtual bool expects() const = 0;
+  virtual void expect(std::span<const double> golden) = 0;
+  virtual bool is_settled() const = 0;
+  virtual void restart() = 0;
 };
 
 template <class T>
@@ -54,6 +66,17 @@ class AccumulatedAs final : public Accumulated {
   }
   void append(const Accumulated& later) override {
     quantity.append(static_cast<const AccumulatedAs&>(later).quantity);
+  }
+  bool expects() const override { return Expects<T>; }
+  void expect(std::span<const double> golden) override {
+    if constexpr (Expects<T>) quantity.expect(golden);
+  }
+  bool is_settled() const override {
+    if constexpr (Expects<T>) return quantity.is_settled();
+    return true;
+  }
+  void restart() override {
+    if constexpr (Expects<T>) quantity.restart();
   }
 
   T quantity;
@@ -96,6 +119,13 @@ class SecondPass {
   void hold(std::unique_ptr<Accumulated> quantity) { quantities_.push_back(std::move(quantity)); }
   void add(const PairPiece& piece);
   void append(const SecondPass& later);  // started alike
+
+  // Where somebody expects: values of golden, evenly drawn, before any pair is added.
+  bool expects() const;
+  void expect(std::span<const double> golden);
+  // What expected something else, started anew, to be gathered again and held again.
+  SecondPass take_unsettled();
+  void hold(SecondPass other);
 
   template <class T>
   const T* find() const {

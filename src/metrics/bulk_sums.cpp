@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
 #include "metrics/resolution.h"
 
@@ -14,10 +15,32 @@ namespace {
 // How many of the largest |golden| the bulk leaves out: 1 %, rounded up; none of a handful.
 int64_t left_out(int64_t count) { return count < 8 ? 0 : ceil_div(count, 100); }
 
+// Sums without a part of them keep more than half of their digits.
+bool is_left(double rest, double sum) { return rest >= 0x1p-20 * sum; }
+
+float rounded_up(double value) {
+  const auto narrow = static_cast<float>(value);
+  return static_cast<double>(narrow) < value
+             ? std::nextafter(narrow, std::numeric_limits<float>::infinity())
+             : narrow;
+}
+
+void add_to(BulkBucket& sum, const BulkBucket& terms) {
+  sum.count += terms.count;
+  sum.gg += terms.gg;
+  sum.dd += terms.dd;
+}
+
 }  // namespace
 
-BulkSums::BulkSums(const PairSums& first, DType target, DType golden) {
-  for (auto& table : tables_) table.resize(kBulkBuckets + 1);
+BulkSums::BulkSums(const PairSums& first, DType target, DType golden)
+    : first_{static_cast<double>(first.finite),
+             first.gg,
+             first.dd,
+             first.finite - (first.equal - first.same_nan - first.same_inf),
+             first.off_by_half,
+             bulk_bucket(std::max(std::fabs(first.g_min), std::fabs(first.g_max))),
+             first.exponent != 0 || !fits_float(part_of(target)) || !fits_float(part_of(golden))} {
   const DType coarser =
       coarser_of(shown_target_dtype(target, first), shown_golden_dtype(golden, first));
   const Resolution resolution = resolution_of(coarser);
@@ -30,32 +53,93 @@ BulkSums::BulkSums(const PairSums& first, DType target, DType golden) {
   // either.
   const double step = kind_of(coarser) == DKind::kFloat ? resolution.absolute : 1;
   scale_.half_absolute = std::max(step * scale_.scale, 0x1p-21 * rms);
+  restart();
 }
 
-void BulkSums::add(const double* target, const double* golden, int64_t count) {
-  BulkTables tables = {tables_[0].data(), tables_[1].data()};
-  off_by_half_ += bulk_block(target, golden, count, scale_, tables);
+void BulkSums::restart() {
+  first_bucket_ = -1;
+  exceptions_ = {};
+  off_by_half_ = 0;
+  for (auto& table : tables_) table.assign(kBulkBuckets + 1, {});
+}
+
+// From where on the bulk ends, as far as `golden` shows it: rather too low than too high.
+void BulkSums::expect(std::span<const double> golden) {
+  std::vector<double> sizes;
+  for (const double value : golden)
+    if (std::isfinite(value)) sizes.push_back(std::fabs(value));
+  if (first_.is_wide || sizes.empty()) return;
+  const auto drawn = static_cast<double>(sizes.size());
+  const bool are_all = drawn >= first_.count;
+  const double left = are_all ? static_cast<double>(left_out(std::ssize(sizes)))
+                              : std::ceil(0.01 * drawn + 0.4 * std::sqrt(drawn)) + 1;
+  const auto end = sizes.end() - static_cast<ptrdiff_t>(std::min(left + 1, drawn));
+  std::nth_element(sizes.begin(), end, sizes.end());
+  first_bucket_ = static_cast<int>(std::min(bulk_bucket(*end), first_.largest));
+  filter_.from = first_bucket_ > 0 ? bulk_bucket_begin(static_cast<uint32_t>(first_bucket_))
+                                   : std::numeric_limits<float>::denorm_min();
+  filter_.relative = rounded_up(scale_.relative);
+  filter_.absolute = rounded_up(std::max(scale_.absolute, scale_.half_absolute));
+  tables_[0].assign(first_.largest + 1 - static_cast<uint32_t>(first_bucket_), {});
+  tables_[1] = {};
+}
+
+void BulkSums::add(const PairPiece& piece) {
+  if (sorts_all()) {
+    BulkTables tables = {tables_[0].data(), tables_[1].data()};
+    return for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
+      off_by_half_ += bulk_block(t, g, n, scale_, tables);
+    });
+  }
+  for_each_float_block(piece, [&](const float* t, const float* g, int64_t n) {
+    uint16_t places[kFloatBlock];
+    const auto found = static_cast<size_t>(bulk_exceptions(t, g, n, filter_, places));
+    add_exceptions(t, g, {places, found}, scale_, filter_.from,
+                   static_cast<uint32_t>(first_bucket_), tables_[0].data(), exceptions_);
+  });
 }
 
 void BulkSums::append(const BulkSums& later) {
-  for (size_t table = 0; table < kBulkTables; ++table) {
-    for (size_t i = 0; i < kBulkBuckets; ++i) {
-      tables_[table][i].count += later.tables_[table][i].count;
-      tables_[table][i].gg += later.tables_[table][i].gg;
-      tables_[table][i].dd += later.tables_[table][i].dd;
-    }
-  }
+  for (size_t table = 0; table < kBulkTables; ++table)
+    for (size_t i = 0; i < tables_[table].size(); ++i)
+      add_to(tables_[table][i], later.tables_[table][i]);
+  exceptions_.ignored += later.exceptions_.ignored;
+  exceptions_.differing += later.exceptions_.differing;
+  exceptions_.not_off += later.exceptions_.not_off;
   off_by_half_ += later.off_by_half_;
 }
 
-// Without the one of what is not finite.
+// What was not sorted.
+BulkBucket BulkSums::below() const {
+  BulkBucket sorted;
+  for (const BulkBucket& bucket : tables_[0]) add_to(sorted, bucket);
+  BulkBucket below;
+  below.count = first_.count - sorted.count;
+  below.gg = first_bucket_ == 0 ? 0 : first_.gg - sorted.gg;
+  below.dd =
+      exceptions_.differing == first_.differing ? 0 : first_.dd - exceptions_.ignored - sorted.dd;
+  return below;
+}
+
+bool BulkSums::is_settled() const {
+  if (sorts_all()) return true;
+  const BulkBucket rest = below();
+  const auto count = static_cast<int64_t>(first_.count);
+  const bool ends_above = static_cast<double>(count - left_out(count)) >= rest.count;
+  return (first_bucket_ == 0 || (ends_above && is_left(rest.gg, first_.gg))) &&
+         (rest.dd == 0 || is_left(rest.dd, first_.dd));
+}
+
+// By size; that of zeros first.
 std::vector<BulkBucket> BulkSums::summed() const {
-  std::vector<BulkBucket> buckets(tables_[0].begin(), tables_[0].begin() + kBulkBuckets);
-  for (size_t i = 0; i < kBulkBuckets; ++i) {
-    buckets[i].count += tables_[1][i].count;
-    buckets[i].gg += tables_[1][i].gg;
-    buckets[i].dd += tables_[1][i].dd;
+  if (!sorts_all()) {
+    std::vector<BulkBucket> buckets = tables_[0];
+    if (first_bucket_ > 0) buckets.insert(buckets.begin(), BulkBucket());
+    add_to(buckets[0], below());
+    return buckets;
   }
+  std::vector<BulkBucket> buckets(tables_[0].begin(), tables_[0].begin() + kBulkBuckets);
+  for (size_t i = 0; i < kBulkBuckets; ++i) add_to(buckets[i], tables_[1][i]);
   return buckets;
 }
 

@@ -3,9 +3,14 @@
 // What the bulk rule needs: a few huge values must not mask that all others are wrong. Pairs are
 // sorted into buckets by |golden|, eight to a power of two, with sums of squares in each; the
 // elements of the bucket in which the smallest 99 % end count in proportion.
+//
+// Sorting takes longer than all the first pass does. So a look at some values tells from which
+// bucket on the largest 1 % lie; only pairs from there on are sorted, and what is below is the
+// first pass's sums without them. If the look was wrong, all pairs are sorted.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "metrics/accumulator.h"
@@ -19,8 +24,11 @@ class BulkSums {
   // PairSums::t_fits_half) are ignored.
   BulkSums(const PairSums& first, DType target, DType golden);
 
-  void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
+  void expect(std::span<const double> golden);
+  void add(const PairPiece& piece);
   void append(const BulkSums& later);
+  bool is_settled() const;
+  void restart();
 
   // Relative distance over the bulk: 0 if nothing differs there. Where golden is zero all over it,
   // root mean squares are compared, with golden's beyond the bulk; infinite if it is zero there,
@@ -28,14 +36,30 @@ class BulkSums {
   double rel_euclid() const;
   // Pairs with golden not zero whose error is beyond half of it, beyond the resolution of the
   // coarser type, and beyond what sums of float32 of golden's size leave behind.
-  int64_t off_by_half() const { return off_by_half_; }
+  int64_t off_by_half() const {
+    return sorts_all() ? off_by_half_ : first_.off - exceptions_.not_off;
+  }
 
  private:
+  bool sorts_all() const { return first_bucket_ < 0; }
+  BulkBucket below() const;
   std::vector<BulkBucket> summed() const;
 
-  std::vector<BulkBucket> tables_[kBulkTables];
+  struct First {  // of all pairs, by the first pass
+    double count, gg, dd;
+    int64_t differing, off;
+    uint32_t largest;  // bucket
+    bool is_wide;      // more than floats hold, or scaled
+  };
+  First first_;
   BulkScale scale_;
-  int64_t off_by_half_ = 0;
+  // If all pairs are sorted: a bucket each, and the one of what is not finite. Else those from
+  // `first_bucket_` on, or from the smallest number above zero on if it is 0.
+  std::vector<BulkBucket> tables_[kBulkTables];
+  int first_bucket_ = -1;
+  BulkFilter filter_ = {};
+  BulkExceptions exceptions_;  // unless all are sorted
+  int64_t off_by_half_ = 0;    // if all are
 };
 
 // If not exactly, only where one of the following says nothing.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/bytes.h"
 #include "base/simd.h"
 #include "metrics/lanes.h"
 
@@ -73,6 +74,18 @@ inline int64_t at_limit(double value, double low, double high) {
 inline int64_t float_steps(double t, double g) {
   return both_finite(t, g) ? std::abs(float_place(t) - float_place(g)) : 0;
 }
+inline double in_steps(double value, const StepMap& map) {
+  return (value * map.scale - map.min) * map.steps;
+}
+inline double nearest_step(double steps) { return std::trunc(steps + 0.5); }
+// Returns by how many steps the target lies beyond.
+inline double transport_pair(double t, double g, const StepMap& map, int64_t* surplus) {
+  if (!both_finite(t, g)) return 0;
+  const double at = in_steps(t, map), within = std::clamp(at, 0.0, map.last);
+  ++surplus[static_cast<size_t>(nearest_step(within))];
+  --surplus[static_cast<size_t>(nearest_step(in_steps(g, map)))];
+  return std::fabs(at - within);
+}
 // What a pair adds, and where.
 struct BulkTerm {
   uint32_t bucket;
@@ -85,6 +98,11 @@ inline BulkTerm bulk_term(double t, double g, const BulkScale& s) {
   const double dd = d > std::max(s.relative * size, s.absolute) ? d * d : 0;
   return {
       bucket_of(size), {1, size * size, dd, 0}, d > size * 0.5 && d > s.half_absolute && size > 0};
+}
+inline bool is_exception(float t, float g, const BulkFilter& filter) {
+  const float size = std::fabs(g);
+  const float close = std::max(size * filter.relative, filter.absolute);
+  return size >= filter.from || (std::fabs(t - g) <= close && t != g);
 }
 inline int64_t add_bulk_pair(double t, double g, const BulkScale& s, int64_t i,
                              BulkTables& tables) {
@@ -222,6 +240,30 @@ int64_t Bulk(const double* target, const double* golden, int64_t count, const Bu
   return off;
 }
 
+// Most groups hold none.
+int64_t Exceptions(const float* target, const float* golden, int64_t count,
+                   const BulkFilter& filter, uint16_t* places) {
+  const hn::ScalableTag<float> tag;
+  const auto wide = static_cast<int64_t>(hn::Lanes(tag));
+  const auto from = hn::Set(tag, filter.from), relative = hn::Set(tag, filter.relative);
+  const auto absolute = hn::Set(tag, filter.absolute);
+  int64_t found = 0, i = 0;
+  for (; i + wide <= count; i += wide) {
+    const auto t = hn::LoadU(tag, target + i), g = hn::LoadU(tag, golden + i);
+    const auto size = hn::Abs(g), d = hn::Abs(hn::Sub(t, g));
+    const auto close = hn::Le(d, hn::Max(hn::Mul(size, relative), absolute));
+    const auto mask = hn::Or(hn::Ge(size, from), hn::And(close, hn::Ne(t, g)));
+    if (hn::AllFalse(tag, mask)) continue;
+    uint8_t bytes[8] = {};
+    hn::StoreMaskBits(tag, mask, bytes);
+    for (uint64_t bits = load_le<uint64_t>(bytes); bits != 0; bits &= bits - 1)
+      places[found++] = static_cast<uint16_t>(i + std::countr_zero(bits));
+  }
+  for (; i < count; ++i)
+    if (is_exception(target[i], golden[i], filter)) places[found++] = static_cast<uint16_t>(i);
+  return found;
+}
+
 CentredBlock Centred(const double* target, const double* golden, int64_t count, double scale,
                      double t_mean, double g_mean) {
   Sum t_sum, g_sum, tt, gg, tg;
@@ -279,6 +321,71 @@ int64_t FloatSteps(const double* target, const double* golden, int64_t count) {
   return largest;
 }
 
+int64_t FloatStepsOfFloats(const float* target, const float* golden, int64_t count) {
+  const hn::ScalableTag<float> tag;
+  const hn::RebindToSigned<decltype(tag)> ints;
+  const hn::RebindToUnsigned<decltype(tag)> words;
+  const auto wide = static_cast<int64_t>(hn::Lanes(tag));
+  const auto largest_float = hn::Set(tag, std::numeric_limits<float>::max());
+  const auto places = [&](auto values) HWY_ATTR {
+    const auto bits = hn::BitCast(ints, values);
+    const auto size = hn::And(bits, hn::Set(ints, 0x7FFFFFFF));
+    return hn::IfThenElse(hn::Lt(bits, hn::Zero(ints)), hn::Neg(size), size);
+  };
+  auto most = hn::Zero(words);
+  int64_t i = 0;
+  for (; i + wide <= count; i += wide) {
+    const auto t = hn::LoadU(tag, target + i), g = hn::LoadU(tag, golden + i);
+    const auto finite =
+        hn::And(hn::Le(hn::Abs(t), largest_float), hn::Le(hn::Abs(g), largest_float));
+    const auto a = places(hn::IfThenElseZero(finite, t));
+    const auto b = places(hn::IfThenElseZero(finite, g));
+    // Two of opposite sign are further apart than a signed number says.
+    const auto steps = hn::Sub(hn::Max(a, b), hn::Min(a, b));
+    most = hn::Max(most, hn::BitCast(words, steps));
+  }
+  int64_t found = static_cast<int64_t>(hn::GetLane(hn::MaxOfLanes(words, most)));
+  for (; i < count; ++i)
+    found = std::max(found,
+                     float_steps(static_cast<double>(target[i]), static_cast<double>(golden[i])));
+  return found;
+}
+
+double Transport(const double* target, const double* golden, int64_t count, const StepMap& map,
+                 int64_t* surplus) {
+  const Doubles doubles;
+  const Vec scale = set(map.scale), min = set(map.min), factor = set(map.steps);
+  const auto steps = [&](Vec values)
+                         HWY_ATTR { return hn::Mul(hn::Sub(hn::Mul(values, scale), min), factor); };
+  Sum beyond;
+  const int64_t whole = count / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      const Vec t = load(target + i + v * kWidth), g = load(golden + i + v * kWidth);
+      const auto finite = both_are_finite(t, g);
+      const Vec at = steps(t), within = hn::Min(hn::Max(at, set(0)), set(map.last));
+      beyond.add(v, hn::IfThenElseZero(finite, hn::Abs(hn::Sub(at, within))));
+      const Vec to = hn::Trunc(hn::Add(within, set(0.5)));
+      const Vec from = hn::Trunc(hn::Add(steps(g), set(0.5)));
+      const auto moves = hn::And(finite, hn::Ne(to, from));
+      if (hn::AllFalse(doubles, moves)) continue;
+      HWY_ALIGN double tos[kLanes], froms[kLanes];
+      uint8_t bytes[8] = {};
+      hn::Store(to, doubles, tos);
+      hn::Store(from, doubles, froms);
+      hn::StoreMaskBits(doubles, moves, bytes);
+      for (uint32_t bits = bytes[0]; bits != 0; bits &= bits - 1) {
+        const auto lane = static_cast<size_t>(std::countr_zero(bits));
+        ++surplus[static_cast<size_t>(tos[lane])];
+        --surplus[static_cast<size_t>(froms[lane])];
+      }
+    }
+  }
+  return beyond.fold(count - whole, [&](int64_t i) {
+    return transport_pair(target[whole + i], golden[whole + i], map, surplus);
+  });
+}
+
 int64_t AtLimit(const double* values, int64_t count, double low, double high) {
   int64_t found = 0, i = 0;
   for (; i + kWidth <= count; i += kWidth) {
@@ -299,13 +406,39 @@ namespace {
 
 HWY_EXPORT(Kl);
 HWY_EXPORT(Bulk);
+HWY_EXPORT(Exceptions);
 HWY_EXPORT(Centred);
 HWY_EXPORT(FloatSteps);
+HWY_EXPORT(FloatStepsOfFloats);
+HWY_EXPORT(Transport);
 HWY_EXPORT(AtLimit);
 
 }  // namespace
 
 double log_ratio(double p, double q) { return ratio_logarithm(p, q); }
+uint32_t bulk_bucket(double size) { return bucket_of(size); }
+float bulk_bucket_begin(uint32_t bucket) { return std::bit_cast<float>(bucket << kBucketShift); }
+
+void add_exceptions(const float* target, const float* golden, std::span<const uint16_t> places,
+                    const BulkScale& s, float from, uint32_t first_bucket, BulkBucket* buckets,
+                    BulkExceptions& sums) {
+  for (const uint16_t place : places) {
+    const float t = target[place], g = golden[place], g_size = std::fabs(g);
+    const auto size = static_cast<double>(g_size);
+    const double d = std::fabs(static_cast<double>(t) - static_cast<double>(g));
+    if (!both_finite(static_cast<double>(t), size)) continue;
+    const double dd = d * d;
+    const bool counts = d > std::max(s.relative * size, s.absolute), is_large = g_size >= from;
+    sums.ignored += counts ? 0 : dd;
+    sums.differing += d != 0 && (is_large || !counts);
+    sums.not_off += d <= s.half_absolute && g != 0 && std::fabs(t - g) > g_size * 0.5F;
+    if (!is_large) continue;
+    BulkBucket& bucket = buckets[(std::bit_cast<uint32_t>(g_size) >> kBucketShift) - first_bucket];
+    bucket.count += 1;
+    bucket.gg += size * size;
+    bucket.dd += counts ? dd : 0;
+  }
+}
 
 namespace reference {
 
@@ -329,6 +462,14 @@ int64_t bulk_block(const double* target, const double* golden, int64_t count,
   return off;
 }
 
+int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
+                        const BulkFilter& filter, uint16_t* places) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (is_exception(target[i], golden[i], filter)) places[found++] = static_cast<uint16_t>(i);
+  return found;
+}
+
 CentredBlock centred_block(const double* target, const double* golden, int64_t count, double scale,
                            double t_mean, double g_mean) {
   LaneSum t_sum, g_sum, tt, gg, tg;
@@ -350,6 +491,22 @@ int64_t float_steps_block(const double* target, const double* golden, int64_t co
   return most;
 }
 
+int64_t float_steps_block(const float* target, const float* golden, int64_t count) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < count; ++i)
+    most =
+        std::max(most, float_steps(static_cast<double>(target[i]), static_cast<double>(golden[i])));
+  return most;
+}
+
+double transport_block(const double* target, const double* golden, int64_t count,
+                       const StepMap& map, int64_t* surplus) {
+  LaneSum beyond;
+  for (int64_t i = 0; i < count; ++i)
+    beyond.add(i, transport_pair(target[i], golden[i], map, surplus));
+  return beyond.total();
+}
+
 int64_t at_limit_block(const double* values, int64_t count, double low, double high) {
   int64_t found = 0;
   for (int64_t i = 0; i < count; ++i) found += at_limit(values[i], low, high);
@@ -368,6 +525,11 @@ int64_t bulk_block(const double* target, const double* golden, int64_t count,
   return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Bulk)(target, golden, count, scale, tables)
                         : reference::bulk_block(target, golden, count, scale, tables);
 }
+int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
+                        const BulkFilter& filter, uint16_t* places) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Exceptions)(target, golden, count, filter, places)
+                        : reference::bulk_exceptions(target, golden, count, filter, places);
+}
 CentredBlock centred_block(const double* target, const double* golden, int64_t count, double scale,
                            double t_mean, double g_mean) {
   return simd_allowed()
@@ -377,6 +539,15 @@ CentredBlock centred_block(const double* target, const double* golden, int64_t c
 int64_t float_steps_block(const double* target, const double* golden, int64_t count) {
   return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FloatSteps)(target, golden, count)
                         : reference::float_steps_block(target, golden, count);
+}
+int64_t float_steps_block(const float* target, const float* golden, int64_t count) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FloatStepsOfFloats)(target, golden, count)
+                        : reference::float_steps_block(target, golden, count);
+}
+double transport_block(const double* target, const double* golden, int64_t count,
+                       const StepMap& map, int64_t* surplus) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Transport)(target, golden, count, map, surplus)
+                        : reference::transport_block(target, golden, count, map, surplus);
 }
 int64_t at_limit_block(const double* values, int64_t count, double low, double high) {
   return simd_allowed() ? HWY_DYNAMIC_DISPATCH(AtLimit)(values, count, low, high)

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace plumb::metrics {
 
@@ -38,9 +39,29 @@ inline constexpr uint32_t kBulkBuckets = 2048;  // the one behind them takes wha
 // would wait for the other.
 inline constexpr size_t kBulkTables = 2;
 using BulkTables = BulkBucket* const[kBulkTables];
+uint32_t bulk_bucket(double size);  // of |golden|
+float bulk_bucket_begin(uint32_t bucket);
 // Adds the pairs of a block to their buckets. Returns how many are off by half.
 int64_t bulk_block(const double* target, const double* golden, int64_t count,
                    const BulkScale& scale, BulkTables& tables);
+
+// Finds the pairs of floats with |golden| from a size on, and those that differ by no more than
+// relative * |golden| or absolute. Writes their places, in order, and returns their number.
+struct BulkFilter {
+  float from, relative, absolute;
+};
+int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
+                        const BulkFilter& filter, uint16_t* places);
+// Of the pairs at these places, which need no scale: adds those with |golden| from a size on to
+// `buckets`, the first of which is `first_bucket`.
+struct BulkExceptions {
+  double ignored = 0;     // sum of squares of the differences that are ignored
+  int64_t differing = 0;  // pairs that differ and are ignored or added
+  int64_t not_off = 0;    // pairs off by half in float, but not beyond BulkScale::half_absolute
+};
+void add_exceptions(const float* target, const float* golden, std::span<const uint16_t> places,
+                    const BulkScale& scale, float from, uint32_t first_bucket, BulkBucket* buckets,
+                    BulkExceptions& sums);
 
 // Sums of deviations from two means.
 struct CentredBlock {
@@ -52,6 +73,16 @@ CentredBlock centred_block(const double* target, const double* golden, int64_t c
 // The most values of float32 that lie between two of a pair, each rounded to float32 first
 // (one step beyond the largest if it lies beyond).
 int64_t float_steps_block(const double* target, const double* golden, int64_t count);
+int64_t float_steps_block(const float* target, const float* golden, int64_t count);
+
+// A value lies at (value * scale - min) * steps, between 0 and `last` if it is not beyond.
+struct StepMap {
+  double scale, min, steps, last;
+};
+// Counts in `surplus` how many values of target are too many at a point, the nearest to each.
+// Returns the sum of steps that target's values lie beyond.
+double transport_block(const double* target, const double* golden, int64_t count,
+                       const StepMap& map, int64_t* surplus);
 
 // How many values are not above `low` or not below `high`; NaN is neither.
 int64_t at_limit_block(const double* values, int64_t count, double low, double high);
@@ -62,9 +93,14 @@ KlBlock kl_block(const double* target, const double* golden, int64_t count, doub
                  const ShareMap& t_map, const ShareMap& g_map);
 int64_t bulk_block(const double* target, const double* golden, int64_t count,
                    const BulkScale& scale, BulkTables& tables);
+int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
+                        const BulkFilter& filter, uint16_t* places);
 CentredBlock centred_block(const double* target, const double* golden, int64_t count, double scale,
                            double t_mean, double g_mean);
 int64_t float_steps_block(const double* target, const double* golden, int64_t count);
+int64_t float_steps_block(const float* target, const float* golden, int64_t count);
+double transport_block(const double* target, const double* golden, int64_t count,
+                       const StepMap& map, int64_t* surplus);
 int64_t at_limit_block(const double* values, int64_t count, double low, double high);
 }  // namespace reference
 

@@ -67,9 +67,13 @@ int64_t largest(const PairPiece& piece, PlaceOf&& place) {
 
 int64_t largest_float_steps(const PairPiece& piece) {
   int64_t most = 0;
-  for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
+  const auto raise = [&](const auto* t, const auto* g, int64_t n) {
     most = std::max(most, float_steps_block(t, g, n));
-  });
+  };
+  if (fits_float(part_of(piece.target_dtype)) && fits_float(part_of(piece.golden_dtype)))
+    for_each_float_block(piece, raise);
+  else
+    for_each_block(piece, raise);
   return most;
 }
 

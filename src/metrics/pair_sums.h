@@ -56,6 +56,7 @@ struct PairSums {
   int64_t rel_below_1e3 = 0;  // pairs with |d| < 0.001 |g|, or t = g, or non-finite and agreeing
   int64_t rel_below_5e3 = 0;
 
+  double tg_by_squares() const { return (tt + gg - dd) / 2; }
   bool t_all_zero() const { return finite > 0 && t_zeros == finite; }
   bool g_all_zero() const { return finite > 0 && g_zeros == finite; }
 

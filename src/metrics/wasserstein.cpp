@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "metrics/detail_block.h"
 #include "metrics/finish.h"
 
 namespace plumb::metrics {
@@ -20,22 +21,14 @@ class Transport {
   // Golden is not constant.
   explicit Transport(const PairSums& first) : surplus_(kSteps + 1) {
     const double largest = std::max(std::fabs(first.g_min), std::fabs(first.g_max));
-    scale_ = std::ldexp(1, -std::clamp(std::ilogb(largest), -1022, 1022));
-    min_ = first.g_min * scale_;
-    steps_ = static_cast<double>(kSteps) / (first.g_max * scale_ - min_);
+    map_.scale = std::ldexp(1, -std::clamp(std::ilogb(largest), -1022, 1022));
+    map_.min = first.g_min * map_.scale;
+    map_.last = static_cast<double>(kSteps);
+    map_.steps = map_.last / (first.g_max * map_.scale - map_.min);
   }
 
   void add(const double* target, const double* golden, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      if (!std::isfinite(target[i]) || !std::isfinite(golden[i])) continue;
-      const double t = in_steps(target[i]);
-      const double within = std::clamp(t, 0.0, static_cast<double>(kSteps));
-      beyond_ += std::fabs(t - within);
-      const size_t to = nearest(within), from = nearest(in_steps(golden[i]));
-      if (to == from) continue;
-      ++surplus_[to];
-      --surplus_[from];
-    }
+    beyond_ += transport_block(target, golden, count, map_, surplus_.data());
   }
 
   void append(const Transport& later) {
@@ -51,12 +44,9 @@ class Transport {
   }
 
  private:
-  double in_steps(double value) const { return (value * scale_ - min_) * steps_; }
-  static size_t nearest(double steps) { return static_cast<size_t>(steps + 0.5); }
-
   std::vector<int64_t> surplus_;  // at each point, of target's values over golden's
   double beyond_ = 0;             // steps from target's values outside to golden's range
-  double scale_, min_, steps_;
+  StepMap map_;
 };
 
 bool is_constant(const PairSums& s) { return s.g_min == s.g_max; }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/bulk_sums.h"
 
+#include <limits>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "metrics/sums_of.h"
@@ -10,7 +13,7 @@ namespace {
 
 double bulk_of(const Tensor& target, const Tensor& golden) {
   BulkSums sums(sums_of(target, golden), target.dtype, golden.dtype);
-  add(piece_of(target, golden), sums);
+  sums.add(piece_of(target, golden));
   return sums.rel_euclid();
 }
 
@@ -87,15 +90,89 @@ TEST(BulkSums, PiecesAddUp) {
   const auto sums = [&] { return BulkSums(first, target.dtype, golden.dtype); };
   BulkSums whole = sums(), front = sums(), back = sums();
   PairPiece piece = piece_of(target, golden);
-  add(piece, whole);
+  whole.add(piece);
   piece.count = 999;
-  add(piece, front);
+  front.add(piece);
   piece.target += 4 * 999;
   piece.golden += 4 * 999;
   piece.count = 5000 - 999;
-  add(piece, back);
+  back.add(piece);
   front.append(back);
   EXPECT_NEAR(front.rel_euclid(), whole.rel_euclid(), 1e-13);
+}
+
+// Looking at golden's values first saves most of the work, and changes nothing.
+TEST(BulkSums, ExpectationsChangeNothing) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  struct Case {
+    const char* name;
+    float (*golden)(float x, size_t i);
+    float (*target)(float g, float noise, size_t i);
+  };
+  const auto same = [](float x, size_t) { return x; };
+  const auto noisy = [](float g, float noise, size_t) { return g * (1 + 0.3F * noise); };
+  const Case cases[] = {
+      {"noise", same, noisy},
+      {"unlike", same, [](float, float noise, size_t) { return noise; }},
+      {"zeros", [](float x, size_t) { return std::max(x, 0.0F); },
+       [](float, float, size_t) { return 0.0F; }},
+      {"sparse", [](float x, size_t i) { return i % 200 == 0 ? x : 0.0F; }, noisy},
+      {"sparse, not so target", [](float x, size_t i) { return i % 200 == 0 ? x : 0.0F; },
+       [](float g, float noise, size_t) { return g + noise; }},
+      {"only the largest are off", same, [](float g, float, size_t) { return std::min(g, 2.5F); }},
+      {"hardly any is off by more than rounding", same,
+       [](float g, float noise, size_t i) { return i % 3 == 0 ? g * 2 : g + 1e-8F * noise; }},
+      {"outliers", [](float x, size_t i) { return i % 1000 == 7 ? 1e4F : x; },
+       [](float g, float, size_t) { return g > 1e3F ? g : 0; }},
+      {"not finite", [](float x, size_t i) { return i % 100 == 3 ? kInf : x; },
+       [](float g, float noise, size_t i) { return i % 70 == 9 ? kInf : g * (1 + noise); }},
+  };
+  for (const auto& [name, golden_of, target_of] : cases) {
+    for (const size_t count : {5, 100, 20000}) {
+      SCOPED_TRACE(fmt::format("{} {}", name, count));
+      std::vector<float> g = normal_values(41, static_cast<int64_t>(count)), t;
+      const std::vector<float> noise = normal_values(42, static_cast<int64_t>(count));
+      for (size_t i = 0; i < count; ++i) {
+        g[i] = golden_of(g[i], i);
+        t.push_back(target_of(g[i], noise[i], i));
+      }
+      for (const Tensor& target : {floats(t), halves(t)}) {
+        const Tensor golden = floats(g);
+        BulkSums all(sums_of(target, golden), target.dtype, golden.dtype), some = all, lost = all;
+        all.add(piece_of(target, golden));
+        some.expect(std::vector<double>(g.begin(), g.end()));
+        some.add(piece_of(target, golden));
+        if (!some.is_settled()) {
+          some.restart();
+          some.add(piece_of(target, golden));
+        }
+        EXPECT_NEAR(some.rel_euclid(), all.rel_euclid(), 1e-9 * all.rel_euclid());
+        EXPECT_EQ(some.off_by_half(), all.off_by_half());
+        // A wrong look is noticed.
+        lost.expect(std::vector<double>(100, 1e6));
+        lost.add(piece_of(target, golden));
+        if (count == 20000 && lost.is_settled()) {
+          EXPECT_NEAR(lost.rel_euclid(), all.rel_euclid(), 1e-9 * all.rel_euclid());
+        }
+      }
+    }
+  }
+}
+
+// What settles most pairs that are plainly wrong.
+TEST(BulkSums, NoiseIsSettledByALook) {
+  const std::vector<float> g = normal_values(51, 20000), noise = normal_values(52, 20000);
+  std::vector<float> t;
+  for (size_t i = 0; i < g.size(); ++i) t.push_back(g[i] + 0.2f * noise[i]);
+  const Tensor target = floats(t), golden = floats(g);
+  BulkSums sums(sums_of(target, golden), target.dtype, golden.dtype);
+  sums.expect(std::vector<double>(g.begin(), g.begin() + 4000));
+  sums.add(piece_of(target, golden));
+  EXPECT_TRUE(sums.is_settled());
+  sums.restart();
+  sums.expect(std::vector<double>(1000, 5.0));
+  sums.add(piece_of(target, golden));
+  EXPECT_FALSE(sums.is_settled());
 }
 
 // Sorting instead of sorting into buckets: the 1 % that is left out differs by part of a bucket.

@@ -96,6 +96,31 @@ TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
         }
       }
       EXPECT_EQ(float_steps_block(t, g, n), reference::float_steps_block(t, g, n));
+      std::vector<float> t_floats, g_floats;
+      for (size_t i = 0; i < count; ++i) {
+        t_floats.push_back(static_cast<float>(t[i]));
+        g_floats.push_back(static_cast<float>(g[i]));
+      }
+      EXPECT_EQ(float_steps_block(t_floats.data(), g_floats.data(), n),
+                reference::float_steps_block(t_floats.data(), g_floats.data(), n));
+      for (const float from : {1e-45F, 1.5F, 100.0F}) {
+        const BulkFilter filter{from, 0x1p-10F, 1e-3F};
+        std::vector<uint16_t> found(count), expected(count);
+        found.resize(static_cast<size_t>(
+            bulk_exceptions(t_floats.data(), g_floats.data(), n, filter, found.data())));
+        expected.resize(static_cast<size_t>(reference::bulk_exceptions(
+            t_floats.data(), g_floats.data(), n, filter, expected.data())));
+        EXPECT_EQ(found, expected);
+      }
+      const StepMap steps{0x1p-900, -8 * 0x1p-900, 128 * 0x1p900, 2048};
+      Pairs inside = pairs;  // golden's own range is all of it
+      for (double& x : inside.golden)
+        if (std::fabs(x) > 7) x = 7;
+      std::vector<int64_t> surplus(2049), expected_surplus(2049);
+      EXPECT_EQ(
+          transport_block(t, inside.golden.data(), n, steps, surplus.data()),
+          reference::transport_block(t, inside.golden.data(), n, steps, expected_surplus.data()));
+      EXPECT_EQ(surplus, expected_surplus);
       for (const double limit : {0.5, 65504.0, 1e308})
         EXPECT_EQ(at_limit_block(t, n, -limit, limit),
                   reference::at_limit_block(t, n, -limit, limit));
