@@ -182,7 +182,7 @@ TEST(AscendDump, DamagedFilesCostThemselvesOnly) {
 }
 
 TEST(AscendDump, OneBadFileAmongGoodOnes) {
-  const DumpSet set = open(sample("dump/offline/one_bad_file"));
+  const DumpSet set = open(sample("msaccucmp/15-defect-one-bad-file/npu_trunc"));
   EXPECT_THAT(lines_of(set), ElementsAre("ok1 output:0", "ok2 output:0", "strg output:0"));
   ASSERT_EQ(set.skipped.size(), 1u);
   EXPECT_EQ(set.skipped[0].file, "Relu.trunc.1.2.1700000000000004");
@@ -191,7 +191,7 @@ TEST(AscendDump, OneBadFileAmongGoodOnes) {
 }
 
 TEST(AscendDump, OverflowRecordsBesideTheirOperators) {
-  const DumpSet set = open(sample("dump/offline/overflow"));
+  const DumpSet set = open(sample("msaccucmp/10-overflow/dump"));
   EXPECT_THAT(lines_of(set),
               ElementsAre("layer0_exp input:0", "layer0_exp output:0", "Node_OpDebug output:0",
                           "layer1_mul input:0", "layer1_mul output:0", "Node_OpDebug output:0"));
@@ -201,13 +201,16 @@ TEST(AscendDump, OverflowRecordsBesideTheirOperators) {
 }
 
 TEST(AscendDump, ModelsAtAnyLevel) {
-  const DumpSet set = open(sample("dump/offline/batch"));
+  const DumpSet set = open(sample("msaccucmp/12-batch-compare/dump"));
   EXPECT_EQ(set.convention, "ascend-dump");
   EXPECT_THAT(lines_of(set), ElementsAre("step 0 [ge_default_20210420113943_71] relu_71 output:0",
                                          "step 0 [ge_default_20210420113943_73] relu_73 output:0"));
-  EXPECT_EQ(lines_of(open(sample("dump/offline/batch/20210420113950"))), lines_of(set));
-  EXPECT_EQ(lines_of(open(sample("dump/offline/batch/20210420113950/0"))), lines_of(set));
-  const std::string model = "dump/offline/batch/20210420113950/0/ge_default_20210420113943_71";
+  EXPECT_EQ(lines_of(open(sample("msaccucmp/12-batch-compare/dump/20210420113950"))),
+            lines_of(set));
+  EXPECT_EQ(lines_of(open(sample("msaccucmp/12-batch-compare/dump/20210420113950/0"))),
+            lines_of(set));
+  const std::string model =
+      "msaccucmp/12-batch-compare/dump/20210420113950/0/ge_default_20210420113943_71";
   EXPECT_THAT(lines_of(open(sample(model))), ElementsAre("step 0 relu_71 output:0"));
   EXPECT_THAT(lines_of(open(sample(model + "/1"))), ElementsAre("step 0 relu_71 output:0"));
   EXPECT_THAT(lines_of(open(sample(model + "/1/0"))), ElementsAre("relu_71 output:0"));

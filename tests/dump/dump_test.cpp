@@ -47,7 +47,7 @@ TEST(OpenDump, ConventionByName) {
   // Every convention copes with a directory of any other, and loses nothing.
   for (const Convention& convention : conventions())
     for (std::string_view tree :
-         {"dump/torchair/ge_fx_new", "dump/msprobe/stats_tensor", "ascend-dump", "dump/offline"}) {
+         {"msprobe/ge_fx_new", "msprobe/stats_tensor/target", "ascend-dump", "msaccucmp"}) {
       SCOPED_TRACE(fmt::format("{} as {}", tree, convention.name));
       const auto set = open_dump(sample(tree), {}, convention.name);
       ASSERT_TRUE(set);

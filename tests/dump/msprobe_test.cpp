@@ -46,7 +46,7 @@ const std::vector<std::string> kCalls{
 };
 
 TEST(Msprobe, Statistics) {
-  const DumpSet set = open(sample("dump/msprobe/stats_summary"));
+  const DumpSet set = open(sample("msprobe/stats_summary/target"));
   EXPECT_EQ(set.convention, "msprobe");
   EXPECT_EQ(lines_of(set), kCalls);
   EXPECT_THAT(skipped_of(set),
@@ -79,14 +79,14 @@ TEST(Msprobe, Statistics) {
 }
 
 TEST(Msprobe, Checksums) {
-  const DumpSet set = open(sample("dump/msprobe/stats_md5"));
+  const DumpSet set = open(sample("msprobe/stats_md5/target"));
   EXPECT_EQ(lines_of(set), kCalls);
   EXPECT_EQ(set.entries[0].statistics->checksum, "3c09993d");
   EXPECT_EQ(set.entries[3].statistics->checksum, "72359f56");
 }
 
 TEST(Msprobe, TensorsLieBesideTheIndex) {
-  const DumpSet set = open(sample("dump/msprobe/stats_tensor"));
+  const DumpSet set = open(sample("msprobe/stats_tensor/target"));
   EXPECT_EQ(lines_of(set), kCalls);
   const Entry& weight = find(set, "Module.conv1.Conv2d.forward.0 parameter:weight");
   ASSERT_EQ(weight.parts.size(), 1u);
@@ -97,7 +97,7 @@ TEST(Msprobe, TensorsLieBesideTheIndex) {
   expect_all_accounted(set);
 
   // The file itself, instead of its directory.
-  const DumpSet single = open(sample("dump/msprobe/stats_tensor/dump.json"));
+  const DumpSet single = open(sample("msprobe/stats_tensor/target/dump.json"));
   EXPECT_EQ(single.convention, "msprobe");
   EXPECT_EQ(lines_of(single), kCalls);
   EXPECT_THAT(single.skipped, IsEmpty());

@@ -8,7 +8,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(NamedNpy, RealGoldenDirectory) {
-  const DumpSet set = open(sample("dump/offline/golden"));
+  const DumpSet set = open(sample("msaccucmp/02-fusion-relations/golden"));
   EXPECT_EQ(set.convention, "named-npy");
   EXPECT_THAT(lines_of(set),
               ElementsAre("a output:0", "b output:0", "c output:0", "d output:0", "e output:0",

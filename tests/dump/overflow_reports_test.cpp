@@ -26,7 +26,7 @@ std::vector<std::string> lines_of(const OverflowReports& found) {
 
 // What msaccucmp says of these files: the older record is the second file.
 TEST(OverflowReports, InOrderOfTimeWithTheirOperators) {
-  const DumpSet set = open(sample("dump/offline/overflow"));
+  const DumpSet set = open(sample("msaccucmp/10-overflow/dump"));
   const OverflowReports found = read_overflow_reports(set, {});
   EXPECT_EQ(found.records, 2u);
   EXPECT_THAT(found.damaged, IsEmpty());
@@ -55,8 +55,8 @@ TEST(OverflowReports, EveryUnitThatReports) {
                                  HasSubstr("L2"), HasSubstr("AI Core")));
 }
 
-const std::string kRecord = "dump/offline/overflow/Opdebug.Node_OpDebug.0.3.1700000000000100";
-const std::string kMul = "dump/offline/overflow/Mul.layer1_mul.7.3.1700000000000099";
+const std::string kRecord = "msaccucmp/10-overflow/dump/Opdebug.Node_OpDebug.0.3.1700000000000100";
+const std::string kMul = "msaccucmp/10-overflow/dump/Mul.layer1_mul.7.3.1700000000000099";
 
 // Records may be anywhere; their operator is beside them, under whatever name.
 TEST(OverflowReports, LooksInTheRecordsDirectory) {

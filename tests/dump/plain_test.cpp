@@ -47,7 +47,7 @@ TEST(Plain, TheExtensionStaysWhereItTellsFilesApart) {
 TEST(Plain, FilesOfSeveralTensors) {
   Scratch dir;
   dir.copy(
-      "dump/torchair/reduced_min_max/target/worldsize1_global_rank0/20250601120000/0/graph_1_0/1/0/"
+      "msprobe/reduced_min_max/target/worldsize1_global_rank0/20250601120000/0/graph_1_0/1/0/"
       "Add.Add_1.4.7.1749000000000002_min_max.npz",
       "sub/pair.npz");
   const DumpSet single = open(dir.root() / "sub/pair.npz");

@@ -27,7 +27,7 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 }
 
 TEST(TorchairFx, RankedLayoutNamesTheToken) {
-  const DumpSet set = open(sample("dump/torchair/multi_rank/golden"));
+  const DumpSet set = open(sample("msprobe/multi_rank/golden"));
   EXPECT_EQ(set.convention, "torchair-fx");
   EXPECT_EQ(lines_of(set), with("rank 0 step 0 ", kThree) + with("rank 0 step 1 ", kThree) +
                                with("rank 1 step 0 ", kThree) + with("rank 1 step 1 ", kThree));
@@ -38,15 +38,14 @@ TEST(TorchairFx, RankedLayoutNamesTheToken) {
 }
 
 TEST(TorchairFx, OlderLayoutsNameTheTokenPlusOne) {
-  for (std::string_view root :
-       {"dump/torchair/ge_fx_710/golden", "dump/torchair/ge_fx_710/golden/data_dump"}) {
+  for (std::string_view root : {"msprobe/ge_fx_710/golden", "msprobe/ge_fx_710/golden/data_dump"}) {
     const DumpSet set = open(sample(root));
     EXPECT_EQ(set.convention, "torchair-fx");
     EXPECT_EQ(lines_of(set), with("step 0 ", kThree) + with("step 1 ", kThree));
     EXPECT_THAT(set.entries[0].parts[0].file, testing::HasSubstr("1/gm_"));
     expect_all_accounted(set);
   }
-  const DumpSet old = open(sample("dump/torchair/ge_fx_old/golden/data_dump"));
+  const DumpSet old = open(sample("msprobe/ge_fx_old/golden/data_dump"));
   EXPECT_EQ(old.entries.size(), 33u);  // 3 tokens, 4 operators with 11 tensors
   EXPECT_EQ(old.entries.front().step, 0);
   EXPECT_EQ(old.entries.back().step, 2);
@@ -62,13 +61,13 @@ TEST(TorchairFx, OldestLayoutHasNoToken) {
 }
 
 TEST(TorchairFx, SeveralGraphsAreNamed) {
-  const DumpSet set = open(sample("dump/torchair/two_graphs/golden"));
+  const DumpSet set = open(sample("msprobe/two_graphs/golden"));
   EXPECT_EQ(lines_of(set), with("rank 0 step 0 [gm_20250601120000000001_dump] ", kThree) +
                                with("rank 0 step 0 [gm_20250601120000000002_dump] ", kThree));
 }
 
 TEST(TorchairFx, SlotsInNumericalOrder) {
-  const DumpSet set = open(sample("dump/torchair/many_inputs/golden"));
+  const DumpSet set = open(sample("msprobe/many_inputs/golden"));
   ASSERT_EQ(set.entries.size(), 13u);
   for (int64_t i = 0; i < 12; ++i)
     EXPECT_EQ(set.entries[size_t(i)].slot, (Slot{SlotKind::kInput, i, ""}));
@@ -83,7 +82,7 @@ TEST(TorchairFx, SlotsInNumericalOrder) {
 }
 
 TEST(TorchairFx, ReducedFilesAreStatistics) {
-  const DumpSet set = open(sample("dump/torchair/reduced_min_max/golden"));
+  const DumpSet set = open(sample("msprobe/reduced_min_max/golden"));
   EXPECT_EQ(set.convention, "torchair-fx");
   EXPECT_EQ(lines_of(set), with("rank 0 step 0 ", kThree) + with("rank 0 step 1 ", kThree));
   const Entry& relu = find(set, "rank 0 step 1 relu_2-aten.relu.default output:0");

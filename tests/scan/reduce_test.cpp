@@ -64,7 +64,7 @@ std::vector<std::string> files_in(const fs::path& root) {
 
 // What the script makes of the same dump, array for array, to the last bit.
 TEST(Reduce, ArraysAreThoseOfTheScript) {
-  const fs::path data = fs::path(PLUMB_TEST_DATA) / "dump/torchair";
+  const fs::path data = fs::path(PLUMB_TEST_DATA) / "msprobe";
   const Scratch scratch;
   fs::copy(data / "reduce_source", scratch.path(), fs::copy_options::recursive);
   const scan::ReduceReport report = reduce(scratch.path());

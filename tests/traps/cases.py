@@ -739,8 +739,8 @@ HONEST_FILES = [
     honest("stats/checksum_spelling", "case does not matter", pair(SMALL, stats(md5="0BADF00D"), stats(md5="0badf00d"))),
     honest("stats/one_value", "smallest = largest = the same", pair(SMALL, *[stats(all_of(2))] * 2)),
     honest("stats/arguments", "equal values", pair(SMALL, *[stats(all_of(0), arguments=[0.1, "mean"])] * 2)),
-    honest("stats/committed_md5", "a real dump against itself", pair(None, *[lambda _, r: folder("dump/msprobe/stats_md5")] * 2)),
-    honest("stats/committed_tensors", "with its data", pair(None, *[lambda _, r: folder("dump/msprobe/stats_tensor")] * 2)),
+    honest("stats/committed_md5", "a real dump against itself", pair(None, *[lambda _, r: folder("msprobe/stats_md5/target")] * 2)),
+    honest("stats/committed_tensors", "with its data", pair(None, *[lambda _, r: folder("msprobe/stats_tensor/target")] * 2)),
 ]
 
 CASES = [*NOT_FINITE, *ZEROS, *SCALE, *PLACES, *MASKED, *NARROW, *SHAPES, *NAMES, *FILES, *DUMPS,

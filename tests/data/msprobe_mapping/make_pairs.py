@@ -58,6 +58,8 @@ class Dump:
         self.parents[name] = parent
 
     def write(self, directory):
+        if directory.is_symlink():
+            directory.unlink()  # to another case's
         directory.mkdir(parents=True, exist_ok=True)
         head = {"task": "statistics", "level": "mix", "framework": self.framework, "dump_data_dir": None}
         (directory / "dump.json").write_text(json.dumps({**head, "data": self.data}) + "\n")
