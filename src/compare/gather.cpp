@@ -256,7 +256,9 @@ Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunCon
 Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryReader& golden,
                                         const metrics::Request& request,
                                         const RunContext& context) {
-  const metrics::PairPass pass{request.relative};
+  metrics::PairPass pass{request.relative};
+  pass.relative_sum = request.relative_sum;
+  pass.least_golden = request.least_golden;
   const auto first = first_pass(target, golden, pass, context, true);
   if (!first) return first.error();
   Result<PairSums> sums = first->sums();

@@ -26,6 +26,8 @@ class Policy {
                                                      RunContext& context) = 0;
   // What is computed of each pair; of any table.
   virtual std::vector<const metrics::Metric*> columns() const = 0;
+  // What is gathered for them; more or less than they say themselves.
+  virtual void refine(metrics::Request& request) const { static_cast<void>(request); }
   // Told what rows were made from; may be null.
   virtual Observer* observer() { return nullptr; }
 };

@@ -106,6 +106,7 @@ void prepare_streaming(SessionState& state) {
     columns = columns_for(state.wanted, *state.rules);
   const auto& exactly = state.rules->are_tighter_than_bounds() ? columns : state.wanted;
   metrics::Request request = metrics::request_for(columns, exactly);
+  if (state.policy != nullptr) state.policy->refine(request);
   state.sides.emplace(compare::Sides{
       state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
   state.stream_options.emplace(

@@ -168,13 +168,16 @@ class RowMaker {
   }
 
   void compare(const pair::PlannedRow& planned, Row& row) {
+    const auto order_of = [](const io::ReadOrder* given) {
+      return given != nullptr ? *given : io::ReadOrder();
+    };
     auto golden = EntryReader::open(sides_.golden_of(planned), *planned.golden, sides_.golden_hints,
-                                    {}, &files_);
+                                    order_of(planned.golden_order), &files_);
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
     // Two quantized models are compared by their integers.
     const bool stands_for_numbers =
         planned.is_quantized && kind_of(golden->reader().dtype()) == DKind::kFloat;
-    io::ReadOrder order;
+    io::ReadOrder order = order_of(planned.target_order);
     if (stands_for_numbers) order.dequantize = planned.dequantize;
     auto target =
         EntryReader::open(sides_.target, *planned.target, sides_.target_hints, order, &files_);

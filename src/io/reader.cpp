@@ -15,7 +15,9 @@ namespace plumb::io {
 namespace {
 constexpr size_t kMaxAxes = 64;  // as in numpy 2
 constexpr size_t kReleaseBytes = 4 << 20;
+constexpr size_t kMediumBytes = 8 << 20;  // up to this a tensor stays, for who reads it twice
 constexpr size_t kSmallBytes = 256 << 10;
+constexpr int64_t kKeptElements = 1 << 21;
 }  // namespace
 
 struct TensorReader::State {
@@ -52,6 +54,12 @@ struct TensorReader::State {
   std::vector<std::byte> owned;
   Buffer piece;
   Buffer widened;
+  // An order of its own is asked for by who may read twice: what was gathered is kept.
+  bool keeps = false;
+  Buffer kept;
+  int64_t kept_until = 0;  // elements, from the first
+
+  Bytes gathered(int64_t first, int64_t count);
 
   // Completes the checksum with what lies behind the last element, and compares.
   Result<void> finish_crc();
@@ -117,6 +125,12 @@ Result<Wanted> wanted(const TensorInfo& info, const ReadOrder& order, int64_t st
     if (!map) return map.error();
     if (!map->is_identity()) wanted.map = std::move(*map);
   }
+  if (order.map) {
+    if (wanted.map)
+      return Error{"tensor has strides and is wanted in an order of its own",
+                   fmt::format("strides {}", to_string(info.strides)), "read it as stored"};
+    return Wanted{order.map, order.map->shape()};
+  }
   if (order.stored) return wanted;
   const std::optional<Shape>& logical = order.logical ? order.logical : info.logical_shape;
   // A device layout without a recorded shape stays as it is: its padding cannot be told from data.
@@ -159,8 +173,10 @@ Result<int64_t> stored_count(const TensorInfo& info) {
 
 void TensorReader::State::use(Bytes part) {
   if (stored.size() < kSmallBytes) return mapping->count_small_read(part.size());
-  const bool goes_on = used.data() + used.size() == part.data();
-  if (!goes_on || used.size() >= kReleaseBytes) release_used();
+  const std::byte* const used_end = used.data() + used.size();
+  if (part.data() >= used.data() && part.data() + part.size() <= used_end) return;  // once more
+  const bool goes_on = used_end == part.data();
+  if (!goes_on || (used.size() >= kReleaseBytes && stored.size() > kMediumBytes)) release_used();
   mapping->prepare(part);
   used = used.empty() ? part : Bytes(used.data(), used.size() + part.size());
 }
@@ -178,6 +194,21 @@ void TensorReader::State::release_used() {
   }
   used = {};
   gathered_bytes = 0;
+}
+
+Bytes TensorReader::State::gathered(int64_t first, int64_t wanted) {
+  const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements * item_bytes); };
+  const bool goes_on = keeps && first <= kept_until;
+  std::byte* const out =
+      goes_on ? kept.reserve(bytes(count)) + bytes(first) : piece.reserve(bytes(wanted));
+  if (goes_on && first + wanted <= kept_until) return {out, bytes(wanted)};
+  gather(*map, static_cast<size_t>(item_bytes), stored.data(), first, wanted, out);
+  if (goes_on) kept_until = first + wanted;
+  // A layout is read from many places at once: now and then all of them may go.
+  used = stored;
+  gathered_bytes += bytes(wanted);
+  if (gathered_bytes >= kReleaseBytes && stored.size() > kMediumBytes) release_used();
+  return {out, bytes(wanted)};
 }
 
 Result<void> TensorReader::State::finish_crc() {
@@ -223,6 +254,8 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
     s.dequantize = order.dequantize;
     s.handed_out = DType::kFloat32;
   }
+  const bool is_real = kind_of(s.dtype) != DKind::kOpaque && kind_of(s.dtype) != DKind::kComplex;
+  if (order.as_float32 && is_real && !fits_float(s.dtype)) s.handed_out = DType::kFloat32;
   s.item_bytes = bits_of(s.dtype) / 8;
   s.swap = info.big_endian;
   s.mapping = mapping;
@@ -234,7 +267,9 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
   s.map = std::move(want->map);
   s.shape = std::move(want->shape);
   s.count = *element_count(s.shape);
+  if (order.at_most > 0) s.count = std::min(s.count, order.at_most);
   const int64_t used = s.map ? *stored : s.count;
+  s.keeps = order.map && s.count <= kKeptElements;
 
   const auto needed = static_cast<uint64_t>(*byte_count(info.dtype, used));
   const auto whole = checked_add(info.offset_bytes, info.size_bytes);
@@ -320,13 +355,7 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
     if (auto got = s.inflater->read(out, bytes); !got) return got.error();
     result = {out, bytes};
   } else if (s.map) {
-    std::byte* out = s.piece.reserve(bytes);
-    gather(*s.map, static_cast<size_t>(s.item_bytes), s.stored.data(), first, count, out);
-    result = {out, bytes};
-    // A layout is read from many places at once: now and then all of them may go.
-    s.used = s.stored;
-    s.gathered_bytes += bytes;
-    if (s.gathered_bytes >= kReleaseBytes) s.release_used();
+    result = s.gathered(first, count);
   } else if (s.dtype != s.stored_dtype) {
     std::byte* out = s.piece.reserve(bytes);
     unpack(s.stored_dtype, s.stored.data(), first, count, out);

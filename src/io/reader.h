@@ -28,6 +28,11 @@ struct ReadOrder {
   bool portable = false;         // as DTypeInfo::portable: bfloat16 and 8-bit floats widened
   std::optional<Dequantize> dequantize =
       {};  // integers of up to 16 bits as the float32 they stand for
+  // This order of the stored elements, instead of what layout and shapes say. It must fit the
+  // stored shape; not for tensors with strides.
+  std::optional<IndexMap> map = {};
+  bool as_float32 = false;  // real numbers that float32 cannot hold are rounded to it
+  int64_t at_most = 0;      // only the first elements of that order; 0: all
 };
 
 class TensorReader {

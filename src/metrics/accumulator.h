@@ -102,6 +102,8 @@ struct Request {
     bool exactly;
   };
   bool relative = false;          // relative errors too, in the first pass
+  bool relative_sum = false;      // ... or of them only the sum
+  double least_golden = 0;        // see PairPass
   std::vector<Need> second_pass;  // each once
 };
 

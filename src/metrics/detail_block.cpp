@@ -58,6 +58,64 @@ inline double ratio_logarithm(double p, double q) {
   return power * kLn2 + (half + half);
 }
 inline double kl_term(double p, double q) { return p * ratio_logarithm(p, q); }
+
+// With s = (p - q) / (p + q), p ln(p / q) is (p - q) + (p - q) s (1 + s/3 + s^2/3 + s^3/5 + s^4/5 +
+// ...). The first term adds up to the difference of the sums. What is beyond it is small where p
+// and q are alike, so that few digits of it will do.
+constexpr int64_t kFloatLanes = 16;  // ... of sums, and pairs that are looked at together
+constexpr float kAlike = 0x1p-3F;    // largest |s| for the series
+constexpr float kFloatShare = std::numeric_limits<float>::epsilon();
+inline float float_share(float value, float min, float factor) {
+  return std::max((value - min) * factor, kFloatShare);
+}
+inline float excess_series(float s) {
+  const float z = s * s;
+  const float low = 1.0F + s * (1.0F / 3), middle = (1.0F / 3) + s * (1.0F / 5);
+  const float high = (1.0F / 5) + s * (1.0F / 7);
+  return low + z * (middle + z * high);
+}
+inline double excess_term(double p, double q) { return kl_term(p, q) - (p - q); }
+// Sixteen lanes of floats and eight of doubles, as the vectors have them.
+struct KlLanes {
+  float t_sum[kFloatLanes] = {}, difference[kFloatLanes] = {}, excess[kFloatLanes] = {};
+  double exact_excess[kLanes] = {};
+
+  // Up to kFloatLanes pairs.
+  void add(const float* target, const float* golden, int64_t count, const ShareMap& t_map,
+           const ShareMap& g_map) {
+    float p[kFloatLanes], q[kFloatLanes], e[kFloatLanes];
+    float most = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      p[i] =
+          float_share(target[i], static_cast<float>(t_map.min), static_cast<float>(t_map.factor));
+      q[i] =
+          float_share(golden[i], static_cast<float>(g_map.min), static_cast<float>(g_map.factor));
+      const float d = p[i] - q[i], s = d / (p[i] + q[i]);
+      e[i] = d * s * excess_series(s);
+      most = std::max(most, std::fabs(s));
+      t_sum[i] += p[i];
+      difference[i] += d;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      if (most <= kAlike)
+        excess[i] += e[i];
+      else
+        exact_excess[i % kLanes] +=
+            excess_term(static_cast<double>(p[i]), static_cast<double>(q[i]));
+    }
+  }
+  KlBlock total() {
+    const auto fold = [](const float* lanes) {
+      double wide[kLanes];
+      for (int64_t i = 0; i < kLanes; ++i)
+        wide[i] = static_cast<double>(lanes[i]) + static_cast<double>(lanes[i + kLanes]);
+      return fold_lanes(wide);
+    };
+    static_assert(kFloatLanes == 2 * kLanes);
+    const double t = fold(t_sum), d = fold(difference);
+    return {t, t - d, d + (fold(excess) + fold_lanes(exact_excess))};
+  }
+};
 inline uint32_t bucket_of(double size) {
   const auto narrow = static_cast<float>(std::min(size, kLargestFloat));
   return std::bit_cast<uint32_t>(narrow) >> kBucketShift;
@@ -199,6 +257,70 @@ KlBlock Kl(const double* target, const double* golden, int64_t count, double sca
       g_sum.fold(tail, [&](int64_t i) { return if_finite(i, [](double, double q) { return q; }); });
   block.log_sum = log_sum.fold(tail, [&](int64_t i) { return if_finite(i, kl_term); });
   return block;
+}
+
+KlBlock KlFloat(const float* target, const float* golden, int64_t count, const ShareMap& t_map,
+                const ShareMap& g_map) {
+  const hn::CappedTag<float, kFloatLanes> floats;
+  using V = hn::Vec<decltype(floats)>;
+  constexpr auto kFloatWidth = static_cast<int64_t>(hn::MaxLanes(decltype(floats)()));
+  constexpr int64_t kFloatVectors = kFloatLanes / kFloatWidth;
+  const auto of = [&](float value) HWY_ATTR { return hn::Set(floats, value); };
+  const V t_min = of(static_cast<float>(t_map.min)),
+          t_factor = of(static_cast<float>(t_map.factor));
+  const V g_min = of(static_cast<float>(g_map.min)),
+          g_factor = of(static_cast<float>(g_map.factor));
+  V t_sum[kFloatVectors], difference[kFloatVectors], excess[kFloatVectors], terms[kFloatVectors];
+  for (int64_t v = 0; v < kFloatVectors; ++v)
+    t_sum[v] = difference[v] = excess[v] = hn::Zero(floats);
+  Sum exact;
+  const int64_t whole = count / kFloatLanes * kFloatLanes;
+  for (int64_t i = 0; i < whole; i += kFloatLanes) {
+    V most = hn::Zero(floats);
+    for (int64_t v = 0; v < kFloatVectors; ++v) {
+      const V t = hn::LoadU(floats, target + i + v * kFloatWidth);
+      const V g = hn::LoadU(floats, golden + i + v * kFloatWidth);
+      const V p = hn::Max(hn::Mul(hn::Sub(t, t_min), t_factor), of(kFloatShare));
+      const V q = hn::Max(hn::Mul(hn::Sub(g, g_min), g_factor), of(kFloatShare));
+      const V d = hn::Sub(p, q), s = hn::Div(d, hn::Add(p, q)), z = hn::Mul(s, s);
+      const V low = hn::Add(of(1.0F), hn::Mul(s, of(1.0F / 3)));
+      const V middle = hn::Add(of(1.0F / 3), hn::Mul(s, of(1.0F / 5)));
+      const V high = hn::Add(of(1.0F / 5), hn::Mul(s, of(1.0F / 7)));
+      const V series = hn::Add(low, hn::Mul(z, hn::Add(middle, hn::Mul(z, high))));
+      terms[v] = hn::Mul(hn::Mul(d, s), series);
+      most = hn::Max(most, hn::Abs(s));
+      t_sum[v] = hn::Add(t_sum[v], p);
+      difference[v] = hn::Add(difference[v], d);
+    }
+    if (hn::AllTrue(floats, hn::Le(most, of(kAlike)))) {
+      for (int64_t v = 0; v < kFloatVectors; ++v) excess[v] = hn::Add(excess[v], terms[v]);
+      continue;
+    }
+    HWY_ALIGN float p[kFloatLanes], q[kFloatLanes];
+    for (int64_t v = 0; v < kFloatVectors; ++v) {
+      const V t = hn::LoadU(floats, target + i + v * kFloatWidth);
+      const V g = hn::LoadU(floats, golden + i + v * kFloatWidth);
+      hn::Store(hn::Max(hn::Mul(hn::Sub(t, t_min), t_factor), of(kFloatShare)), floats,
+                p + v * kFloatWidth);
+      hn::Store(hn::Max(hn::Mul(hn::Sub(g, g_min), g_factor), of(kFloatShare)), floats,
+                q + v * kFloatWidth);
+    }
+    for (int64_t at = 0; at < kFloatLanes; at += kLanes)
+      for (int64_t v = 0; v < kVectors; ++v) {
+        const Vec wide_p = load(p + at + v * kWidth), wide_q = load(q + at + v * kWidth);
+        exact.add(v, hn::Sub(hn::Mul(wide_p, log_ratios(wide_p, wide_q)), hn::Sub(wide_p, wide_q)));
+      }
+  }
+  KlLanes lanes;
+  for (int64_t v = 0; v < kFloatVectors; ++v) {
+    hn::StoreU(t_sum[v], floats, lanes.t_sum + v * kFloatWidth);
+    hn::StoreU(difference[v], floats, lanes.difference + v * kFloatWidth);
+    hn::StoreU(excess[v], floats, lanes.excess + v * kFloatWidth);
+  }
+  for (int64_t v = 0; v < kVectors; ++v)
+    hn::StoreU(exact.vectors[v], Doubles(), lanes.exact_excess + v * kWidth);
+  lanes.add(target + whole, golden + whole, count - whole, t_map, g_map);
+  return lanes.total();
 }
 
 int64_t Bulk(const double* target, const double* golden, int64_t count, const BulkScale& s,
@@ -405,6 +527,7 @@ namespace plumb::metrics {
 namespace {
 
 HWY_EXPORT(Kl);
+HWY_EXPORT(KlFloat);
 HWY_EXPORT(Bulk);
 HWY_EXPORT(Exceptions);
 HWY_EXPORT(Centred);
@@ -453,6 +576,14 @@ KlBlock kl_block(const double* target, const double* golden, int64_t count, doub
     log_sum.add(i, kl_term(p, q));
   }
   return {t_sum.total(), g_sum.total(), log_sum.total()};
+}
+
+KlBlock kl_block(const float* target, const float* golden, int64_t count, const ShareMap& t_map,
+                 const ShareMap& g_map) {
+  KlLanes lanes;
+  for (int64_t i = 0; i < count; i += kFloatLanes)
+    lanes.add(target + i, golden + i, std::min(kFloatLanes, count - i), t_map, g_map);
+  return lanes.total();
 }
 
 int64_t bulk_block(const double* target, const double* golden, int64_t count,
@@ -519,6 +650,11 @@ KlBlock kl_block(const double* target, const double* golden, int64_t count, doub
                  const ShareMap& t_map, const ShareMap& g_map) {
   return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Kl)(target, golden, count, scale, t_map, g_map)
                         : reference::kl_block(target, golden, count, scale, t_map, g_map);
+}
+KlBlock kl_block(const float* target, const float* golden, int64_t count, const ShareMap& t_map,
+                 const ShareMap& g_map) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(KlFloat)(target, golden, count, t_map, g_map)
+                        : reference::kl_block(target, golden, count, t_map, g_map);
 }
 int64_t bulk_block(const double* target, const double* golden, int64_t count,
                    const BulkScale& scale, BulkTables& tables) {

@@ -25,4 +25,14 @@ struct KlSums {
 
 extern const Accumulator kKlSums;
 
+// The same of finite values of types that float holds, in a third of the time if the sides are
+// alike, good to eight decimals or so: for whoever shows fewer.
+struct RoughKlSums : KlSums {
+  explicit RoughKlSums(const PairSums& first);
+  bool in_floats;  // else the sides differ much, or values are too large or too close for floats
+
+  void add(const PairPiece& piece);
+  void append(const RoughKlSums& later) { KlSums::append(later); }
+};
+
 }  // namespace plumb::metrics

@@ -53,10 +53,23 @@ HWY_INLINE double sum_products(const T* target, const T* golden, int64_t count) 
   });
 }
 
-template <class T>
-HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBlock& block) {
+// |t - g| / |g| where |g| is above `least`. A division keeps a unit busy that nothing else here
+// needs: beside the other sums it costs little.
+HWY_INLINE Vec ratios(Vec error, Vec g, Vec least) {
+  const Vec size = hn::Abs(g);
+  return hn::IfThenElseZero(hn::Gt(size, least), hn::Div(error, size));
+}
+inline double ratio(double error, double g, double least) {
+  const double size = std::fabs(g);
+  return size > least ? error / size : 0.0;
+}
+
+template <bool kRelative, class T>
+HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, double least_golden,
+                         PairBlock& block) {
   const int64_t whole = count / kLanes * kLanes;
-  Sum t_sum, g_sum, tt, gg, dd, abs_sum;
+  const Vec least = hn::Set(Doubles(), least_golden);
+  Sum t_sum, g_sum, tt, gg, dd, abs_sum, rel;
   for (int64_t i = 0; i < whole; i += kLanes) {
     for (int64_t v = 0; v < kVectors; ++v) {
       const Vec t = load(target + i + v * kWidth);
@@ -68,6 +81,7 @@ HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBl
       gg.vectors[v] = add_product<T>(g, g, gg.vectors[v]);
       dd.add(v, hn::Mul(d, d));
       abs_sum.add(v, hn::Abs(d));
+      if constexpr (kRelative) rel.add(v, ratios(hn::Abs(d), g, least));
     }
   }
   const auto t_at = [&](int64_t i) { return static_cast<double>(target[whole + i]); };
@@ -80,6 +94,9 @@ HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, PairBl
   block.gg = gg.fold(tail, [&](int64_t i) { return g_at(i) * g_at(i); });
   block.dd = dd.fold(tail, [&](int64_t i) { return d_at(i) * d_at(i); });
   block.abs_sum = abs_sum.fold(tail, [&](int64_t i) { return std::fabs(d_at(i)); });
+  if constexpr (kRelative)
+    block.rel_sum =
+        rel.fold(tail, [&](int64_t i) { return ratio(std::fabs(d_at(i)), g_at(i), least_golden); });
   block.finite = std::isfinite(block.t_sum) && std::isfinite(block.g_sum);
 }
 
@@ -94,15 +111,16 @@ HWY_INLINE void count_exactly(const T* target, const T* golden, int64_t count, P
   }
 }
 template <class T>
-HWY_INLINE void raise_exactly(const T* target, const T* golden, int64_t count, PairMaxima& maxima) {
-  const Vec zero = hn::Zero(Doubles());
+HWY_INLINE void raise_exactly(const T* target, const T* golden, int64_t count, double least_golden,
+                              PairMaxima& maxima) {
+  const Vec least = hn::Set(Doubles(), least_golden);
   Vec abs_max = hn::Set(Doubles(), maxima.abs), rel_max = hn::Set(Doubles(), maxima.rel);
   int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {
     const Vec g = load(golden + i);
     const Vec error = hn::Abs(hn::Sub(load(target + i), g));
     abs_max = hn::Max(abs_max, error);
-    rel_max = hn::Max(rel_max, hn::IfThenZeroElse(hn::Eq(g, zero), hn::Div(error, hn::Abs(g))));
+    rel_max = hn::Max(rel_max, ratios(error, g, least));
   }
   maxima.abs = hn::GetLane(hn::MaxOfLanes(Doubles(), abs_max));
   maxima.rel = hn::GetLane(hn::MaxOfLanes(Doubles(), rel_max));
@@ -110,7 +128,7 @@ HWY_INLINE void raise_exactly(const T* target, const T* golden, int64_t count, P
     const auto g = static_cast<double>(golden[i]);
     const double error = std::fabs(static_cast<double>(target[i]) - g);
     maxima.abs = std::fmax(maxima.abs, error);
-    if (g != 0) maxima.rel = std::fmax(maxima.rel, error / std::fabs(g));
+    maxima.rel = std::fmax(maxima.rel, ratio(error, g, least_golden));
   }
 }
 
@@ -167,7 +185,7 @@ HWY_INLINE int64_t count_off(const T* target, const T* golden, int64_t count) {
 // golden either, and need not count them: `kCountsOff` is false.
 template <bool kCountsOff, class T>
 HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, double rel_known,
-                             PairBlock& block, PairMaxima& maxima) {
+                             double least_golden, PairBlock& block, PairMaxima& maxima) {
   const hn::ScalableTag<T> tag;
   const hn::RebindToSigned<decltype(tag)> ints;
   using V = hn::Vec<decltype(tag)>;
@@ -222,23 +240,25 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, do
   add_tail(target + i, golden + i, count - i, block);
   // Only a block that may hold a new maximum is worth divisions in double.
   const auto highest = static_cast<double>(hn::GetLane(hn::MaxOfLanes(tag, abs_max)));
-  if (highest > maxima.abs * (1 - kBand) || excess) raise_exactly(target, golden, i, maxima);
-  raise_exactly(target + i, golden + i, count - i, maxima);
+  if (highest > maxima.abs * (1 - kBand) || excess)
+    raise_exactly(target, golden, i, least_golden, maxima);
+  raise_exactly(target + i, golden + i, count - i, least_golden, maxima);
 }
 template <class T>
-HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, PairBlock& block,
-                             PairMaxima& maxima) {
+HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, double least_golden,
+                             PairBlock& block, PairMaxima& maxima) {
   // Rounded down, like all that is compared with it: even among subnormals no larger error is
   // missed.
   const double rel_known = std::fmin(maxima.rel * (1 - kBand), 0x1p100);
   if (rel_known > 0.5)
-    add_extremes<true>(target, golden, count, rel_known, block, maxima);
+    add_extremes<true>(target, golden, count, rel_known, least_golden, block, maxima);
   else
-    add_extremes<false>(target, golden, count, rel_known, block, maxima);
+    add_extremes<false>(target, golden, count, rel_known, least_golden, block, maxima);
 }
 
+// The counts of small relative errors.
 template <class T>
-HWY_INLINE void add_relative(const T* target, const T* golden, int64_t count, PairBlock& block) {
+HWY_INLINE void add_counts(const T* target, const T* golden, int64_t count, PairBlock& block) {
   const hn::CappedTag<T, kLanes> tag;
   const hn::RebindToSigned<decltype(tag)> ints;
   using V = hn::Vec<decltype(tag)>;
@@ -248,18 +268,10 @@ HWY_INLINE void add_relative(const T* target, const T* golden, int64_t count, Pa
   const V band = hn::Set(tag, static_cast<T>(0.005 * kBand));
   const V lift = hn::Set(tag, kLift<T>);
   const V zero = hn::Zero(tag);
-  const Vec zeros = hn::Zero(Doubles());
   V margin = hn::Set(tag, T{1});  // positive as long as no comparison was close
   auto below_1e3 = hn::Zero(ints), below_5e3 = below_1e3;
-  Sum rel;
   const int64_t whole = count / kLanes * kLanes;
   for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t v = 0; v < kVectors; ++v) {
-      const Vec t = load(target + i + v * kWidth);
-      const Vec g = load(golden + i + v * kWidth);
-      const Vec ratio = hn::Abs(hn::Div(hn::Sub(t, g), g));
-      rel.add(v, hn::IfThenZeroElse(hn::Eq(g, zeros), ratio));
-    }
     for (int64_t v = 0; v < kLanes / kWide; ++v) {
       const V t = hn::LoadU(tag, target + i + v * kWide);
       const V g = hn::LoadU(tag, golden + i + v * kWide);
@@ -278,11 +290,6 @@ HWY_INLINE void add_relative(const T* target, const T* golden, int64_t count, Pa
       margin = hn::Min(margin, hn::IfThenElse(same, hn::Set(tag, T{1}), close));
     }
   }
-  block.rel_sum = rel.fold(count - whole, [&](int64_t i) {
-    const auto t = static_cast<double>(target[whole + i]);
-    const auto g = static_cast<double>(golden[whole + i]);
-    return g == 0 ? 0.0 : std::fabs((t - g) / g);
-  });
   if (hn::GetLane(hn::MinOfLanes(tag, margin)) > 0 && !is_huge(block, kHuge<T>)) {
     block.rel_below_1e3 = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, below_1e3)));
     block.rel_below_5e3 = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, below_5e3)));
@@ -296,11 +303,14 @@ template <class T>
 HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, PairParts parts,
                            PairMaxima& maxima) {
   PairBlock block;
-  add_sums(target, golden, count, block);
+  if (parts.relative || parts.relative_sum)
+    add_sums<true>(target, golden, count, parts.least_golden, block);
+  else
+    add_sums<false>(target, golden, count, 0, block);
   if (!block.finite) return block;
   if (parts.products) block.tg = sum_products(target, golden, count);
-  add_extremes(target, golden, count, block, maxima);
-  if (parts.relative) add_relative(target, golden, count, block);
+  add_extremes(target, golden, count, parts.least_golden, block, maxima);
+  if (parts.relative) add_counts(target, golden, count, block);
   return block;
 }
 
@@ -333,7 +343,7 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
   for (int64_t i = 0; i < count; ++i) {
     const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
     const double d = t - g, error = std::fabs(d), size = std::fabs(g);
-    const double ratio = g == 0 ? 0 : std::fabs(d / g);
+    const double ratio = size > parts.least_golden ? error / size : 0;
     t_sum.add(i, t);
     g_sum.add(i, g);
     tt.add(i, t * t);
@@ -366,11 +376,8 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
   block.dd = dd.total();
   block.abs_sum = abs_sum.total();
   maxima = raised;
-  if (parts.relative) {
-    block.rel_sum = rel_sum.total();
-  } else {
-    block.rel_below_1e3 = block.rel_below_5e3 = 0;
-  }
+  if (parts.relative || parts.relative_sum) block.rel_sum = rel_sum.total();
+  if (!parts.relative) block.rel_below_1e3 = block.rel_below_5e3 = 0;
   return block;
 }
 

@@ -14,7 +14,8 @@ inline constexpr int64_t kPairBlock = 1024;  // at most this many pairs at a tim
 struct PairBlock {
   double t_sum = 0, g_sum = 0, tt = 0, gg = 0;
   double tg = 0;  // only if it was asked for
-  double dd = 0, abs_sum = 0, rel_sum = 0;
+  double dd = 0, abs_sum = 0;
+  double rel_sum = 0;  // only if it was asked for
   double t_min = 0, t_max = 0, g_min = 0, g_max = 0;
   int64_t rel_below_1e3 = 0, rel_below_5e3 = 0, off_at_zero = 0, off_by_half = 0, equal = 0;
   int64_t t_zeros = 0, g_zeros = 0;
@@ -32,6 +33,8 @@ struct PairMaxima {
 struct PairParts {
   bool relative = false;
   bool products = false;
+  bool relative_sum = false;  // without the counts
+  double least_golden = 0;    // no relative errors where |golden| is not above it
 };
 
 // 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). What

@@ -39,7 +39,7 @@ class Adder {
   using Kernel = PairBlock (*)(const T*, const T*, int64_t, PairParts, PairMaxima&);
   Adder(Kernel kernel, const PairPass& pass, PairSums& sums)
       : kernel_(kernel),
-        parts_{pass.relative, pass.products},
+        parts_{pass.relative, pass.products, pass.relative_sum, pass.least_golden},
         exponent_(pass.exponent),
         sums_(sums) {}
   ~Adder() {
@@ -95,7 +95,8 @@ class Adder {
       finite_.golden[i] = std::ldexp(finite_.golden[i], -exponent_);
     }
     PairMaxima unused;
-    const PairBlock scaled = kernel_(finite_.target, finite_.golden, count, {false, true}, unused);
+    const PairBlock scaled =
+        kernel_(finite_.target, finite_.golden, count, {.products = true}, unused);
     block.t_sum = scaled.t_sum;
     block.g_sum = scaled.g_sum;
     block.tt = scaled.tt;
@@ -335,7 +336,7 @@ PairSums sums_of(PairPiece piece, const PairPass& pass) {
     sums.rel_below_1e3 += sums.same_nan + sums.same_inf;
     sums.rel_below_5e3 += sums.same_nan + sums.same_inf;
   } else {
-    sums.rel_sum = 0;
+    if (!pass.relative_sum) sums.rel_sum = 0;
     sums.rel_below_1e3 = sums.rel_below_5e3 = 0;
   }
   return sums;

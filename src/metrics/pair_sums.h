@@ -52,7 +52,7 @@ struct PairSums {
   bool t_fits_bfloat16 = true, g_fits_bfloat16 = true;
 
   bool has_relative = false;  // the following were asked for
-  double rel_sum = 0;         // sum of |d| / |g| where g is not zero
+  double rel_sum = 0;         // sum of |d| / |g| where g is not zero; may come alone
   int64_t rel_below_1e3 = 0;  // pairs with |d| < 0.001 |g|, or t = g, or non-finite and agreeing
   int64_t rel_below_5e3 = 0;
 
@@ -81,6 +81,8 @@ struct PairPass {
   bool relative = false;  // also the relative sum and counts, which cost a division for each pair
   int exponent = 0;       // scale values by 2^-exponent before they enter a sum
   bool products = false;  // sum t * g itself instead of taking it from the squares
+  bool relative_sum = false;  // the relative sum without the counts, which is cheaper
+  double least_golden = 0;    // where |g| is not above this, there is no relative error (as at 0)
 };
 PairSums pair_sums(const PairPiece& piece, const PairPass& pass);
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass);  // reference

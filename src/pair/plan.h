@@ -35,6 +35,9 @@ struct PlannedRow {
   bool golden_is_own = false;                // `golden` is another tensor of the target set
   bool is_flat = false;                      // the number of elements has to agree, shapes need not
   const dump::Entry* owner = nullptr;        // golden alone: a tensor of the operator it belongs to
+  // How a dialect reads the two; null: in plain order.
+  const io::ReadOrder* target_order = nullptr;
+  const io::ReadOrder* golden_order = nullptr;
 };
 
 struct PlanOptions {

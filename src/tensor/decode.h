@@ -22,8 +22,8 @@ float float_from_hifloat8(uint8_t code);
 bool fits_float(DType dtype);
 
 // `count` elements of little-endian `data`, one element per whole byte(s) (see
-// DTypeInfo::unpacked). decode_float requires fits_float(dtype). decode_double takes all real
-// types; 64-bit integers are rounded to the nearest double. NaN payloads are kept.
+// DTypeInfo::unpacked), of any real type. What the result cannot hold is rounded to the nearest:
+// see fits_float; of doubles only 64-bit integers. NaN payloads are kept.
 void decode_float(DType dtype, const std::byte* data, int64_t count, float* out);
 void decode_double(DType dtype, const std::byte* data, int64_t count, double* out);
 void decode_float_scalar(DType dtype, const std::byte* data, int64_t count, float* out);

@@ -95,6 +95,17 @@ TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
           expect_same_bits(ours.second[i], expected.second[i]);
         }
       }
+      std::vector<float> float_t, float_g;  // finite, sometimes far apart
+      for (size_t i = 0; i < count; ++i) {
+        const auto as_float = [](double value) {
+          return std::fabs(value) < 100 ? static_cast<float>(value) : 0.5F;
+        };
+        float_t.push_back(as_float(t[i]));
+        float_g.push_back(as_float(g[i]));
+      }
+      expect_same_bits(
+          kl_block(float_t.data(), float_g.data(), n, {-4, 0.125}, {-3.7, 0.1}),
+          reference::kl_block(float_t.data(), float_g.data(), n, {-4, 0.125}, {-3.7, 0.1}));
       EXPECT_EQ(float_steps_block(t, g, n), reference::float_steps_block(t, g, n));
       std::vector<float> t_floats, g_floats;
       for (size_t i = 0; i < count; ++i) {

@@ -140,7 +140,7 @@ TEST(Request, TakesEachAccumulatorOnce) {
 
 TEST(SecondPass, CopiesAreIndependentAndAppended) {
   const Tensor tensor = tensor_of(DType::kFloat32, std::vector<float>{1, 2, 4});
-  SecondPass front({false, {{&kSum, false}}}, PairFacts()), back = front;
+  SecondPass front({.relative = false, .second_pass = {{&kSum, false}}}, PairFacts()), back = front;
   front.add(piece_of(tensor, tensor));
   EXPECT_EQ(back.find<Sum>()->sum, 0);
   back.add(piece_of(tensor, tensor));

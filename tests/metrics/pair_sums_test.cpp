@@ -169,12 +169,27 @@ TEST(PairSums, FastKernelAgreesWithReference) {
           const Tensor golden = encode(g, values), target = encode(t, disturbed(values, seed));
           for (int exponent : {0, 3})
             for (bool relative : {false, true})
-              for (bool products : {false, true}) {
-                const PairPass pass{relative, exponent, products};
-                expect_same(pair_sums(piece_of(target, golden), pass),
-                            pair_sums_scalar(piece_of(target, golden), pass));
-              }
+              for (bool products : {false, true})
+                for (double least : {0.0, 0.5}) {
+                  const PairPass pass{relative, exponent, products, products, least};
+                  expect_same(pair_sums(piece_of(target, golden), pass),
+                              pair_sums_scalar(piece_of(target, golden), pass));
+                }
         }
+}
+
+// Without counts, and without relative errors where golden is small.
+TEST(PairSums, RelativeSumAlone) {
+  const Tensor golden = encode(DType::kFloat32, {1e-17, -4, 2, 0}),
+               target = encode(DType::kFloat32, {1, -5, 2, 1});
+  PairPass pass;
+  pass.relative_sum = true;
+  EXPECT_GT(pair_sums(piece_of(target, golden), pass).rel_sum, 9e16);
+  pass.least_golden = 1e-16;
+  const PairSums sums = pair_sums(piece_of(target, golden), pass);
+  EXPECT_EQ(sums.rel_sum, 0.25);
+  EXPECT_EQ(sums.rel_max, 0.25);
+  EXPECT_EQ(sums.rel_below_1e3, 0);
 }
 
 TEST(PairSums, EveryInstructionSetGivesTheSameBits) {

@@ -13,15 +13,12 @@
 #include "base/checked.h"
 #include "base/nearest.h"
 #include "metrics/centred_sums.h"
-#include "metrics/decoded_pairs.h"
 #include "metrics/kl_sums.h"
-#include "metrics/pair_sums.h"
 
 namespace plumb::msaccucmp {
 namespace {
 
 constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-constexpr double kSmallestShare = std::numeric_limits<float>::epsilon();
 
 // Sums of the tool are float32: beyond its range they are infinite.
 double in_float_range(double value) {
@@ -91,46 +88,88 @@ Cell finish_mean_relative(const Sums& s) {
   return number(in_float_range(s.rel_sum) / static_cast<double>(s.count));
 }
 
-constexpr std::array kAlgorithms{
-    Algorithm{"CosineSimilarity", finish_cosine, {}},
-    Algorithm{"MaxAbsoluteError", finish_max_absolute, {}},
-    Algorithm{"AccumulatedRelativeError", finish_accumulated_relative, {}},
-    Algorithm{"RelativeEuclideanDistance", finish_relative_euclidean, {}},
-    Algorithm{"KullbackLeiblerDivergence", finish_divergence, {.divergence = true}},
-    Algorithm{"StandardDeviation", finish_deviation, {.deviation = true}},
-    Algorithm{"MeanAbsoluteError", finish_mean_absolute, {}},
-    Algorithm{"RootMeanSquareError", finish_root_mean_square, {}},
-    Algorithm{"MaxRelativeError", finish_max_relative, {}},
-    Algorithm{"MeanRelativeError", finish_mean_relative, {}},
-};
-
-// True if the relative error of some golden value counts as 0 although the value is not zero.
-bool has_tiny(const float* values, int64_t count) {
-  constexpr int64_t kBlock = 64;  // of fixed length, so that the compiler vectorises the loop
-  const auto is_tiny = [](float value) {
-    const float size = std::fabs(value);
-    return static_cast<int>(size > 0) & static_cast<int>(size <= static_cast<float>(kEpsilon));
-  };
-  int tiny = 0;
-  int64_t i = 0;
-  for (; i + kBlock <= count; i += kBlock)
-    for (int64_t j = 0; j < kBlock; ++j) tiny |= is_tiny(values[i + j]);
-  for (; i < count; ++i) tiny |= is_tiny(values[i]);
-  return tiny != 0;
-}
-
-metrics::PairPiece piece_of(const float* target, const float* golden, int64_t count) {
-  return {DType::kFloat32, reinterpret_cast<const std::byte*>(target), DType::kFloat32,
-          reinterpret_cast<const std::byte*>(golden), count};
-}
-
 // Maxima of numpy: a NaN wins.
 void raise(double& maximum, double value) {
   if (!(value <= maximum) && !std::isnan(maximum)) maximum = value;
 }
-void lower(double& minimum, double value) {
-  if (!(value >= minimum) && !std::isnan(minimum)) minimum = value;
-}
+
+// Of pairs with values that are not finite, by definition, one pair at a time: the sums of the
+// first pass leave these pairs out.
+struct OddSums {
+  Sums sums;
+  double t_mean = 0, g_mean = 0;
+
+  void add(const double* target, const double* golden, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double t = target[i], g = golden[i], error = std::fabs(t - g);
+      const double relative = std::fabs(g) > kEpsilon ? std::fabs(t / g - 1) : 0;
+      const auto n = static_cast<double>(++sums.count);
+      add_deviation(t, n, t_mean, sums.t_squares);
+      add_deviation(g, n, g_mean, sums.g_squares);
+      sums.t_sum += t;
+      sums.g_sum += g;
+      sums.tt += t * t;
+      sums.gg += g * g;
+      sums.tg += t * g;
+      sums.dd += error * error;
+      sums.abs_sum += error;
+      sums.rel_sum += relative;
+      raise(sums.abs_max, error);
+      raise(sums.rel_max, relative);
+    }
+  }
+
+  void append(const OddSums& later) {
+    if (later.sums.count == 0) return;
+    const auto n = static_cast<double>(sums.count), m = static_cast<double>(later.sums.count);
+    merge_deviation(n, m, later.t_mean, later.sums.t_squares, t_mean, sums.t_squares);
+    merge_deviation(n, m, later.g_mean, later.sums.g_squares, g_mean, sums.g_squares);
+    double abs_max = sums.abs_max, rel_max = sums.rel_max;
+    raise(abs_max, later.sums.abs_max);
+    raise(rel_max, later.sums.rel_max);
+    sums.append(later.sums);
+    sums.abs_max = abs_max;
+    sums.rel_max = rel_max;
+  }
+
+ private:
+  static void add_deviation(double value, double n, double& mean, double& squares) {
+    const double from = value - mean;
+    mean += from / n;
+    squares += from * (value - mean);
+  }
+  static void merge_deviation(double n, double m, double later_mean, double later_squares,
+                              double& mean, double& squares) {
+    const double apart = later_mean - mean;
+    squares += later_squares + apart * apart * n * m / (n + m);
+    mean += apart * m / (n + m);
+  }
+};
+
+bool is_odd(const metrics::PairSums& sums) { return sums.finite != sums.count; }
+
+constinit const metrics::Accumulator kOddSums{[](const metrics::PairFacts& first, bool) {
+  return is_odd(first.sums) ? metrics::accumulated(OddSums()) : nullptr;
+}};
+// A share of something infinite is no number, and no number is left of the whole; equal values have
+// equal shares. Six decimals are shown.
+constinit const metrics::Accumulator kDivergence{[](const metrics::PairFacts& first, bool) {
+  const bool is_settled = is_odd(first.sums) || first.sums.equal == first.sums.count;
+  return is_settled ? nullptr : metrics::accumulated(metrics::RoughKlSums(first.sums));
+}};
+
+constexpr std::array kAlgorithms{
+    Algorithm{"CosineSimilarity", finish_cosine},
+    Algorithm{"MaxAbsoluteError", finish_max_absolute},
+    Algorithm{"AccumulatedRelativeError", finish_accumulated_relative, nullptr, true},
+    Algorithm{"RelativeEuclideanDistance", finish_relative_euclidean},
+    Algorithm{"KullbackLeiblerDivergence", finish_divergence, &kDivergence},
+    Algorithm{"StandardDeviation", finish_deviation, &metrics::kCentredSums},
+    Algorithm{"MeanAbsoluteError", finish_mean_absolute},
+    Algorithm{"RootMeanSquareError", finish_root_mean_square},
+    Algorithm{"MaxRelativeError", finish_max_relative},
+    Algorithm{"MeanRelativeError", finish_mean_relative, nullptr, true},
+};
 
 }  // namespace
 
@@ -139,7 +178,7 @@ std::span<const Algorithm> algorithms() { return kAlgorithms; }
 Selection file_algorithms() {
   Selection selection;
   for (const Algorithm& each : kAlgorithms)
-    if (!each.needs.divergence && !each.needs.deviation) selection.push_back(&each);
+    if (each.needs == nullptr) selection.push_back(&each);
   return selection;
 }
 
@@ -178,118 +217,35 @@ Outcome<Selection> select_algorithms(std::string_view text, std::vector<std::str
   return selection;
 }
 
-Result<Sums> sum_pairs_plainly(const Pairs& pairs, const Wanted& wanted) {
-  Sums s;
-  auto first = pairs([&](const float* target, const float* golden, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
-      const double error = std::fabs(t - g);
-      const double relative = std::fabs(g) > kEpsilon ? std::fabs(t / g - 1) : 0;
-      if (s.count++ == 0) {
-        s.t_min = s.t_max = t;
-        s.g_min = s.g_max = g;
-      }
-      s.t_nan += std::isnan(t);
-      s.t_inf += std::isinf(t);
-      s.g_nan += std::isnan(g);
-      s.g_inf += std::isinf(g);
-      s.t_sum += t;
-      s.g_sum += g;
-      s.tt += t * t;
-      s.gg += g * g;
-      s.tg += t * g;
-      s.dd += error * error;
-      s.abs_sum += error;
-      s.rel_sum += relative;
-      raise(s.abs_max, error);
-      raise(s.rel_max, relative);
-      lower(s.t_min, t);
-      raise(s.t_max, t);
-      lower(s.g_min, g);
-      raise(s.g_max, g);
-    }
-  });
-  if (!first) return first.error();
-  if ((!wanted.deviation && !wanted.divergence) || s.count == 0) return s;
-
-  const double t_mean = s.t_sum / static_cast<double>(s.count);
-  const double g_mean = s.g_sum / static_cast<double>(s.count);
-  const double t_range = in_float_range(s.t_max - s.t_min);
-  const double g_range = in_float_range(s.g_max - s.g_min);
-  const auto share = [](double value, double min, double range) {
-    const double raw = range == 0 ? value : (value - min) / range;
-    return raw < kSmallestShare ? kSmallestShare : raw;  // NaN stays
-  };
-  double t_shares = 0, g_shares = 0, logs = 0;
-  auto second = pairs([&](const float* target, const float* golden, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
-      const double p = share(t, s.t_min, t_range), q = share(g, s.g_min, g_range);
-      s.t_squares += (t - t_mean) * (t - t_mean);
-      s.g_squares += (g - g_mean) * (g - g_mean);
-      t_shares += p;
-      g_shares += q;
-      if (p != q) logs += p * std::log(p / q);  // also if one of them is NaN
-    }
-  });
-  if (!second) return second.error();
-  s.divergence = logs / t_shares - std::log(t_shares / g_shares);
-  return s;
+metrics::Request request_for(const Selection& selection) {
+  metrics::Request request;
+  request.least_golden = kEpsilon;
+  request.second_pass.push_back({&kOddSums, true});
+  for (const Algorithm* algorithm : selection) {
+    request.relative_sum |= algorithm->relative;
+    if (algorithm->needs != nullptr) request.second_pass.push_back({algorithm->needs, true});
+  }
+  return request;
 }
 
-// Ordinary pairs take the vectorised sums; where a value is not finite, or golden is so small that
-// the tool calls it zero, the definition counts.
-Result<Sums> sum_pairs(const Pairs& pairs, const Wanted& wanted) {
-  metrics::PairSums sums;
-  bool is_ordinary = true;
-  auto first = pairs([&](const float* target, const float* golden, int64_t count) {
-    if (!is_ordinary || count == 0) return;
-    sums.append(metrics::pair_sums(piece_of(target, golden, count),
-                                   {.relative = true, .exponent = 0, .products = true}));
-    is_ordinary = sums.finite == sums.count && !has_tiny(golden, count);
-  });
-  if (!first) return first.error();
-  if (!is_ordinary || sums.count == 0) return sum_pairs_plainly(pairs, wanted);
-
-  Sums s;
-  s.count = sums.count;
-  s.t_sum = sums.t_sum;
-  s.g_sum = sums.g_sum;
-  s.tt = sums.tt;
-  s.gg = sums.gg;
-  s.tg = sums.tg;
-  s.dd = sums.dd;
-  s.abs_sum = sums.abs_sum;
-  s.abs_max = sums.abs_max;
-  s.rel_sum = sums.rel_sum;
-  s.rel_max = sums.rel_max;
-  s.t_min = sums.t_min;
-  s.t_max = sums.t_max;
-  s.g_min = sums.g_min;
-  s.g_max = sums.g_max;
+Sums sums_of(const metrics::PairFacts& facts) {
+  Sums s{facts.sums};
+  if (const auto* odd = facts.find<OddSums>()) {
+    s = odd->sums;
+    s.divergence = std::numeric_limits<double>::quiet_NaN();
+    s.t_nan = facts.sums.t_nan;
+    s.t_inf = facts.sums.t_inf;
+    s.g_nan = facts.sums.g_nan;
+    s.g_inf = facts.sums.g_inf;
+    return s;
+  }
   const auto squares = [&](double sum_of_squares, double sum) {
     return std::max(0.0, sum_of_squares - sum * sum / static_cast<double>(s.count));
   };
-  s.t_squares = squares(s.tt, s.t_sum);
-  s.g_squares = squares(s.gg, s.g_sum);
-  const bool is_centred = wanted.deviation && metrics::needs_centring(sums);
-  if (!wanted.divergence && !is_centred) return s;
-
-  metrics::KlSums divergence(sums);
-  metrics::CentredSums centred(sums);
-  auto second = pairs([&](const float* target, const float* golden, int64_t n) {
-    metrics::for_each_block(piece_of(target, golden, n),
-                            [&](const double* t, const double* g, int64_t count) {
-                              if (wanted.divergence) divergence.add(t, g, count);
-                              if (is_centred) centred.add(t, g, count);
-                            });
-  });
-  if (!second) return second.error();
-  if (wanted.divergence) s.divergence = divergence.divergence();
-  if (is_centred) {
-    s.t_squares = squares(centred.tt, centred.t_sum);
-    s.g_squares = squares(centred.gg, centred.g_sum);
-  }
+  const auto* centred = facts.find<metrics::CentredSums>();
+  s.t_squares = centred ? squares(centred->tt, centred->t_sum) : squares(s.tt, s.t_sum);
+  s.g_squares = centred ? squares(centred->gg, centred->g_sum) : squares(s.gg, s.g_sum);
+  if (const auto* kl = facts.find<metrics::RoughKlSums>()) s.divergence = kl->divergence();
   return s;
 }
 
@@ -326,16 +282,9 @@ std::vector<std::string> doubts(const Sums& s, const PairTraits& traits) {
 
 }  // namespace
 
-Result<Scores> score(const Selection& selection, const PairTraits& traits, const Pairs& pairs) {
-  Wanted wanted;
-  for (const Algorithm* algorithm : selection) {
-    wanted.deviation |= algorithm->needs.deviation && !traits.both_bool;
-    wanted.divergence |= algorithm->needs.divergence && !traits.both_bool;
-  }
-  auto sums = sum_pairs(pairs, wanted);
-  if (!sums) return sums.error();
+Scores score(const Selection& selection, const PairTraits& traits, const Sums& sums) {
   Scores scores;
-  scores.codes = doubts(*sums, traits);
+  scores.codes = doubts(sums, traits);
   for (const Algorithm* algorithm : selection) {
     const bool is_cosine = algorithm == &kAlgorithms.front();
     Cell cell;
@@ -344,7 +293,7 @@ Result<Scores> score(const Selection& selection, const PairTraits& traits, const
     else if (traits.both_bool && !is_cosine)
       cell = missing(fmt::format("{} is not computed of bool", algorithm->name));
     else
-      cell = algorithm->finish(*sums);
+      cell = algorithm->finish(sums);
     for (const auto& [word, file] :
          {std::pair("{target}", &traits.target_file), std::pair("{golden}", &traits.golden_file)}) {
       const size_t at = cell.reason.find(word);
@@ -356,10 +305,6 @@ Result<Scores> score(const Selection& selection, const PairTraits& traits, const
     if (!cell.reason.empty()) scores.reasons.push_back(std::move(cell.reason));
   }
   return scores;
-}
-
-Scores no_scores(const Selection& selection) {
-  return {std::vector<std::string>(selection.size(), "NaN"), {}, {}};
 }
 
 bool counts_as_scalar(std::span<const int64_t> shape) {

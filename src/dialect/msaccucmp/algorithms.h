@@ -3,34 +3,27 @@
 // The ten algorithms of msaccucmp with its rules for zeros, scalars, NaN and empty tensors, some of
 // which call a broken tensor perfect. They are kept because old results must stay comparable; the
 // verdicts of `plumb compare` are ours (docs/metrics.md). All take elements cast to float32 and sum
-// in double.
+// in double; the session gathers the sums (compare/policy.h).
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "dialect/msaccucmp/code.h"
-#include "plumb/result.h"
+#include "metrics/metric.h"
 
 namespace plumb::msaccucmp {
 
-// What the algorithms need to know of a pair: two passes over it give everything. NaN and infinity
-// run through the sums.
-struct Sums {
-  int64_t count = 0;
-  double t_sum = 0, g_sum = 0;
-  double tt = 0, gg = 0, tg = 0, dd = 0;
-  double abs_sum = 0, abs_max = 0;
-  double rel_sum = 0, rel_max = 0;  // of |t / g - 1| where |g| is above the double epsilon
-  double t_min = 0, t_max = 0, g_min = 0, g_max = 0;
+// What the algorithms need to know of a pair. NaN and infinity run through the sums. Relative
+// errors are |t / g - 1| where |g| is above the double epsilon.
+struct Sums : metrics::PairSums {
   double t_squares = 0, g_squares = 0;  // of deviations from the means
   double divergence = 0;                // Kullback-Leibler
-  int64_t t_nan = 0, t_inf = 0, g_nan = 0, g_inf = 0;
 };
+Sums sums_of(const metrics::PairFacts& facts);
 
 // A cell of the result; without a value it says "NaN" and the reason why. The tool writes 'nan' for
 // what it computed and 'NaN' for what it did not.
@@ -39,16 +32,11 @@ struct Cell {
   std::string reason;
 };
 
-// What takes a second pass.
-struct Wanted {
-  bool deviation = false;  // t_squares, g_squares
-  bool divergence = false;
-};
-
 struct Algorithm {
   std::string_view name;
   Cell (*finish)(const Sums& sums);
-  Wanted needs;
+  const metrics::Accumulator* needs = nullptr;  // in a second pass
+  bool relative = false;                        // reads rel_sum
 };
 std::span<const Algorithm> algorithms();  // in the order of their numbers
 using Selection = std::vector<const Algorithm*>;
@@ -58,13 +46,8 @@ Outcome<Selection> select_algorithms(std::string_view text, std::vector<std::str
 // The eight that `file_compare` has.
 Selection file_algorithms();
 
-// Hands out all pairs, front to back; called once for each pass.
-using UsePairs = std::function<void(const float* target, const float* golden, int64_t count)>;
-using Pairs = std::function<Result<void>(const UsePairs& use)>;
-
-Result<Sums> sum_pairs(const Pairs& pairs, const Wanted& wanted);
-// By definition, one pair at a time: what sum_pairs does with pairs that hold special values.
-Result<Sums> sum_pairs_plainly(const Pairs& pairs, const Wanted& wanted);
+// What a session gathers for them. Elements are to be read as float32.
+metrics::Request request_for(const Selection& selection);
 
 // What the cells depend on beside the elements.
 struct PairTraits {
@@ -78,8 +61,7 @@ struct Scores {
   std::vector<std::string> reasons;
   std::vector<std::string> codes;  // why not to trust the cells: LEFT_NAN, RIGHT_ALL_ZERO, ...
 };
-Result<Scores> score(const Selection& selection, const PairTraits& traits, const Pairs& pairs);
-Scores no_scores(const Selection& selection);  // all "NaN"
+Scores score(const Selection& selection, const PairTraits& traits, const Sums& sums);
 
 // True if the tool takes a tensor of this shape for a scalar: the dimensions add up to their
 // number.

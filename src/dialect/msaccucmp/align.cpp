@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "dialect/msaccucmp/algorithms.h"
+
 namespace plumb::msaccucmp {
 namespace {
 
@@ -82,10 +84,20 @@ Outcome<View> stored_fractal_z(const Tensor& tensor, std::string_view from, cons
   const auto count = element_count(stored->stored);
   const size_t item = static_cast<size_t>(bits_of(tensor.dtype) / 8);
   if (!count) return Fault{Code::kFormat, Error{"impossible shape", to_string(stored->stored), ""}};
+  auto plain = read_elements(whole_view(tensor, tensor.shape));
+  if (!plain) return std::move(plain.fault());
+  std::vector<std::byte> bytes(static_cast<size_t>(*count) * item);
+  scatter(stored->map, item, plain->data(), bytes.data());
   Tensor copy = tensor;
-  copy.owned = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(*count) * item);
-  scatter(stored->map, item, tensor.elements.data(), copy.owned->data());
-  copy.elements = *copy.owned;
+  copy.owned = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  dump::Entry entry;
+  entry.memory = copy.owned->data();
+  entry.info.emplace();
+  entry.info->dtype = tensor.dtype;
+  entry.info->shape = stored->stored;
+  entry.info->size_bytes = copy.owned->size();
+  entry.parts.emplace_back();
+  copy.entry = std::make_shared<const dump::Entry>(std::move(entry));
   copy.layout = to;
   copy.shape = stored->stored;
   copy.count = *count;

@@ -36,19 +36,19 @@ std::vector<Operator> operators_of(const Network& network) {
   return operators;
 }
 
-struct Compared {
-  std::vector<ResultRow> rows;
+struct Planned {
+  std::vector<Line> lines;
   std::vector<std::string> warnings;
   Code code = Code::kNone;
 };
 
-class OperatorComparison {
+class OperatorPlan {
  public:
-  OperatorComparison(const Network& network, const Operator& op, const NetworkOptions& options,
-                     Compared& out)
-      : network_(network), op_(op), options_(options), out_(out) {}
+  OperatorPlan(const Network& network, const Operator& op, const NetworkOptions& options,
+               const RunContext& context, Planned& out)
+      : network_(network), op_(op), options_(options), context_(context), out_(out) {}
 
-  void run() {
+  void make() {
     if (op_.target == nullptr)
       return add_missing(Code::kNoDumpFile, "ONLY_RIGHT",
                          fmt::format("[{}] only in the golden dump", op_.name));
@@ -63,8 +63,8 @@ class OperatorComparison {
     const std::string outputs = difference(target->outputs, golden->outputs, false);
     if (!inputs.empty() && !outputs.empty())
       return add_missing(Code::kInvalidDumpData, "SHAPE_MISMATCH", inputs + "," + outputs);
-    compare(target->inputs, golden->inputs, true, inputs);
-    compare(target->outputs, golden->outputs, false, outputs);
+    pair(target->inputs, golden->inputs, true, inputs);
+    pair(target->outputs, golden->outputs, false, outputs);
   }
 
  private:
@@ -79,7 +79,7 @@ class OperatorComparison {
     ResultRow row = new_row();
     row.reasons.push_back(std::move(reason));
     row.codes.emplace_back(word);
-    out_.rows.push_back(std::move(row));
+    out_.lines.push_back({std::move(row), std::nullopt});
     out_.code = code;
   }
   void add_fault(const Fault& fault, const char* word) {
@@ -103,14 +103,15 @@ class OperatorComparison {
   }
 
   // The tool drops all inputs, or all outputs, if one differs in shape; here that costs its row.
-  void compare(const std::vector<Tensor>& target, const std::vector<Tensor>& golden, bool is_input,
-               const std::string& difference) {
+  void pair(const std::vector<Tensor>& target, const std::vector<Tensor>& golden, bool is_input,
+            const std::string& difference) {
     if (target.size() != golden.size()) {
       out_.warnings.push_back(difference + "; they have no rows");
       return;
     }
     for (size_t k = 0; k < target.size(); ++k) {
-      ResultRow& row = out_.rows.emplace_back(new_row());
+      Line& line = out_.lines.emplace_back(Line{new_row(), std::nullopt});
+      ResultRow& row = line.row;
       row.type = type_in_name(op_.target->name);
       row.target_dtype = stored_type_name(target[k]);
       row.golden_dtype = stored_type_name(golden[k]);
@@ -118,13 +119,13 @@ class OperatorComparison {
       row.golden_address = address_cell(golden[k].address);
       row.tensor = tensor_id(op_.name, is_input, k);
       row.shape = shape_cell(target[k].shape);
-      if (options_.overflow) row.overflow = overflow_cell(target[k]);
+      if (options_.overflow) row.overflow = overflow_cell(target[k], context_);
       if (target[k].shape != golden[k].shape) {
         row.reasons.push_back(difference);
         row.codes.emplace_back("SHAPE_MISMATCH");
         continue;
       }
-      const View left = restored(target[k]), right = restored(golden[k]);
+      View left = restored(target[k]), right = restored(golden[k]);
       if (left.count != right.count) {
         row.reasons.push_back(fmt::format("the original shapes differ: {} and {}",
                                           to_string(left.shape), to_string(right.shape)));
@@ -132,43 +133,43 @@ class OperatorComparison {
         out_.code = Code::kShape;
         continue;
       }
-      PairTraits traits;
-      traits.is_scalar = counts_as_scalar(target[k].shape);
-      traits.target_file = op_.target->path.string();
-      traits.golden_file = op_.golden->path.string();
-      score_row(left, right, options_, std::move(traits), row);
+      line.pair = ViewPair{std::move(left), std::move(right), {}, {}};
+      line.pair->traits.is_scalar = counts_as_scalar(target[k].shape);
+      line.pair->traits.target_file = op_.target->path.string();
+      line.pair->traits.golden_file = op_.golden->path.string();
     }
   }
 
   const Network& network_;
   const Operator& op_;
   const NetworkOptions& options_;
-  Compared& out_;
+  const RunContext& context_;
+  Planned& out_;
 };
 
 }  // namespace
 
-ResultTable compare_by_name(const Network& network, const NetworkOptions& options,
-                            RunContext& context) {
+Outcome<ResultTable> compare_by_name(const Network& network, const NetworkOptions& options,
+                                     RunContext& context) {
   ResultTable table;
   table.algorithms = options.algorithms;
   table.has_overflow = options.overflow;
-  NetworkOptions all = options;
-  all.max_elements = 0;  // the tool knows no limit here
   const auto operators = operators_of(network);
-  std::vector<Compared> results(operators.size());
+  std::vector<Planned> plans(operators.size());
   for_each_index(operators.size(), [&](size_t i) {
-    if (!context.cancelled) OperatorComparison(network, operators[i], all, results[i]).run();
+    if (!context.cancelled) OperatorPlan(network, operators[i], options, context, plans[i]).make();
   });
-  for (size_t i = 0; i < results.size(); ++i)
-    for (ResultRow& row : results[i].rows) {
-      row.index = static_cast<int64_t>(i);
-      table.rows.push_back(std::move(row));
+  std::vector<Line> lines;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    for (Line& line : plans[i].lines) {
+      line.row.index = static_cast<int64_t>(i);
+      lines.push_back(std::move(line));
     }
-  for (const Compared& each : results) {
-    if (table.code == Code::kNone) table.code = each.code;
-    table.warnings.insert(table.warnings.end(), each.warnings.begin(), each.warnings.end());
+    if (table.code == Code::kNone) table.code = plans[i].code;
+    table.warnings.insert(table.warnings.end(), plans[i].warnings.begin(), plans[i].warnings.end());
   }
+  const PairOptions all{options.algorithms};  // the tool knows no limit here
+  if (auto fault = fill_table(std::move(lines), all, table, context)) return std::move(*fault);
   return table;
 }
 

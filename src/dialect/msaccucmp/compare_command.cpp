@@ -60,12 +60,11 @@ Outcome<int> compare_directories(const NetworkRun& run, const std::string& prefi
     options.overflow = false;
   }
   const std::string stem = fmt::format("{}result_{}", prefix, local_time_stamp());
-  if (!network->rules)
-    return write_result(compare_by_name(*network, options, context), stem, run, {}, console,
-                        context);
-  auto table = compare_network(*network, options, context);
+  auto table = network->rules ? compare_network(*network, options, context)
+                              : compare_by_name(*network, options, context);
   if (!table) return table.fault();
-  return write_result(*table, stem, run, network->rules->input_nodes(), console, context);
+  const auto inputs = network->rules ? network->rules->input_nodes() : std::vector<std::string>();
+  return write_result(*table, stem, run, inputs, console, context);
 }
 
 constexpr std::array kCompareOptions{
@@ -170,7 +169,7 @@ Outcome<int> compare_h5_files(const Arguments& arguments, const NetworkRun& run,
 }
 
 // Only printed.
-Outcome<int> compare_files(const NetworkRun& run, const Console& console) {
+Outcome<int> compare_files(const NetworkRun& run, const Console& console, RunContext& context) {
   auto target = load_only_tensor(run.target);
   if (!target) return target.fault();
   auto golden = load_only_tensor(run.golden);
@@ -184,20 +183,19 @@ Outcome<int> compare_files(const NetworkRun& run, const Console& console) {
   traits.both_bool = target->dtype == DType::kBool && golden->dtype == DType::kBool;
   traits.target_file = run.target;
   traits.golden_file = run.golden;
-  const View left = flat_view(*target), right = flat_view(*golden);
-  auto scores =
-      score(run.options.algorithms, traits, pairs_of(left, right, run.options.max_elements));
-  if (!scores) return Fault{Code::kInvalidDumpData, scores.error()};
+  auto row = compare_two({flat_view(*target), flat_view(*golden), std::move(traits), {}},
+                         run.options, context);
+  if (!row) return row.fault();
   std::string names, values;
-  for (size_t i = 0; i < scores->cells.size(); ++i) {
+  for (size_t i = 0; i < row->scores.size(); ++i) {
     const std::string_view name = run.options.algorithms[i]->name;
-    const size_t width = std::max(name.size(), scores->cells[i].size());
-    const bool last = i + 1 == scores->cells.size();
+    const size_t width = std::max(name.size(), row->scores[i].size());
+    const bool last = i + 1 == row->scores.size();
     names += last ? std::string(name) : fmt::format("{:<{}} ", name, width);
-    values += last ? scores->cells[i] : fmt::format("{:<{}} ", scores->cells[i], width);
+    values += last ? row->scores[i] : fmt::format("{:<{}} ", row->scores[i], width);
   }
   console.print(fmt::format("{}\n{}\n", names, values));
-  for (const std::string& reason : scores->reasons) console.print(reason + "\n");
+  for (const std::string& reason : row->reasons) console.print(reason + "\n");
   return 0;
 }
 
@@ -305,7 +303,7 @@ Outcome<int> run_compare(const Arguments& arguments, const Console& console, Run
   if (arguments.has("-p"))
     return refusal("-p is only used with .h5 files", "compare", "leave it out");
   if (fs::is_regular_file(run.target, ignored) && fs::is_regular_file(run.golden, ignored))
-    return compare_files(run, console);
+    return compare_files(run, console, context);
   if (!run.rules.rules.empty() && fs::is_directory(run.rules.rules, ignored)) {
     if (arguments.has("-op"))
       return refusal("-op is not used with a directory of rule files", "compare", "name one file");

@@ -73,28 +73,29 @@ Outcome<OriginOf> find_origin(const RuleFile& rules, const RuleOperator& op, boo
                   tensor_id(at->name, false, static_cast<size_t>(k))};
 }
 
-// The operators of one group, and what they need.
-class GroupComparison {
+// The operators of one group, and which tensors of them are compared.
+class GroupPlan {
  public:
-  GroupComparison(const Network& network, const NetworkOptions& options, const RuleGroup& group)
+  GroupPlan(const Network& network, const NetworkOptions& options, const RunContext& context,
+            const RuleGroup& group)
       : network_(network),
         rules_(*network.rules),
         options_(options),
+        context_(context),
         group_(group),
         names_(names_of(rules_, group)) {}
 
-  std::vector<ResultRow> rows;
+  std::vector<Line> lines;
   Code code = Code::kNone;
   bool matched = false;
 
-  void run() {
-    const RuleOperator& first = member(0);
+  void make() {
     if (group_.members.size() == 1)
-      compare_one();
-    else if (!first.l1_group.empty())
-      compare_l1();
+      plan_one();
+    else if (!member(0).l1_group.empty())
+      plan_l1();
     else
-      compare_many();
+      plan_many();
   }
 
  private:
@@ -114,33 +115,33 @@ class GroupComparison {
     if (code == Code::kNone) code = failure;
   }
 
-  void compare_one() {
+  void plan_one() {
     const RuleOperator& op = member(0);
     if (op.is_filtered) return;
-    if (auto fault = compare_operator(op)) add_missing(op, {*fault});
+    if (auto fault = plan_operator(op)) add_missing(op, {*fault});
   }
 
   // An operator that was not dumped has no row if another one of its group has; a group without any
   // has one, with all the reasons. What cannot be read always has one.
-  void compare_many() {
+  void plan_many() {
     std::vector<Fault> missing;
     const RuleOperator* last = nullptr;
     for (size_t i = 0; i < group_.members.size(); ++i) {
       const RuleOperator& op = member(i);
       if (op.is_filtered || op.is_inner_node()) continue;
       last = &op;
-      auto fault = compare_operator(op);
+      auto fault = plan_operator(op);
       if (fault && fault->code == Code::kNoDumpFile)
         missing.push_back(std::move(*fault));
       else if (fault)
         add_missing(op, {std::move(*fault)});
     }
-    if (rows.empty() && !missing.empty()) return add_missing(*last, missing);
+    if (lines.empty() && !missing.empty()) return add_missing(*last, missing);
     if (!missing.empty()) note(Code::kNoDumpFile);
   }
 
   // Operators fused through the L1 buffer: the first and the last that ran.
-  void compare_l1() {
+  void plan_l1() {
     std::vector<std::pair<int64_t, const RuleOperator*>> dumped;
     for (size_t i = 0; i < group_.members.size(); ++i)
       if (const DumpFile* file = network_.target.find(member(i).name, 0))
@@ -156,7 +157,7 @@ class GroupComparison {
     if (dumped.front().second->origins != dumped.back().second->origins)
       chosen.insert(chosen.begin(), dumped.front().second);
     for (const RuleOperator* op : chosen)
-      if (auto fault = compare_operator(*op)) add_missing(*op, {*fault});
+      if (auto fault = plan_operator(*op)) add_missing(*op, {*fault});
   }
 
   static Fault no_dump(const RuleOperator& op) {
@@ -176,30 +177,31 @@ class GroupComparison {
     row.codes.emplace_back(faults[0].code != Code::kNoDumpFile ? "LEFT_UNREADABLE"
                            : expected                          ? "NO_DUMP_EXPECTED"
                                                                : "NO_LEFT_DUMP");
-    rows.push_back(std::move(row));
+    lines.push_back({std::move(row), std::nullopt});
   }
 
   // Adds rows; a fault if the operator's own dump is not there or cannot be read.
-  std::optional<Fault> compare_operator(const RuleOperator& op) {
+  std::optional<Fault> plan_operator(const RuleOperator& op) {
     const DumpFile* source = network_.target.find(op.name, 0);
     if (source == nullptr) return no_dump(op);
     auto dump = load_dump(network_.target, *source);
     if (!dump) return std::move(dump.fault());
     matched = true;
     if (!op.is_dequantizer())
-      for (size_t k = 0; k < dump->inputs.size(); ++k) compare_tensor(op, *dump, true, k);
+      for (size_t k = 0; k < dump->inputs.size(); ++k) plan_tensor(op, *dump, true, k);
     if (op.type != "AscendQuant")
-      for (size_t k = 0; k < dump->outputs.size(); ++k) compare_tensor(op, *dump, false, k);
+      for (size_t k = 0; k < dump->outputs.size(); ++k) plan_tensor(op, *dump, false, k);
     return std::nullopt;
   }
 
-  void compare_tensor(const RuleOperator& op, const OperatorDump& dump, bool is_input, size_t k) {
+  void plan_tensor(const RuleOperator& op, const OperatorDump& dump, bool is_input, size_t k) {
     const Tensor& tensor = (is_input ? dump.inputs : dump.outputs)[k];
-    ResultRow& row = rows.emplace_back(new_row(op));
+    Line& line = lines.emplace_back(Line{new_row(op), std::nullopt});
+    ResultRow& row = line.row;
     row.tensor = tensor_id(op.name, is_input, k);
     row.shape = shape_cell(tensor.shape);
     row.target_address = address_cell(tensor.address);
-    if (options_.overflow) row.overflow = overflow_cell(tensor);
+    if (options_.overflow) row.overflow = overflow_cell(tensor, context_);
     auto golden = find_counterpart(network_, op, is_input, k);
     if (is_input && dump.is_joined && golden) row.scores_of = golden->producer;
     Outcome<Aligned> pair = golden ? align_with(tensor, *golden) : Outcome<Aligned>(golden.fault());
@@ -212,20 +214,21 @@ class GroupComparison {
     row.shape = shape_cell(pair->target.shape);
     row.target_dtype = decoded_type_name(pair->target.tensor);
     row.golden_dtype = decoded_type_name(pair->golden.tensor);
-    PairTraits traits;
-    traits.is_scalar = counts_as_scalar(pair->target.shape);
-    traits.both_bool = !tensor.is_empty() && tensor.dtype == DType::kBool &&
-                       pair->golden.tensor.dtype == DType::kBool;
-    traits.target_file = dump.source->path.string();
-    traits.golden_file = golden->file->path.string();
-    score_row(pair->target, pair->golden, options_, std::move(traits), row);
-    if (pair->truncated) row.codes.emplace_back("SIZE_TRUNCATED");
+    ViewPair& views = line.pair.emplace();
+    views.traits.is_scalar = counts_as_scalar(pair->target.shape);
+    views.traits.both_bool = !tensor.is_empty() && tensor.dtype == DType::kBool &&
+                             pair->golden.tensor.dtype == DType::kBool;
+    views.traits.target_file = dump.source->path.string();
+    views.traits.golden_file = golden->file->path.string();
+    if (pair->truncated) views.codes.emplace_back("SIZE_TRUNCATED");
     // ND tensors are compared flat: that their shapes differ is worth a word.
     if (!pair->truncated && !network_.golden_is_device() &&
         squeezed(tensor.original.empty() ? tensor.shape : tensor.original) !=
             squeezed(golden->tensor.shape) &&
         row.shape == shape_cell({tensor.count}))
-      row.codes.emplace_back("SHAPE_DIFFERS");
+      views.codes.emplace_back("SHAPE_DIFFERS");
+    views.target = std::move(pair->target);
+    views.golden = std::move(pair->golden);
   }
 
   Outcome<Aligned> align_with(const Tensor& tensor, const Counterpart& golden) const {
@@ -238,6 +241,7 @@ class GroupComparison {
   const Network& network_;
   const RuleFile& rules_;
   const NetworkOptions& options_;
+  const RunContext& context_;
   const RuleGroup& group_;
   GroupNames names_;
 };
@@ -303,18 +307,12 @@ Outcome<Counterpart> find_counterpart(const Network& network, const RuleOperator
   return found;
 }
 
-void score_row(const View& target, const View& golden, const NetworkOptions& options,
-               PairTraits traits, ResultRow& row) {
-  auto scores = score(options.algorithms, traits, pairs_of(target, golden, options.max_elements));
-  if (!scores) {
-    row.reasons.push_back(in_words(scores.error()));
-    row.codes.emplace_back("LEFT_UNREADABLE");
-    return;
-  }
-  row.scores = std::move(scores->cells);
-  row.reasons = std::move(scores->reasons);
-  row.is_compared = true;
-  row.codes = std::move(scores->codes);
+std::optional<Fault> fill_table(std::vector<Line> lines, const PairOptions& options,
+                                ResultTable& table, RunContext& context) {
+  if (auto done = compare_lines(lines, options, context); !done)
+    return Fault{Code::kUnknown, std::move(done.error())};
+  for (Line& line : lines) table.rows.push_back(std::move(line.row));
+  return std::nullopt;
 }
 
 namespace {
@@ -358,19 +356,21 @@ Outcome<ResultTable> compare_network(const Network& network, const NetworkOption
         }))
       groups.push_back(&group);
 
-  std::vector<GroupComparison> comparisons;
-  comparisons.reserve(groups.size());
-  for (const RuleGroup* group : groups) comparisons.emplace_back(network, options, *group);
-  for_each_index(comparisons.size(), [&](size_t i) {
-    if (!context.cancelled) comparisons[i].run();
+  std::vector<GroupPlan> plans;
+  plans.reserve(groups.size());
+  for (const RuleGroup* group : groups) plans.emplace_back(network, options, context, *group);
+  for_each_index(plans.size(), [&](size_t i) {
+    if (!context.cancelled) plans[i].make();
   });
   bool matched = false;
-  for (GroupComparison& comparison : comparisons) {
-    std::move(comparison.rows.begin(), comparison.rows.end(), std::back_inserter(table.rows));
-    if (table.code == Code::kNone) table.code = comparison.code;
-    matched |= comparison.matched;
+  std::vector<Line> lines;
+  for (GroupPlan& plan : plans) {
+    std::move(plan.lines.begin(), plan.lines.end(), std::back_inserter(lines));
+    if (table.code == Code::kNone) table.code = plan.code;
+    matched |= plan.matched;
   }
   if (!matched) table.code = Code::kNoDumpFile;
+  if (auto fault = fill_table(std::move(lines), options, table, context)) return std::move(*fault);
   copy_scores_of_producers(table.rows);
   std::stable_sort(table.rows.begin(), table.rows.end(),
                    [](const ResultRow& a, const ResultRow& b) { return a.index < b.index; });

@@ -4,17 +4,15 @@
 // way of rule files, or two device dumps by the names of their operators.
 #pragma once
 
+#include "dialect/msaccucmp/compare_pairs.h"
 #include "dialect/msaccucmp/directory.h"
-#include "dialect/msaccucmp/result_table.h"
 #include "dialect/msaccucmp/rule_file.h"
 #include "plumb/run_context.h"
 
 namespace plumb::msaccucmp {
 
-struct NetworkOptions {
-  Selection algorithms;
-  int64_t max_elements = 0;  // 0: all
-  bool overflow = false;     // fill the column OverFlow
+struct NetworkOptions : PairOptions {
+  bool overflow = false;  // fill the column OverFlow
   Choice choice;
 };
 
@@ -44,12 +42,11 @@ const DumpFile* counterpart_file(const Network& network, const RuleOperator& op,
 
 Outcome<ResultTable> compare_network(const Network& network, const NetworkOptions& options,
                                      RunContext& context);
-ResultTable compare_by_name(const Network& network, const NetworkOptions& options,
-                            RunContext& context);
-
-// Scores of two aligned views, into a row that has everything else.
-void score_row(const View& target, const View& golden, const NetworkOptions& options,
-               PairTraits traits, ResultRow& row);
+Outcome<ResultTable> compare_by_name(const Network& network, const NetworkOptions& options,
+                                     RunContext& context);
+// Streams what was planned; the lines become the rows of the table.
+std::optional<Fault> fill_table(std::vector<Line> lines, const PairOptions& options,
+                                ResultTable& table, RunContext& context);
 
 std::string tensor_id(std::string_view operator_name, bool is_input, size_t index);
 

@@ -34,17 +34,14 @@ std::string mindspore_name(const io::TensorFile& file, const std::string& name) 
 
 class FileConverter {
  public:
-  FileConverter(SharedFile file, const ConvertOptions& options, const fs::path& output)
-      : file_(std::move(file)),
-        options_(options),
-        output_(output),
-        name_(std::filesystem::path(file_->path).filename().string()) {}
+  FileConverter(const io::TensorFile& file, const ConvertOptions& options, const fs::path& output)
+      : file_(file), options_(options), output_(output), name_(fs::path(file.path).filename()) {}
 
   Converted result;
 
   void run() {
     bool found = false;
-    for (const TensorInfo& info : file_->listing.tensors) {
+    for (const TensorInfo& info : file_.listing.tensors) {
       const dump::Slot slot = dump::slot_from_tensor_name(info.name);
       const bool is_tensor =
           slot.kind == dump::SlotKind::kInput || slot.kind == dump::SlotKind::kOutput;
@@ -53,9 +50,9 @@ class FileConverter {
           (!is_tensor || is_input != *options_.is_input || slot.index != options_.index))
         continue;
       found = true;
-      auto failure = io::is_overflow_dump(name_, file_->listing) ? write_overflow(info)
-                     : is_tensor ? write_tensor(info, is_input, slot)
-                                 : write_memory(info);
+      auto failure = io::is_overflow_dump(name_, file_.listing) ? write_overflow(info)
+                     : is_tensor                                ? write_tensor(info, is_input, slot)
+                                                                : write_memory(info);
       if (failure)
         fail(std::move(*failure));
       else
@@ -64,13 +61,13 @@ class FileConverter {
     if (!found && options_.is_input)
       fail({Code::kOutOfBounds,
             Error{"the dump has no such tensor",
-                  fmt::format("{}: {} {}", file_->path, *options_.is_input ? "input" : "output",
+                  fmt::format("{}: {} {}", file_.path, *options_.is_input ? "input" : "output",
                               options_.index),
                   "`plumb inspect` shows what is there"}});
   }
 
  private:
-  void fail(Fault fault) { result.failed.emplace_back(file_->path, std::move(fault)); }
+  void fail(Fault fault) { result.failed.emplace_back(file_.path, std::move(fault)); }
 
   fs::path place(const std::string& name, std::string_view suffix) {
     last_ = short_name(output_, "mapping.csv", name, suffix);
@@ -78,17 +75,17 @@ class FileConverter {
   }
 
   std::optional<Fault> write_overflow(const TensorInfo& info) {
-    auto record = io::decode_overflow(file_->mapping.bytes(), info);
-    if (!record) return Fault{Code::kInvalidDumpData, std::move(record.error()).in(file_->path)};
+    auto record = io::decode_overflow(file_.mapping.bytes(), info);
+    if (!record) return Fault{Code::kInvalidDumpData, std::move(record.error()).in(file_.path)};
     return write_text(place(fmt::format("{}.{}.json", name_, info.name), ".json"),
                       io::to_json(*record));
   }
 
   std::optional<Fault> write_memory(const TensorInfo& info) {
-    const Bytes all = file_->mapping.bytes();
+    const Bytes all = file_.mapping.bytes();
     if (info.offset_bytes > all.size() || info.size_bytes > all.size() - info.offset_bytes)
       return Fault{Code::kInvalidDumpData,
-                   Error{"the buffer lies outside its file", file_->path, "copy the file again"}};
+                   Error{"the buffer lies outside its file", file_.path, "copy the file again"}};
     const std::string name = fmt::format("{}.{}.bin", name_, info.name);
     return write_text(place(name, ".bin"),
                       as_text(all.subspan(static_cast<size_t>(info.offset_bytes),
@@ -108,7 +105,9 @@ class FileConverter {
       layout = options_.format;
     }
     const std::string slot_name = fmt::format("{}.{}", is_input ? "input" : "output", slot.index);
-    const DecodedArray array = decoded(view);
+    auto decoding = decoded(view);
+    if (!decoding) return std::move(decoding.fault());
+    const DecodedArray& array = *decoding;
     if (options_.type == "bin") {
       const std::string size =
           options_.format.empty() ? std::to_string(view.count) : join(view.shape, "_");
@@ -120,11 +119,11 @@ class FileConverter {
     if (!options_.format.empty())
       name += "." + join(view.shape, "x");
     else if (options_.type == "msnpy")
-      name = fmt::format("{}.{}.{}", mindspore_name(*file_, name_), slot_name, layout);
+      name = fmt::format("{}.{}.{}", mindspore_name(file_, name_), slot_name, layout);
     return write_npy(place(name + ".npy", ".npy"), array);
   }
 
-  SharedFile file_;
+  const io::TensorFile& file_;
   const ConvertOptions& options_;
   const fs::path& output_;
   std::string name_;

@@ -251,36 +251,6 @@ std::optional<Fault> check_scenario(const DumpDirectory& target, const DumpDirec
                Code::kInvalidParameter);
 }
 
-namespace {
-
-// One tensor of an operator whose slices lie in several files.
-Outcome<Tensor> load_joined(const dump::DumpSet& set, const dump::Entry& entry) {
-  io::ReadOrder order;
-  order.stored = true;
-  auto joined = dump::EntryReader::open(set, entry, {}, order);
-  if (!joined) return Fault{Code::kInvalidDumpData, std::move(joined.error())};
-  io::TensorReader& reader = joined->reader();
-  const DKind kind = kind_of(reader.dtype());
-  if (kind == DKind::kOpaque || kind == DKind::kComplex)
-    return {Code::kDataType,
-            Error{fmt::format("elements of type {} cannot be compared", name_of(reader.dtype())),
-                  joined->path(), "leave this operator out"}};
-  auto elements = reader.read(0, reader.count());
-  if (!elements) return Fault{Code::kInvalidDumpData, std::move(elements.error())};
-  Tensor tensor;
-  tensor.owned = std::make_shared<std::vector<std::byte>>(elements->begin(), elements->end());
-  tensor.elements = *tensor.owned;
-  tensor.dtype = reader.dtype();
-  tensor.stored_dtype = joined->info().dtype;
-  tensor.layout = joined->info().layout;
-  tensor.shape = reader.shape();
-  tensor.original = joined->info().logical_shape.value_or(Shape{});
-  tensor.count = reader.count();
-  return tensor;
-}
-
-}  // namespace
-
 Outcome<OperatorDump> load_dump(const DumpDirectory& directory, const DumpFile& source) {
   if (!source.is_slice || directory.slices == nullptr) return load_dump(source);
   // The execution that the newest slice is of.
@@ -312,13 +282,12 @@ Outcome<OperatorDump> load_dump(const DumpFile& source) {
   if (!file) return file.fault();
   OperatorDump dump;
   dump.source = &source;
-  dump.file = *file;
-  for (const TensorInfo& info : dump.file->listing.tensors) {
+  for (const TensorInfo& info : file->listing.tensors) {
     const dump::Slot slot = dump::slot_from_tensor_name(info.name);
     const bool is_golden = info.name.empty();  // an npy file holds one output
     if (!is_golden && slot.kind != dump::SlotKind::kInput && slot.kind != dump::SlotKind::kOutput)
       continue;
-    auto tensor = load_comparable(dump.file, info);
+    auto tensor = load_comparable(*file, info);
     if (!tensor) return tensor.fault();
     (!is_golden && slot.kind == dump::SlotKind::kInput ? dump.inputs : dump.outputs)
         .push_back(std::move(*tensor));

@@ -59,7 +59,6 @@ std::optional<Fault> check_scenario(const DumpDirectory& target, const DumpDirec
 // The file of an operator with its tensors, all of them readable.
 struct OperatorDump {
   const DumpFile* source = nullptr;
-  SharedFile file;  // null if the tensors come from several
   std::vector<Tensor> inputs, outputs;
   bool is_joined = false;  // of slices: outputs are whole, inputs are those of one slice
 };

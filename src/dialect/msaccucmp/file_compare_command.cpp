@@ -22,7 +22,8 @@ constexpr std::array kFileOptions{
     OptionSpec{"-out", "--output", "DIR", "for the result", true},
 };
 
-Outcome<int> run_file_compare(const Arguments& arguments, const Console& console, RunContext&) {
+Outcome<int> run_file_compare(const Arguments& arguments, const Console& console,
+                              RunContext& context) {
   for (const char* side : {"-m", "-g"})
     if (!arguments.text(side).ends_with(".npy"))
       return refusal("only .npy files are compared", arguments.text(side),
@@ -38,14 +39,14 @@ Outcome<int> run_file_compare(const Arguments& arguments, const Console& console
   traits.both_bool = target->dtype == DType::kBool && golden->dtype == DType::kBool;
   traits.target_file = arguments.text("-m");
   traits.golden_file = arguments.text("-g");
-  const Selection selection = file_algorithms();
-  auto scores = score(selection, traits, pairs_of(pair->target, pair->golden, 0));
-  if (!scores) return Fault{Code::kInvalidDumpData, scores.error()};
+  const PairOptions options{file_algorithms()};
+  auto row = compare_two({pair->target, pair->golden, std::move(traits), {}}, options, context);
+  if (!row) return row.fault();
   const fs::path output = arguments.text("-out");
   if (auto failure = make_output_directory(output)) return *failure;
   std::string text;
-  for (size_t i = 0; i < selection.size(); ++i)
-    text += fmt::format("{}: {}\n", selection[i]->name, scores->cells[i]);
+  for (size_t i = 0; i < options.algorithms.size(); ++i)
+    text += fmt::format("{}: {}\n", options.algorithms[i]->name, row->scores[i]);
   const fs::path path = free_path(output, "file_result_" + local_time_stamp(), ".txt");
   if (auto failure = write_text(path, text)) return *failure;
   console.print(text);

@@ -41,8 +41,10 @@ std::optional<Fault> write_parts(const fs::path& path,
   return std::nullopt;
 }
 
-DecodedArray decoded(const View& view) {
-  DecodedArray array{view.tensor.dtype, view.shape, read_elements(view)};
+Outcome<DecodedArray> decoded(const View& view) {
+  auto elements = read_elements(view);
+  if (!elements) return std::move(elements.fault());
+  DecodedArray array{view.tensor.dtype, view.shape, std::move(*elements)};
   if (view.count == 0) array.dtype = DType::kFloat64;  // numpy's type of nothing
   const DType dtype = view.tensor.dtype;
   const auto count = static_cast<size_t>(view.count);

@@ -28,7 +28,7 @@ struct DecodedArray {
   Shape shape;
   std::vector<std::byte> elements;
 };
-DecodedArray decoded(const View& view);
+Outcome<DecodedArray> decoded(const View& view);
 std::optional<Fault> write_npy(const std::filesystem::path& path, const DecodedArray& array);
 
 // A name that the file system takes: too long ones become the UUID of the name and `suffix`. The

@@ -47,9 +47,11 @@ std::string python_shape(const Shape& shape) {
   return shape.size() == 1 ? fmt::format("({},)", shape[0]) : "(" + join(shape, ", ") + ")";
 }
 
-std::string statistics_line(const Tensor& tensor) {
+Outcome<std::string> statistics_line(const Tensor& tensor) {
   const View view = whole_view(tensor, tensor.shape);
-  const DecodedArray array = decoded(view);
+  auto decoding = decoded(view);
+  if (!decoding) return std::move(decoding.fault());
+  const DecodedArray& array = *decoding;
   std::vector<double> values(static_cast<size_t>(view.count));
   decode_double(array.dtype, array.elements.data(), view.count, values.data());
   double min = values.empty() ? 0 : values[0], max = min, sum = 0;
@@ -100,10 +102,10 @@ class Analysis {
     const fs::path path = tree_.absolute(*found.file);
     auto file = open_file(path);
     if (!file) return std::move(file.fault());
-    if ((*file)->listing.tensors.empty())
+    if (file->listing.tensors.empty())
       return {Code::kInvalidDumpData, Error{"the debug record is empty", path.string(),
                                             "copy the file from the device again"}};
-    auto record = io::decode_overflow((*file)->mapping.bytes(), (*file)->listing.tensors.front());
+    auto record = io::decode_overflow(file->mapping.bytes(), file->listing.tensors.front());
     if (!record) return {Code::kOverflowType, std::move(record.error()).in(path.string())};
     if (auto json = convert_file(path, {}, output_); !json.failed.empty())
       return std::move(json.failed.front().second);
@@ -133,10 +135,13 @@ class Analysis {
       return std::move(npy.failed.front().second);
     for (const bool is_input : {true, false}) {
       const auto& side = is_input ? tensors->inputs : tensors->outputs;
-      for (size_t k = 0; k < side.size(); ++k)
+      for (size_t k = 0; k < side.size(); ++k) {
+        auto line = statistics_line(side[k]);
+        if (!line) return line;
         text += fmt::format(" {}.{}.{}.npy\n", source.path.filename().string(),
                             is_input ? "input" : "output", k) +
-                statistics_line(side[k]);
+                *line;
+      }
     }
     return text;
   }

@@ -51,12 +51,12 @@ class H5Dump {
     auto file = open_file(path);
     if (!file) return file.fault();
     auto dump = std::make_shared<H5Dump>();
-    dump->file = *file;
+    dump->file = std::move(*file);
     dump->list();
     return dump;
   }
 
-  SharedFile file;
+  io::TensorFile file;
   std::optional<int64_t> device;
   bool has_inputs = false;
   std::vector<Dataset> datasets;
@@ -70,13 +70,13 @@ class H5Dump {
  private:
   void list() {
     std::map<std::string_view, std::string_view> properties;
-    for (const auto& [key, value] : file->listing.properties) properties.emplace(key, value);
+    for (const auto& [key, value] : file.listing.properties) properties.emplace(key, value);
     const auto attribute = [&](const std::string& path,
                                const char* name) -> std::optional<int64_t> {
       const auto found = properties.find(path + "@" + name);
       return found == properties.end() ? std::nullopt : dump::number_from(found->second);
     };
-    for (const TensorInfo& info : file->listing.tensors) {
+    for (const TensorInfo& info : file.listing.tensors) {
       if (attribute(info.name, "Type").value_or(0) != 0) continue;
       auto parts = dump::components(info.name);
       std::erase(parts, "");
@@ -128,8 +128,7 @@ bool are_comparable(std::optional<int64_t> a, std::optional<int64_t> b) {
 
 class Comparison {
  public:
-  Comparison(const H5Dump& target, const H5Dump& golden, const NetworkOptions& options)
-      : target_(target), golden_(golden), options_(options) {}
+  Comparison(const H5Dump& target, const H5Dump& golden) : target_(target), golden_(golden) {}
 
   const Call* golden_call(const Call& call) const {
     for (const std::string& name : counterparts(call.name, golden_.device.value_or(0)))
@@ -154,9 +153,14 @@ class Comparison {
     return nullptr;
   }
 
-  H5Row row_of(const Call& call, const Dataset& set, const Dataset* golden) const {
-    ResultRow row;
-    std::string dtype = "NaN", shape = "NaN";
+  // Index, operator, type and shape are in the row, the datasets in its names.
+  Line line_of(const Call& call, const Dataset& set, const Dataset* golden) const {
+    Line line;
+    ResultRow& row = line.row;
+    row.index = call.order;
+    row.type = call.name;
+    row.target = set.path;
+    if (golden != nullptr) row.golden = golden->path;
     if (golden == nullptr) {
       row.reasons.push_back(fmt::format("no golden data for {}", set.path));
     } else if (!are_comparable(set.data_type, golden->data_type)) {
@@ -171,54 +175,53 @@ class Comparison {
         row.reasons.push_back(
             fmt::format("the sizes differ: {} and {}", left->count, right->count));
       } else {
-        dtype = decoded_type_name(*left);
-        shape = shape_cell(left->shape);
-        PairTraits traits;
-        traits.is_scalar = counts_as_scalar(left->shape);
-        traits.both_bool = left->dtype == DType::kBool && right->dtype == DType::kBool;
-        traits.target_file = set.path;
-        traits.golden_file = golden->path;
-        score_row(whole_view(*left, left->shape), whole_view(*right, right->shape), options_,
-                  std::move(traits), row);
+        row.target_dtype = decoded_type_name(*left);
+        row.shape = shape_cell(left->shape);
+        line.pair.emplace();
+        line.pair->traits.is_scalar = counts_as_scalar(left->shape);
+        line.pair->traits.both_bool = left->dtype == DType::kBool && right->dtype == DType::kBool;
+        line.pair->traits.target_file = set.path;
+        line.pair->traits.golden_file = golden->path;
+        line.pair->target = whole_view(*left, left->shape);
+        line.pair->golden = whole_view(*right, right->shape);
       }
     }
-    return finish(call.order, call.name, set.path, golden != nullptr ? golden->path : "", dtype,
-                  shape, row);
-  }
-
-  H5Row missing(int64_t order, const std::string& name, const std::string& golden,
-                std::string reason) const {
-    ResultRow row;
-    row.reasons.push_back(std::move(reason));
-    return finish(order, name, "", golden, "NaN", "NaN", row);
+    return line;
   }
 
  private:
-  H5Row finish(int64_t order, const std::string& name, const std::string& target,
-               const std::string& golden, const std::string& dtype, const std::string& shape,
-               const ResultRow& row) const {
-    const auto cell = [](const std::string& text) { return text.empty() ? "NaN" : text; };
-    H5Row out;
-    out.order = order;
-    out.target = target;
-    out.golden = golden;
-    out.cells = {std::to_string(order), name, cell(target), cell(golden), dtype, shape};
-    const auto scores = row.scores.empty() ? no_scores(options_.algorithms).cells : row.scores;
-    out.cells.insert(out.cells.end(), scores.begin(), scores.end());
-    out.cells.push_back(fmt::format("{}", fmt::join(row.reasons, ",")));
-    for (size_t i = 0; i < scores.size(); ++i)
-      if (options_.algorithms[i]->name == "CosineSimilarity") {
-        constexpr double kSuspicious = 0.95;
-        out.is_suspicious =
-            scores[i] == "NaN" || !(std::strtod(scores[i].c_str(), nullptr) > kSuspicious);
-      }
-    return out;
-  }
-
   const H5Dump& target_;
   const H5Dump& golden_;
-  const NetworkOptions& options_;
 };
+
+Line missing(int64_t order, const std::string& name, const std::string& golden,
+             std::string reason) {
+  Line line;
+  line.row.index = order;
+  line.row.type = name;
+  line.row.golden = golden;
+  line.row.reasons.push_back(std::move(reason));
+  return line;
+}
+
+H5Row finished(const ResultRow& row, const Selection& algorithms) {
+  const auto cell = [](const std::string& text) { return text.empty() ? "NaN" : text; };
+  H5Row out;
+  out.target = row.target;
+  out.golden = row.golden;
+  out.cells = {std::to_string(row.index), row.type,         cell(row.target),
+               cell(row.golden),          row.target_dtype, row.shape};
+  const size_t first = out.cells.size();
+  append_scores(row, algorithms, out.cells);
+  out.cells.push_back(fmt::format("{}", fmt::join(row.reasons, ",")));
+  for (size_t i = 0; i < algorithms.size(); ++i)
+    if (algorithms[i]->name == "CosineSimilarity") {
+      constexpr double kSuspicious = 0.95;
+      const std::string& score = out.cells[first + i];
+      out.is_suspicious = score == "NaN" || !(std::strtod(score.c_str(), nullptr) > kSuspicious);
+    }
+  return out;
+}
 
 }  // namespace
 
@@ -230,7 +233,7 @@ std::string H5Result::csv(bool only_suspicious) const {
 }
 
 Outcome<H5Result> compare_h5(const std::filesystem::path& target,
-                             const std::filesystem::path& golden, const NetworkOptions& options,
+                             const std::filesystem::path& golden, const PairOptions& options,
                              RunContext& context) {
   auto left = H5Dump::open(target);
   if (!left) return left.fault();
@@ -240,7 +243,7 @@ Outcome<H5Result> compare_h5(const std::filesystem::path& target,
     return {Code::kInvalidDumpData,
             Error{"-m is not a dump from the device", target.string(),
                   "DeviceType of its datasets must be 10; are -m and -g swapped?"}};
-  const Comparison comparison(**left, **right, options);
+  const Comparison comparison(**left, **right);
   H5Result result;
   result.header = {"Index", "NPUDump", "NPUDumpPath", "GroundTruthPath", "DataType", "Shape"};
   for (const Algorithm* algorithm : options.algorithms) result.header.emplace_back(algorithm->name);
@@ -249,7 +252,7 @@ Outcome<H5Result> compare_h5(const std::filesystem::path& target,
   std::vector<const Call*> calls;
   for (const auto& [order, here] : (*left)->calls)
     for (const Call& call : here) calls.push_back(&call);
-  std::vector<std::vector<H5Row>> rows(calls.size());
+  std::vector<std::vector<Line>> by_call(calls.size());
   std::vector<std::vector<const Dataset*>> used(calls.size());
   for_each_index(calls.size(), [&](size_t i) {
     if (context.cancelled) return;
@@ -258,15 +261,16 @@ Outcome<H5Result> compare_h5(const std::filesystem::path& target,
     for (const Dataset* set : call.datasets) {
       const Dataset* match = other != nullptr ? comparison.golden_dataset(*other, *set) : nullptr;
       if (match != nullptr) used[i].push_back(match);
-      rows[i].push_back(comparison.row_of(call, *set, match));
+      by_call[i].push_back(comparison.line_of(call, *set, match));
     }
     if (used[i].empty())
-      rows[i] = {comparison.missing(call.order, call.name, "",
-                                    fmt::format("no golden data for operator {}", call.name))};
+      by_call[i] = {missing(call.order, call.name, "",
+                            fmt::format("no golden data for operator {}", call.name))};
   });
+  std::vector<Line> lines;
   std::set<const Dataset*> matched;
   for (size_t i = 0; i < calls.size(); ++i) {
-    std::move(rows[i].begin(), rows[i].end(), std::back_inserter(result.rows));
+    std::move(by_call[i].begin(), by_call[i].end(), std::back_inserter(lines));
     matched.insert(used[i].begin(), used[i].end());
   }
   const int64_t behind = (*left)->calls.empty() ? 1 : (*left)->calls.rbegin()->first + 1;
@@ -276,22 +280,24 @@ Outcome<H5Result> compare_h5(const std::filesystem::path& target,
                                      [&](const Dataset* set) { return matched.contains(set); });
       if (none) {
         const std::string place = fmt::format("/{}/{}", call.name, call.order);
-        result.rows.push_back(
-            comparison.missing(behind, "NaN", place, "no data of the target for " + place));
+        lines.push_back(missing(behind, "NaN", place, "no data of the target for " + place));
         continue;
       }
       for (const Dataset* set : call.datasets)
         if (!matched.contains(set) && ((*left)->has_inputs || !set->rest.starts_with("input")))
-          result.rows.push_back(comparison.missing(behind, "NaN", set->path,
-                                                   "no data of the target for " + set->path));
+          lines.push_back(
+              missing(behind, "NaN", set->path, "no data of the target for " + set->path));
     }
+  if (auto done = compare_lines(lines, options, context); !done)
+    return Fault{Code::kUnknown, std::move(done.error())};
+  for (const Line& line : lines) result.rows.push_back(finished(line.row, options.algorithms));
   return result;
 }
 
 Outcome<DecodedArray> h5_array(const std::filesystem::path& path, const std::string& dataset) {
   auto file = open_file(path);
   if (!file) return file.fault();
-  for (const TensorInfo& info : (*file)->listing.tensors) {
+  for (const TensorInfo& info : file->listing.tensors) {
     if (info.name != dataset) continue;
     auto tensor = load_tensor(*file, info);
     if (!tensor) return tensor.fault();

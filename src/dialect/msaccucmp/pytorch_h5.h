@@ -6,14 +6,13 @@
 
 #include <filesystem>
 
-#include "dialect/msaccucmp/compare_network.h"
+#include "dialect/msaccucmp/compare_pairs.h"
 #include "dialect/msaccucmp/output.h"
 #include "plumb/run_context.h"
 
 namespace plumb::msaccucmp {
 
 struct H5Row {
-  int64_t order = 0;
   std::vector<std::string> cells;  // of the CSV, without ours
   std::string target, golden;      // datasets; empty if there is none
   bool is_suspicious = false;      // no cosine, or not above 0.95
@@ -25,7 +24,7 @@ struct H5Result {
   std::string csv(bool only_suspicious) const;
 };
 Outcome<H5Result> compare_h5(const std::filesystem::path& target,
-                             const std::filesystem::path& golden, const NetworkOptions& options,
+                             const std::filesystem::path& golden, const PairOptions& options,
                              RunContext& context);
 
 // A dataset as an array, in the order its attributes say.

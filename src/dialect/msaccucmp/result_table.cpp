@@ -43,6 +43,12 @@ std::string address_cell(uint64_t address) {
   return address == 0 ? "NaN" : std::to_string(address);
 }
 
+void append_scores(const ResultRow& row, const Selection& algorithms,
+                   std::vector<std::string>& cells) {
+  for (size_t i = 0; i < algorithms.size(); ++i)
+    cells.push_back(row.scores.empty() ? "NaN" : row.scores[i]);
+}
+
 std::string to_csv(const ResultTable& table) {
   std::vector<std::string> header{"Index"};
   if (table.has_sequence) header.emplace_back("OpSequence");
@@ -65,8 +71,7 @@ std::string to_csv(const ResultTable& table) {
     if (table.has_golden_address) cells.push_back(row.golden_address);
     cells.insert(cells.end(), {row.tensor, row.shape});
     if (table.has_overflow) cells.push_back(row.overflow);
-    const auto& scores = row.scores.empty() ? no_scores(table.algorithms).cells : row.scores;
-    cells.insert(cells.end(), scores.begin(), scores.end());
+    append_scores(row, table.algorithms, cells);
     cells.push_back(fmt::format("{}", fmt::join(row.reasons, ",")));
     cells.emplace_back(!row.is_compared    ? "not compared"
                        : row.codes.empty() ? "compared"

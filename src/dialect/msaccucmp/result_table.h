@@ -42,6 +42,9 @@ struct ResultTable {
 };
 
 std::string to_csv(const ResultTable& table);
+// "NaN" for a row that has none.
+void append_scores(const ResultRow& row, const Selection& algorithms,
+                   std::vector<std::string>& cells);
 
 // A cell as CSV wants it. One that a spreadsheet would take for a formula is made harmless.
 std::string csv_cell(std::string_view text);

@@ -386,10 +386,11 @@ Outcome<SingleOpFiles> compare_single_op(const Network& network, const SingleOp&
                                          const fs::path& output) {
   auto pair = network.rules ? open_by_rules(network, wanted) : open_by_name(network, wanted);
   if (!pair) return std::move(pair.fault());
-  const View& view = pair->aligned.target;
-  const DecodedArray target = decoded(view);
-  DecodedArray golden = decoded(pair->aligned.golden);
-  golden.shape = target.shape;
+  auto decoded_target = decoded(pair->aligned.target);
+  if (!decoded_target) return std::move(decoded_target.fault());
+  auto decoded_golden = decoded(pair->aligned.golden);
+  if (!decoded_golden) return std::move(decoded_golden.fault());
+  const DecodedArray &target = *decoded_target, &golden = *decoded_golden;
   const bool is_bool = target.dtype == DType::kBool && golden.dtype == DType::kBool;
   const ElementErrors errors = element_errors(target, golden);
 

@@ -1,128 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/msaccucmp/tensors.h"
 
-#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
 
-#include "tensor/decode.h"
+#include "metrics/limits.h"
+#include "metrics/measure.h"
 
 namespace plumb::msaccucmp {
 namespace {
 
-constexpr int64_t kPiece = 1 << 14;
-
-// Elements lie in the file one after the other as they are wanted.
-bool is_plain_view(const TensorInfo& info) {
-  return info.packing == Packing::kPlain && !info.big_endian && info.strides.empty() &&
-         !info.crc32 && info_of(info.dtype).unpacked == info.dtype;
+io::ReadOrder as_stored() {
+  io::ReadOrder order;
+  order.stored = true;
+  return order;
 }
 
-std::string place_of(const io::TensorFile& file, const TensorInfo& info) {
-  return file.path + (info.name.empty() ? "" : ", tensor '" + info.name + "'");
+Fault unsupported(const TensorInfo& info, const char* what, const std::string& path) {
+  return {Code::kDataType, Error{fmt::format("elements of type {} {}", dtype_text(info), what),
+                                 path + (info.name.empty() ? "" : ", tensor '" + info.name + "'"),
+                                 "leave this operator out"}};
 }
 
-uint64_t address_of(const io::TensorFile& file, const TensorInfo& info) {
+uint64_t address_of(const io::Listing& listing, const std::string& name) {
   uint64_t address = 0;
-  for (const auto& [key, value] : file.listing.properties)
-    if (key == info.name + ".address")
+  for (const auto& [key, value] : listing.properties)
+    if (key == name + ".address")
       std::from_chars(value.data(), value.data() + value.size(), address);
   return address;
 }
 
-template <class T>
-void cast(const std::byte* from, int64_t count, float* out) {
-  for (int64_t i = 0; i < count; ++i)
-    out[i] = static_cast<float>(load_le<T>(from + static_cast<size_t>(i) * sizeof(T)));
-}
-
-void cast_to_float(DType dtype, const std::byte* from, int64_t count, float* out) {
-  switch (dtype) {
-    case DType::kFloat32:
-      if (count > 0) std::memcpy(out, from, static_cast<size_t>(count) * sizeof(float));
-      return;
-    case DType::kInt32: return cast<int32_t>(from, count, out);
-    case DType::kUint32: return cast<uint32_t>(from, count, out);
-    case DType::kInt64: return cast<int64_t>(from, count, out);
-    case DType::kUint64: return cast<uint64_t>(from, count, out);
-    case DType::kFloat64: return cast<double>(from, count, out);
-    default: return decode_float(dtype, from, count, out);
-  }
-}
-
-size_t item_bytes(const View& view) { return static_cast<size_t>(bits_of(view.tensor.dtype) / 8); }
-
-// Where the elements lie, or a copy of them in the view's order.
-const std::byte* in_order(const View& view, int64_t first, int64_t count, Buffer& scratch) {
-  const size_t item = item_bytes(view);
-  if (!view.map) return view.tensor.elements.data() + static_cast<size_t>(first) * item;
-  std::byte* copy = scratch.reserve(static_cast<size_t>(count) * item + 1);
-  gather(*view.map, item, view.tensor.elements.data(), first, count, copy);
-  return copy;
-}
-
-}  // namespace
-
-Outcome<SharedFile> open_file(const std::filesystem::path& path) {
-  auto file = io::open_tensor_file(path);
-  if (!file) return Fault{Code::kInvalidDumpData, std::move(file.error())};
-  return SharedFile(std::make_shared<const io::TensorFile>(std::move(*file)));
-}
-
-Outcome<Tensor> load_comparable(const SharedFile& file, const TensorInfo& info) {
-  if (!info.error && kind_of(info.dtype) == DKind::kComplex)
-    return {Code::kDataType,
-            Error{fmt::format("elements of type {} are not compared", dtype_text(info)),
-                  place_of(*file, info), "leave this operator out"}};
-  return load_tensor(file, info);
-}
-
-Outcome<Tensor> load_tensor(const SharedFile& file, const TensorInfo& info) {
-  if (info.error) return {Code::kInvalidDumpData, Error(*info.error).in(file->path)};
-  if (info.dtype == DType::kOpaque)
-    return {Code::kDataType,
-            Error{fmt::format("elements of type {} cannot be decoded", dtype_text(info)),
-                  place_of(*file, info), "leave this operator out"}};
+Tensor described(dump::Entry entry, const TensorInfo& info, const io::TensorReader& reader) {
   Tensor tensor;
-  tensor.file = file;
+  tensor.entry = std::make_shared<const dump::Entry>(std::move(entry));
+  tensor.dtype = reader.dtype();
   tensor.stored_dtype = info.dtype;
   tensor.layout = info.layout;
   tensor.shape = info.shape;
   tensor.original = info.logical_shape.value_or(Shape{});
-  tensor.address = address_of(*file, info);
-  const auto count = element_count(info.shape);
-  if (count && is_plain_view(info)) {
-    const auto bytes = byte_count(info.dtype, *count);
-    const Bytes all = file->mapping.bytes();
-    if (bytes && info.offset_bytes <= all.size() &&
-        static_cast<uint64_t>(*bytes) <=
-            std::min(info.size_bytes, all.size() - info.offset_bytes)) {
-      tensor.dtype = info.dtype;
-      tensor.count = *count;
-      tensor.elements =
-          all.subspan(static_cast<size_t>(info.offset_bytes), static_cast<size_t>(*bytes));
-      return tensor;
-    }
-  }
-  io::ReadOrder order;
-  order.stored = true;
-  auto reader = file->open(info, order);
-  if (!reader) return {Code::kInvalidDumpData, std::move(reader.error())};
-  auto elements = reader->read(0, reader->count());
-  if (!elements)
-    return {Code::kInvalidDumpData, std::move(elements.error()).in(place_of(*file, info))};
-  tensor.dtype = reader->dtype();
-  tensor.count = reader->count();
-  tensor.owned = std::make_shared<std::vector<std::byte>>(elements->begin(), elements->end());
-  tensor.elements = *tensor.owned;
+  tensor.count = reader.count();
   return tensor;
+}
+
+}  // namespace
+
+const dump::DumpSet& anywhere() {
+  static const dump::DumpSet set;
+  return set;
+}
+
+Outcome<io::TensorFile> open_file(const std::filesystem::path& path) {
+  auto file = io::open_tensor_file(path);
+  if (!file) return Fault{Code::kInvalidDumpData, std::move(file.error())};
+  return std::move(*file);
+}
+
+Outcome<Tensor> load_comparable(const io::TensorFile& file, const TensorInfo& info) {
+  if (!info.error && kind_of(info.dtype) == DKind::kComplex)
+    return unsupported(info, "are not compared", file.path);
+  return load_tensor(file, info);
+}
+
+Outcome<Tensor> load_tensor(const io::TensorFile& file, const TensorInfo& info) {
+  if (info.error) return {Code::kInvalidDumpData, Error(*info.error).in(file.path)};
+  if (info.dtype == DType::kOpaque) return unsupported(info, "cannot be decoded", file.path);
+  auto reader = file.open(info, as_stored());
+  if (!reader) return {Code::kInvalidDumpData, std::move(reader.error())};
+  dump::Entry entry;
+  entry.parts.push_back({file.path, info.name});
+  entry.info = info;
+  Tensor tensor = described(std::move(entry), info, *reader);
+  tensor.address = address_of(file.listing, info.name);
+  return tensor;
+}
+
+Outcome<Tensor> load_joined(const dump::DumpSet& set, const dump::Entry& entry) {
+  auto joined = dump::EntryReader::open(set, entry, {}, as_stored());
+  if (!joined) return Fault{Code::kInvalidDumpData, std::move(joined.error())};
+  const DKind kind = kind_of(joined->reader().dtype());
+  if (kind == DKind::kOpaque || kind == DKind::kComplex)
+    return {Code::kDataType, Error{fmt::format("elements of type {} cannot be compared",
+                                               name_of(joined->reader().dtype())),
+                                   joined->path(), "leave this operator out"}};
+  dump::Entry whole = entry;
+  for (dump::TensorRef& part : whole.parts) part.file = set.absolute(part.file);
+  return described(std::move(whole), joined->info(), joined->reader());
 }
 
 Outcome<Tensor> load_only_tensor(const std::filesystem::path& path) {
   auto file = open_file(path);
   if (!file) return file.fault();
-  const auto& tensors = (*file)->listing.tensors;
+  const auto& tensors = file->listing.tensors;
   if (tensors.size() != 1)
     return {
         Code::kInvalidDumpData,
@@ -133,13 +102,9 @@ Outcome<Tensor> load_only_tensor(const std::filesystem::path& path) {
 
 std::string decoded_type_name(const Tensor& tensor) {
   if (tensor.is_empty()) return "float64";
-  switch (tensor.dtype) {
-    case DType::kFloat8E4M3Fn:
-    case DType::kFloat8E5M2:
-    case DType::kHiFloat8: return "float64";
-    case DType::kBFloat16: return "float32";
-    default: return std::string(name_of(tensor.dtype));
-  }
+  if (tensor.dtype == DType::kBFloat16) return "float32";
+  if (kind_of(tensor.dtype) == DKind::kFloat && bits_of(tensor.dtype) == 8) return "float64";
+  return std::string(name_of(tensor.dtype));
 }
 
 std::string stored_type_name(const Tensor& tensor) {
@@ -156,48 +121,31 @@ View flat_view(Tensor tensor) {
   return whole_view(std::move(tensor), std::move(shape));
 }
 
-void read_floats(const View& view, int64_t first, int64_t count, Buffer& scratch, float* out) {
-  cast_to_float(view.tensor.dtype, in_order(view, first, count, scratch), count, out);
+Outcome<std::vector<std::byte>> read_elements(const View& view) {
+  auto opened = dump::EntryReader::open(anywhere(), *view.tensor.entry, {}, as_stored());
+  if (!opened) return Fault{Code::kInvalidDumpData, std::move(opened.error())};
+  auto stored = opened->reader().read(0, opened->reader().count());
+  if (!stored) return {Code::kInvalidDumpData, std::move(stored.error()).in(opened->path())};
+  if (!view.map) return std::vector<std::byte>(stored->begin(), stored->end());
+  const auto item = static_cast<size_t>(bits_of(view.tensor.dtype) / 8);
+  std::vector<std::byte> elements(static_cast<size_t>(view.count) * item);
+  gather(*view.map, item, stored->data(), 0, view.count, elements.data());
+  return elements;
 }
 
-std::vector<std::byte> read_elements(const View& view) {
-  Buffer scratch;
-  const std::byte* all = in_order(view, 0, view.count, scratch);
-  return {all, all + static_cast<size_t>(view.count) * item_bytes(view)};
-}
-
-Pairs pairs_of(const View& target, const View& golden, int64_t limit) {
-  const int64_t count = limit > 0 ? std::min(limit, target.count) : target.count;
-  return [&target, &golden, count](const UsePairs& use) -> Result<void> {
-    Buffer scratch;
-    std::vector<float> floats(static_cast<size_t>(2 * std::min(count, kPiece)));
-    float* const t = floats.data();
-    float* const g = t + std::min(count, kPiece);
-    for (int64_t first = 0; first < count; first += kPiece) {
-      const int64_t n = std::min(kPiece, count - first);
-      read_floats(target, first, n, scratch, t);
-      read_floats(golden, first, n, scratch, g);
-      use(t, g, n);
-    }
-    for (const View* view : {&target, &golden})
-      if (!view->tensor.owned && !view->tensor.file->mapping.intact())
-        return Error{"the file shrank while it was being read", view->tensor.file->path,
-                     "wait until its writer has finished"};
-    return {};
-  };
-}
-
-std::string overflow_cell(const Tensor& tensor) {
+std::string overflow_cell(const Tensor& tensor, const RunContext& context) {
   if (tensor.stored_dtype != DType::kFloat16) return "NaN";
-  constexpr uint16_t kMagnitude = 0x7fff, kLargest = 0x7bff, kInfinity = 0x7c00;
-  bool overflows = false;
-  for (int64_t i = 0; i < tensor.count; ++i) {
-    const auto bits =
-        static_cast<uint16_t>(load_le<uint16_t>(tensor.elements.data() + 2 * i) & kMagnitude);
-    if (bits > kInfinity) return "NO";  // the largest of values with a NaN among them is NaN
-    overflows |= bits >= kLargest;
-  }
-  return overflows ? "YES" : "NO";
+  auto opened = dump::EntryReader::open(anywhere(), *tensor.entry, {}, as_stored());
+  if (!opened) return "NaN";
+  auto measured = metrics::measure(opened->pieces(), {}, context);
+  if (!measured || !*measured) return "NaN";
+  const metrics::TensorStats& stats = (*measured)->stats;
+  if (stats.nan > 0) return "NO";  // the largest of values with a NaN among them is NaN
+  const metrics::Limits limits = *metrics::limits_of(DType::kFloat16);
+  const bool is_within = limits.hold(static_cast<double>(stats.min)) &&
+                         limits.hold(static_cast<double>(stats.max)) &&
+                         stats.positive_inf + stats.negative_inf == 0;
+  return is_within ? "NO" : "YES";
 }
 
 }  // namespace plumb::msaccucmp

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/msaccucmp/align.h"
 
+#include <cstring>
 #include <numeric>
 
 #include <gmock/gmock.h>
@@ -22,14 +23,20 @@ Tensor counted(const char* layout, Shape shape, Shape original = {}) {
   std::iota(values.begin(), values.end(), 0.f);
   const auto bytes = std::as_bytes(std::span(values));
   tensor.owned = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
-  tensor.elements = *tensor.owned;
+  dump::Entry entry;
+  entry.memory = tensor.owned->data();
+  entry.parts.emplace_back();
+  entry.info.emplace();
+  entry.info->shape = tensor.shape;
+  entry.info->size_bytes = tensor.owned->size();
+  tensor.entry = std::make_shared<const dump::Entry>(std::move(entry));
   return tensor;
 }
 
 std::vector<float> values_of(const View& view) {
   std::vector<float> values(static_cast<size_t>(view.count));
-  Buffer scratch;
-  read_floats(view, 0, view.count, scratch, values.data());
+  const auto elements = read_elements(view);
+  std::memcpy(values.data(), elements->data(), elements->size());
   return values;
 }
 
