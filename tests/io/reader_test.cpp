@@ -288,6 +288,39 @@ TEST(TensorReader, RefusesWhatCannotBe) {
 }
 
 // integer = round(number * 50 - 1), so -1 is 0 and 49 is 1.
+// Rows and columns swapped, the last column cut off, in float32; read twice, and the start of it.
+TEST(TensorReader, AnOrderOfItsOwn) {
+  const std::array<int32_t, 6> values{0, 1, 2, 3, (1 << 24) + 1, 5};
+  const Bytes file = std::as_bytes(std::span(values));
+  ReadOrder order;
+  order.map.emplace();
+  order.map->axes = {{2, 1, 1, 0}, {2, 1, 3, 0}};
+  order.as_float32 = true;
+  const auto read = [](TensorReader& reader, int64_t first, int64_t count) {
+    const auto bytes = reader.read(first, count);
+    std::vector<float> floats(static_cast<size_t>(count));
+    std::memcpy(floats.data(), bytes->data(), bytes->size());
+    return floats;
+  };
+  const TensorInfo info = plain_info(DType::kInt32, {2, 3});
+  auto reader = TensorReader::open(raw(), file, info, order);
+  ASSERT_TRUE(reader) << reader.error().what;
+  EXPECT_EQ(reader->dtype(), DType::kFloat32);
+  EXPECT_EQ(reader->shape(), (Shape{2, 2}));
+  EXPECT_EQ(read(*reader, 0, 3), (std::vector<float>{0, 3, 1}));
+  EXPECT_EQ(read(*reader, 3, 1), std::vector<float>{1 << 24});
+  EXPECT_EQ(read(*reader, 1, 3), (std::vector<float>{3, 1, 1 << 24}));
+  order.at_most = 3;
+  reader = TensorReader::open(raw(), file, info, order);
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(reader->count(), 3);
+  EXPECT_EQ(read(*reader, 1, 2), (std::vector<float>{3, 1})) << "what was not read before";
+
+  TensorInfo strided = info;
+  strided.strides = {1, 2};
+  EXPECT_FALSE(TensorReader::open(raw(), file, strided, order));
+}
+
 TEST(TensorReader, IntegersAsTheNumbersTheyStandFor) {
   const std::array<int8_t, 4> stored{-1, 49, -128, 127};
   const auto bytes = std::as_bytes(std::span(stored));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One tensor of one operator, element by element: all of them in CSV files, the worst, a summary,
-// and the target's tensor as npy.
+// and the target's tensor as npy. No session streams it: nothing is summed, every element is
+// written in the type numpy computes in. Rules, tensors and alignment are those of whole networks.
 #pragma once
 
 #include "dialect/msaccucmp/compare_network.h"
