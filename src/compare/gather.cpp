@@ -120,6 +120,7 @@ Result<PairSums> first_pass(dump::EntryReader& target, dump::EntryReader& golden
       });
   if (!done) return done.error();
   all.has_relative = pass.relative;
+  all.has_shares = pass.relative || pass.shares;
   all.exponent = pass.exponent;
   return all;
 }
@@ -161,7 +162,7 @@ Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunCon
 Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryReader& golden,
                                         const metrics::Request& request,
                                         const RunContext& context) {
-  const metrics::PairPass pass{request.relative};
+  const metrics::PairPass pass{.relative = request.relative, .shares = request.shares};
   auto sums = first_pass(target, golden, pass, context, true);
   if (sums && !context.cancelled) {
     if (const auto better = metrics::better_pass(*sums, pass))

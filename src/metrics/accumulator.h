@@ -78,7 +78,8 @@ struct Request {
     const Accumulator* accumulator;
     bool exactly;
   };
-  bool relative = false;          // relative errors too, in the first pass
+  bool relative = false;          // relative errors too, in the first pass ...
+  bool shares = false;            // ... or only which are small, and where they are not
   std::vector<Need> second_pass;  // each once
 };
 

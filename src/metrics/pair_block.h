@@ -30,8 +30,9 @@ struct PairMaxima {
 
 // What to take beyond the sums that cost next to nothing.
 struct PairParts {
-  bool relative = false;
+  bool relative = false;  // the sum
   bool products = false;
+  bool shares = false;
 };
 
 // 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). What
