@@ -49,6 +49,7 @@ struct Metric {
   Value (*finish)(const PairFacts& facts) = nullptr;
   const Accumulator* needs = nullptr;  // beyond the sums of the first pass
   bool relative = false;               // reads PairSums::has_relative's: a division for each pair
+  bool shares = false;                 // reads PairSums::has_shares's: comparisons for each pair
 
   bool is_free() const;  // costs nothing beside the plain sums
 };

@@ -23,7 +23,7 @@ std::string_view word_for(Better better) {
 
 std::string_view cost_of(const metrics::Metric& metric) {
   if (metric.is_free()) return "";
-  return metric.relative ? "division" : "2nd pass";
+  return metric.relative ? "division" : metric.shares ? "counting" : "2nd pass";
 }
 
 }  // namespace

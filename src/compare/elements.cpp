@@ -147,18 +147,6 @@ void add_piece(int64_t first, const PairPiece& piece, Worst& worst) {
   });
 }
 
-void find_first(int64_t first, const PairPiece& piece, double limit,
-                std::optional<int64_t>& found) {
-  const int64_t parts = is_complex(piece.target_dtype) ? 2 : 1;
-  for_each_difference(piece, [&](int64_t begin, int64_t n, const Block& block) {
-    for (int64_t i = 0; i < n && !found; i += parts) {
-      const double error = error_at(block, i, parts);
-      if (error > 0 && relative_at(block, i, parts, error) >= limit)
-        found = first + (begin + i) / parts;
-    }
-  });
-}
-
 }  // namespace
 
 Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::EntryReader& golden,
@@ -179,26 +167,6 @@ Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::Ent
   std::vector<Element> worst = all.take();
   std::sort(worst.begin(), worst.end(), is_worse);
   return worst;
-}
-
-Result<std::optional<int64_t>> first_beyond(dump::EntryReader& target, dump::EntryReader& golden,
-                                            double limit, const RunContext& context) {
-  std::vector<std::optional<int64_t>> parts(kWindow);  // of chunks that are not merged yet
-  std::optional<int64_t> found;
-  RunContext until_found;
-  auto done = for_each_pair_piece(
-      target, golden, until_found, false,
-      [&](size_t chunk, int64_t first, const PairPiece& piece) {
-        if (!parts[chunk]) find_first(first, piece, limit, parts[chunk]);
-      },
-      [&](size_t chunk) {
-        if (!found) found = parts[chunk];
-        parts[chunk].reset();
-        until_found.cancelled = found || context.cancelled;
-      });
-  if (!done) return done.error();
-  if (context.cancelled) return interrupted(target);
-  return found;
 }
 
 Shape coordinates(int64_t position, const Shape& shape) {

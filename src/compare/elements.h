@@ -20,11 +20,6 @@ struct Element {
 Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::EntryReader& golden,
                                             size_t count, const RunContext& context);
 
-// The first position with a relative error of at least `limit`, as above; nullopt if there is none.
-// Looks no further than it has to.
-Result<std::optional<int64_t>> first_beyond(dump::EntryReader& target, dump::EntryReader& golden,
-                                            double limit, const RunContext& context);
-
 // Where an element is: [n, c, h, w].
 Shape coordinates(int64_t position, const Shape& shape);
 

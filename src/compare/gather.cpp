@@ -136,6 +136,7 @@ class FirstPass {
   PairSums sums() const {
     PairSums sums = sums_;
     sums.has_relative = pass_.relative;
+    sums.has_shares = pass_.shares;
     sums.exponent = pass_.exponent;
     return sums;
   }
@@ -256,9 +257,8 @@ Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunCon
 Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryReader& golden,
                                         const metrics::Request& request,
                                         const RunContext& context) {
-  metrics::PairPass pass{request.relative};
-  pass.relative_sum = request.relative_sum;
-  pass.least_golden = request.least_golden;
+  const metrics::PairPass pass{
+      .relative = request.relative, .shares = request.shares, .least_golden = request.least_golden};
   const auto first = first_pass(target, golden, pass, context, true);
   if (!first) return first.error();
   Result<PairSums> sums = first->sums();

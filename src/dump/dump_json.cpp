@@ -116,23 +116,25 @@ std::string text_of(json::value value) {
   return text;
 }
 
-// Keys have no escapes, as a rule: those are read where they stand.
-std::string_view key_of(json::field& field) {
-  const char* const begin = field.key().raw();
+// The string behind an opening quote, read where it stands; nullopt if it has escapes, as few have.
+// The parser has seen that it ends.
+std::optional<std::string_view> plain_string(const char* begin) {
   const char* end = begin;
   while (*end != '"' && *end != '\\') ++end;
-  return *end == '"' ? std::string_view(begin, static_cast<size_t>(end - begin))
-                     : std::string_view(field.unescaped_key());
+  if (*end != '"') return {};
+  return std::string_view(begin, static_cast<size_t>(end - begin));
 }
 
-// Valid as long as the parser and its text. As keys, most have no escapes.
+std::string_view key_of(json::field& field) {
+  const auto plain = plain_string(field.key().raw());
+  return plain ? *plain : std::string_view(field.unescaped_key());
+}
+
+// Valid as long as the parser and its text.
 std::string_view string_or_empty(json::value value) {
   if (value.type() != json::json_type::string) return {};
-  const std::string_view token = trimmed(value.raw_json_token());
-  const std::string_view inside = token.substr(1, token.size() - 2);
-  const bool is_plain = token.size() > 1 && token.back() == '"' &&
-                        inside.find_first_of("\"\\") == std::string_view::npos;
-  return is_plain ? inside : std::string_view(value.get_string());
+  const auto plain = plain_string(value.raw_json_token().data() + 1);
+  return plain ? *plain : std::string_view(value.get_string());
 }
 
 // The length is known to the compiler, which makes it a comparison of a number or two.

@@ -101,8 +101,8 @@ struct Request {
     const Accumulator* accumulator;
     bool exactly;
   };
-  bool relative = false;          // relative errors too, in the first pass
-  bool relative_sum = false;      // ... or of them only the sum
+  bool relative = false;          // in the first pass: the sum of relative errors, too
+  bool shares = false;            // ... and how many are small, and where the first is not
   double least_golden = 0;        // see PairPass
   std::vector<Need> second_pass;  // each once
 };

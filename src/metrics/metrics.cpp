@@ -28,7 +28,7 @@ extern const Accumulator kWasserstein;
 std::span<const Metric> metrics() {
   using enum Better;
   using enum Print;
-  constexpr bool kRelative = true;
+  constexpr bool kRelative = true, kShares = true;
   // clang-format off
   static constexpr std::array kMetrics{
       Metric{"cosine", "cosine of the angle between target and golden", kHigher, kNumber, cosine},
@@ -49,8 +49,8 @@ std::span<const Metric> metrics() {
       Metric{"norm_ratio", "length of target over length of golden", kNearOne, kNumber, norm_ratio},
       Metric{"bulk_rel_euclid", "rel_euclid over the 99 % of elements with the smallest |golden|", kLower, kNumber, bulk_rel_euclid, &kBulkSums},
       Metric{"off_share", "share of elements whose error is beyond half of golden", kLower, kNumber, off_share, &kBulkSums},
-      Metric{"rel_below_1e3", "share of elements with a relative error below 0.001", kHigher, kNumber, rel_below_1e3, nullptr, kRelative},
-      Metric{"rel_below_5e3", "share of elements with a relative error below 0.005", kHigher, kNumber, rel_below_5e3, nullptr, kRelative},
+      Metric{"rel_below_1e3", "share of elements with a relative error below 0.001", kHigher, kNumber, rel_below_1e3, nullptr, false, kShares},
+      Metric{"rel_below_5e3", "share of elements with a relative error below 0.005", kHigher, kNumber, rel_below_5e3, nullptr, false, kShares},
       Metric{"equal_share", "share of elements that are equal", kHigher, kNumber, equal_share},
       Metric{"target_min", "smallest value of target", kNeither, kNumber, target_min},
       Metric{"target_max", "largest value of target", kNeither, kNumber, target_max},
@@ -77,7 +77,9 @@ std::span<const Metric> metrics() {
   return kMetrics;
 }
 
-bool Metric::is_free() const { return !relative && (needs == nullptr || needs->is_rare); }
+bool Metric::is_free() const {
+  return !relative && !shares && (needs == nullptr || needs->is_rare);
+}
 
 const Metric* metric_by_name(std::string_view name) {
   const auto all = metrics();
@@ -90,6 +92,7 @@ Request request_for(std::span<const Metric* const> wanted, std::span<const Metri
   Request request;
   const auto add = [&](const Metric& metric, bool is_exact) {
     request.relative |= metric.relative;
+    request.shares |= metric.shares;
     if (metric.needs == nullptr) return;
     auto& needs = request.second_pass;
     auto need = std::find_if(needs.begin(), needs.end(), [&](const Request::Need& each) {

@@ -258,37 +258,34 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, do
 
 // The counts of small relative errors.
 template <class T>
-HWY_INLINE void add_counts(const T* target, const T* golden, int64_t count, PairBlock& block) {
-  const hn::CappedTag<T, kLanes> tag;
+HWY_INLINE void add_shares(const T* target, const T* golden, int64_t count, PairBlock& block) {
+  const hn::ScalableTag<T> tag;
   const hn::RebindToSigned<decltype(tag)> ints;
   using V = hn::Vec<decltype(tag)>;
-  constexpr int64_t kWide = static_cast<int64_t>(hn::MaxLanes(decltype(tag)()));
+  const auto wide = static_cast<int64_t>(hn::Lanes(tag));
   const V limit_1e3 = hn::Set(tag, static_cast<T>(0.001)),
           limit_5e3 = hn::Set(tag, static_cast<T>(0.005));
   const V band = hn::Set(tag, static_cast<T>(0.005 * kBand));
   const V lift = hn::Set(tag, kLift<T>);
-  const V zero = hn::Zero(tag);
-  V margin = hn::Set(tag, T{1});  // positive as long as no comparison was close
+  const V zero = hn::Zero(tag), one = hn::Set(tag, T{1});
+  V margin = one;  // positive as long as no comparison was close
   auto below_1e3 = hn::Zero(ints), below_5e3 = below_1e3;
-  const int64_t whole = count / kLanes * kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes) {
-    for (int64_t v = 0; v < kLanes / kWide; ++v) {
-      const V t = hn::LoadU(tag, target + i + v * kWide);
-      const V g = hn::LoadU(tag, golden + i + v * kWide);
-      const V error = hn::Mul(hn::Abs(hn::Sub(t, g)), lift);
-      const V size = hn::Mul(hn::Abs(g), lift);
-      const auto same = hn::Eq(t, g);
-      const V over_1e3 = hn::Sub(error, hn::Mul(size, limit_1e3));
-      const V over_5e3 = hn::Sub(error, hn::Mul(size, limit_5e3));
-      const V tolerance = hn::Mul(size, band);
-      const auto ones = [&](V over) {
-        return hn::BitCast(ints, hn::VecFromMask(tag, hn::Or(same, hn::Lt(over, zero))));
-      };
-      below_1e3 = hn::Sub(below_1e3, ones(over_1e3));
-      below_5e3 = hn::Sub(below_5e3, ones(over_5e3));
-      const V close = hn::Sub(hn::Min(hn::Abs(over_1e3), hn::Abs(over_5e3)), tolerance);
-      margin = hn::Min(margin, hn::IfThenElse(same, hn::Set(tag, T{1}), close));
-    }
+  int64_t whole = 0;
+  for (; whole + wide <= count; whole += wide) {
+    const V t = hn::LoadU(tag, target + whole);
+    const V g = hn::LoadU(tag, golden + whole);
+    const V error = hn::Mul(hn::Abs(hn::Sub(t, g)), lift);
+    const V size = hn::Mul(hn::Abs(g), lift);
+    const auto same = hn::Eq(t, g);
+    const V over_1e3 = hn::Sub(error, hn::Mul(size, limit_1e3));
+    const V over_5e3 = hn::Sub(error, hn::Mul(size, limit_5e3));
+    const auto ones = [&](V over) {
+      return hn::BitCast(ints, hn::VecFromMask(tag, hn::Or(same, hn::Lt(over, zero))));
+    };
+    below_1e3 = hn::Sub(below_1e3, ones(over_1e3));
+    below_5e3 = hn::Sub(below_5e3, ones(over_5e3));
+    const V close = hn::Sub(hn::Min(hn::Abs(over_1e3), hn::Abs(over_5e3)), hn::Mul(size, band));
+    margin = hn::Min(margin, hn::IfThenElse(same, one, close));
   }
   if (hn::GetLane(hn::MinOfLanes(tag, margin)) > 0 && !is_huge(block, kHuge<T>)) {
     block.rel_below_1e3 = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, below_1e3)));
@@ -303,14 +300,14 @@ template <class T>
 HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, PairParts parts,
                            PairMaxima& maxima) {
   PairBlock block;
-  if (parts.relative || parts.relative_sum)
+  if (parts.relative)
     add_sums<true>(target, golden, count, parts.least_golden, block);
   else
     add_sums<false>(target, golden, count, 0, block);
   if (!block.finite) return block;
   if (parts.products) block.tg = sum_products(target, golden, count);
   add_extremes(target, golden, count, parts.least_golden, block, maxima);
-  if (parts.relative) add_counts(target, golden, count, block);
+  if (parts.shares) add_shares(target, golden, count, block);
   return block;
 }
 
@@ -376,8 +373,8 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
   block.dd = dd.total();
   block.abs_sum = abs_sum.total();
   maxima = raised;
-  if (parts.relative || parts.relative_sum) block.rel_sum = rel_sum.total();
-  if (!parts.relative) block.rel_below_1e3 = block.rel_below_5e3 = 0;
+  block.rel_sum = parts.relative ? rel_sum.total() : 0;
+  if (!parts.shares) block.rel_below_1e3 = block.rel_below_5e3 = 0;
   return block;
 }
 

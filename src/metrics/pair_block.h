@@ -31,10 +31,10 @@ struct PairMaxima {
 
 // What to take beyond the sums that cost next to nothing.
 struct PairParts {
-  bool relative = false;
+  bool relative = false;  // the sum
   bool products = false;
-  bool relative_sum = false;  // without the counts
-  double least_golden = 0;    // no relative errors where |golden| is not above it
+  bool shares = false;
+  double least_golden = 0;  // no relative errors where |golden| is not above it
 };
 
 // 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). What

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "metrics/decoded_pairs.h"
 #include "metrics/pair_block.h"
@@ -37,10 +38,12 @@ template <class T>
 class Adder {
  public:
   using Kernel = PairBlock (*)(const T*, const T*, int64_t, PairParts, PairMaxima&);
-  Adder(Kernel kernel, const PairPass& pass, PairSums& sums)
+  // Elements of the piece are `values` numbers each.
+  Adder(Kernel kernel, const PairPass& pass, int64_t values, PairSums& sums)
       : kernel_(kernel),
-        parts_{pass.relative, pass.products, pass.relative_sum, pass.least_golden},
+        parts_{pass.relative, pass.products, pass.shares, pass.least_golden},
         exponent_(pass.exponent),
+        values_(values),
         sums_(sums) {}
   ~Adder() {
     sums_.abs_max = std::max(sums_.abs_max, maxima_.abs);
@@ -49,13 +52,43 @@ class Adder {
   Adder(const Adder&) = delete;
   Adder& operator=(const Adder&) = delete;
 
-  void add(const T* target, const T* golden, int64_t count) {
+  // `first` is the position of the block in the piece.
+  void add(int64_t first, const T* target, const T* golden, int64_t count) {
     const PairBlock block = kernel_(target, golden, count, parts_, maxima_);
-    if (block.finite && exponent_ == 0) return add_block(block, count);
-    add_odd(target, golden, count);
+    if (block.finite && exponent_ == 0)
+      add_block(block, count);
+    else
+      add_odd(target, golden, count);
+    if (parts_.shares && !sums_.first_beyond && may_be_beyond())
+      find_beyond(first, target, golden, count);
   }
 
  private:
+  // True from the block on that holds the first element beyond; that of a complex number need not
+  // be where one of its parts is.
+  bool may_be_beyond() const {
+    return maxima_.rel >= PairSums::kBeyond || sums_.off_at_zero > 0 ||
+           sums_.nan_only_in_target + sums_.nan_only_in_golden + sums_.inf_mismatch > 0;
+  }
+
+  void find_beyond(int64_t first, const T* target, const T* golden, int64_t count) {
+    const auto error_at = [&](int64_t i) {
+      const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
+      if (std::isfinite(t) && std::isfinite(g)) return std::fabs(t - g);
+      const bool agree = t == g || (std::isnan(t) && std::isnan(g));
+      return agree ? 0 : std::numeric_limits<double>::infinity();
+    };
+    for (int64_t i = 0; i < count && !sums_.first_beyond; i += values_) {
+      double error = error_at(i), size = std::fabs(static_cast<double>(golden[i]));
+      if (values_ == 2) {
+        error = std::hypot(error, error_at(i + 1));
+        size = std::hypot(size, static_cast<double>(golden[i + 1]));
+      }
+      if (error > 0 && (!std::isfinite(size) || size == 0 || error / size >= PairSums::kBeyond))
+        sums_.first_beyond = first + i;
+    }
+  }
+
   // Sorts out the pairs that are not both finite; the rest is a block of its own.
   void add_odd(const T* target, const T* golden, int64_t count) {
     int64_t kept = 0;
@@ -136,6 +169,7 @@ class Adder {
   Kernel kernel_;
   PairParts parts_;
   int exponent_;
+  int64_t values_;
   PairSums& sums_;
   PairMaxima maxima_;
   Room<T> finite_;
@@ -218,7 +252,7 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     prefetch(piece.golden + (first + n) * g_item, n * g_item);
     if (t_wide) look_at_digits(t, n, sums.t_fits_half, sums.t_fits_bfloat16);
     if (g_wide) look_at_digits(g, n, sums.g_fits_half, sums.g_fits_bfloat16);
-    adder.add(t, g, n);
+    adder.add(first, t, g, n);
   }
 }
 
@@ -287,12 +321,17 @@ void add_integers(const PairPiece& piece, Adder<double>& adder, PairSums& sums) 
     if (are_exact(piece.target_dtype, t, n) && are_exact(piece.golden_dtype, g, n)) {
       decode_double(piece.target_dtype, t, n, room.target);
       decode_double(piece.golden_dtype, g, n, room.golden);
-      adder.add(room.target, room.golden, n);
+      adder.add(first, room.target, room.golden, n);
       continue;
     }
-    for (int64_t i = 0; i < n; ++i)
-      sums.append(sums_of_integers(integer_at(piece.target_dtype, piece.target, first + i),
-                                   integer_at(piece.golden_dtype, piece.golden, first + i)));
+    for (int64_t i = 0; i < n; ++i) {
+      const PairSums one =
+          sums_of_integers(integer_at(piece.target_dtype, piece.target, first + i),
+                           integer_at(piece.golden_dtype, piece.golden, first + i));
+      const bool is_beyond = one.off_at_zero > 0 || one.rel_max >= PairSums::kBeyond;
+      if (is_beyond && !sums.first_beyond) sums.first_beyond = first + i;
+      sums.append(one);
+    }
   }
 }
 
@@ -314,17 +353,18 @@ PairPiece as_parts(PairPiece piece) {
 
 template <class Kernels>
 PairSums sums_of(PairPiece piece, const PairPass& pass) {
-  if (kind_of(piece.target_dtype) == DKind::kComplex) piece = as_parts(piece);
+  const int64_t values = kind_of(piece.target_dtype) == DKind::kComplex ? 2 : 1;
+  if (values == 2) piece = as_parts(piece);
   PairSums sums;
   if (is_integer(piece.target_dtype) && is_integer(piece.golden_dtype) &&
       (is_wide_integer(piece.target_dtype) || is_wide_integer(piece.golden_dtype))) {
-    Adder<double> adder(Kernels::template block<double>, pass, sums);
+    Adder<double> adder(Kernels::template block<double>, pass, values, sums);
     add_integers(piece, adder, sums);
   } else if (fits_float(piece.target_dtype) && fits_float(piece.golden_dtype)) {
-    Adder<float> adder(Kernels::template block<float>, pass, sums);
+    Adder<float> adder(Kernels::template block<float>, pass, values, sums);
     add_reals(piece, adder, sums);
   } else {
-    Adder<double> adder(Kernels::template block<double>, pass, sums);
+    Adder<double> adder(Kernels::template block<double>, pass, values, sums);
     add_reals(piece, adder, sums);
   }
   sums.count = piece.count;
@@ -332,12 +372,14 @@ PairSums sums_of(PairPiece piece, const PairPass& pass) {
   if (!pass.products) sums.tg = sums.tg_by_squares();
   sums.equal += sums.same_nan + sums.same_inf;
   sums.has_relative = pass.relative;
-  if (pass.relative) {
+  if (!pass.relative) sums.rel_sum = 0;
+  sums.has_shares = pass.shares;
+  if (sums.has_shares) {
     sums.rel_below_1e3 += sums.same_nan + sums.same_inf;
     sums.rel_below_5e3 += sums.same_nan + sums.same_inf;
   } else {
-    if (!pass.relative_sum) sums.rel_sum = 0;
     sums.rel_below_1e3 = sums.rel_below_5e3 = 0;
+    sums.first_beyond.reset();
   }
   return sums;
 }
@@ -351,6 +393,7 @@ void PairSums::append(const PairSums& later) {
     g_min = finite > 0 ? std::min(g_min, later.g_min) : later.g_min;
     g_max = finite > 0 ? std::max(g_max, later.g_max) : later.g_max;
   }
+  if (!first_beyond && later.first_beyond) first_beyond = count + *later.first_beyond;
   count += later.count;
   finite += later.finite;
   same_nan += later.same_nan;
@@ -382,6 +425,7 @@ void PairSums::append(const PairSums& later) {
   g_fits_bfloat16 = g_fits_bfloat16 && later.g_fits_bfloat16;
   exponent = later.count > 0 ? later.exponent : exponent;
   has_relative = has_relative || later.has_relative;
+  has_shares = has_shares || later.has_shares;
   rel_sum += later.rel_sum;
   rel_below_1e3 += later.rel_below_1e3;
   rel_below_5e3 += later.rel_below_5e3;

@@ -51,10 +51,16 @@ struct PairSums {
   bool t_fits_half = true, g_fits_half = true;
   bool t_fits_bfloat16 = true, g_fits_bfloat16 = true;
 
-  bool has_relative = false;  // the following were asked for
-  double rel_sum = 0;         // sum of |d| / |g| where g is not zero; may come alone
+  bool has_relative = false;  // this was asked for:
+  double rel_sum = 0;         // sum of |d| / |g| where g is not zero
+
+  bool has_shares = false;    // these were asked for:
   int64_t rel_below_1e3 = 0;  // pairs with |d| < 0.001 |g|, or t = g, or non-finite and agreeing
   int64_t rel_below_5e3 = 0;
+  // Position of the first pair with t != g and |d| / |g| >= kBeyond, or with non-finite values that
+  // do not agree. Complex numbers by their size, at their first part.
+  static constexpr double kBeyond = 0.01;
+  std::optional<int64_t> first_beyond;
 
   double tg_by_squares() const { return (tt + gg - dd) / 2; }
   bool t_all_zero() const { return finite > 0 && t_zeros == finite; }
@@ -78,11 +84,11 @@ struct PairPiece {
 };
 
 struct PairPass {
-  bool relative = false;  // also the relative sum and counts, which cost a division for each pair
-  int exponent = 0;       // scale values by 2^-exponent before they enter a sum
-  bool products = false;  // sum t * g itself instead of taking it from the squares
-  bool relative_sum = false;  // the relative sum without the counts, which is cheaper
-  double least_golden = 0;    // where |g| is not above this, there is no relative error (as at 0)
+  bool relative = false;    // also the relative sum, which costs a division for each pair
+  int exponent = 0;         // scale values by 2^-exponent before they enter a sum
+  bool products = false;    // sum t * g itself instead of taking it from the squares
+  bool shares = false;      // also the counts of small relative errors, and the first that is not
+  double least_golden = 0;  // where |g| is not above this, there is no relative error (as at 0)
 };
 PairSums pair_sums(const PairPiece& piece, const PairPass& pass);
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass);  // reference

@@ -18,7 +18,7 @@ const char* no_relative_sum(const PairSums& s) {
 
 Value share_below(const PairSums& s, int64_t below) {
   if (s.count == 0) return Value::undefined(nothing_finite(s));
-  if (!s.has_relative) return Value::undefined(kNotComputed);
+  if (!s.has_shares) return Value::undefined(kNotComputed);
   return Value::of(static_cast<double>(below) / static_cast<double>(s.count));
 }
 

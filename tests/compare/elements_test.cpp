@@ -43,9 +43,6 @@ struct Pair {
   std::vector<Element> worst(size_t count) {
     return or_throw(worst_elements(target, golden, count, RunContext{}));
   }
-  std::optional<int64_t> first(double limit) {
-    return or_throw(first_beyond(target, golden, limit, RunContext{}));
-  }
   std::vector<AxisError> along(int64_t axis) {
     return or_throw(errors_along(target, golden, axis, RunContext{}));
   }
@@ -68,32 +65,6 @@ TEST(WorstElements, WorstFirstThenByPosition) {
   EXPECT_THAT(lines_of(pair.worst(2)),
               ElementsAre("4: 5 2 3 1.5", fmt::format("1: 2 3 1 {}", 1.0 / 3)));
   EXPECT_THAT(pair.worst(0), IsEmpty());
-}
-
-TEST(FirstBeyond, TheLimitItselfIsBeyond) {
-  Pair pair({1, 2.25f, 3, 5}, {1, 2, 2, 4});
-  EXPECT_EQ(pair.first(0.125), 1);
-  EXPECT_EQ(pair.first(0.126), 2);
-  EXPECT_EQ(pair.first(0.51), std::nullopt);
-  EXPECT_EQ(Pair(std::vector<float>{}, std::vector<float>{}).first(0.01), std::nullopt);
-}
-
-TEST(FirstBeyond, NumbersAgainstNoneAndZero) {
-  EXPECT_EQ(Pair({kNan, kFloatInf, 0, 1}, {kNan, kFloatInf, 0, 0}).first(0.01), 3);
-  EXPECT_EQ(Pair({1, kNan}, {1, 1}).first(1e30), 1);
-  EXPECT_EQ(Pair({1, kFloatInf}, {1, -kFloatInf}).first(1e30), 1);
-}
-
-// The first, although later chunks may be done before its own.
-TEST(FirstBeyond, AcrossChunks) {
-  const int64_t size = 3 * kChunk + 5;
-  const std::vector<int8_t> golden(static_cast<size_t>(size), 1);
-  std::vector<int8_t> target = golden;
-  EXPECT_EQ(Pair(DType::kInt8, target, golden, {size}).first(0.01), std::nullopt);
-  for (int64_t at : {size - 1, 2 * kChunk, 2 * kChunk - 1, int64_t{7}}) {
-    target[static_cast<size_t>(at)] = 2;
-    EXPECT_EQ(Pair(DType::kInt8, target, golden, {size}).first(0.01), at);
-  }
 }
 
 TEST(WorstElements, NothingDiffers) {

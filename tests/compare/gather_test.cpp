@@ -59,6 +59,7 @@ std::string bits_of(const PairFacts& facts) {
   const metrics::PairSums& s = facts.sums;
   std::string text = fmt::format("{} {} {} {}\n", name_of(facts.target_dtype),
                                  name_of(facts.golden_dtype), s.has_relative, s.exponent);
+  text += fmt::format("{} {}\n", s.has_shares, s.first_beyond.value_or(-1));
   for (int64_t n :
        {s.count, s.finite, s.same_nan, s.same_inf, s.nan_only_in_target, s.nan_only_in_golden,
         s.inf_mismatch, s.off_at_zero, s.equal, s.t_zeros, s.g_zeros, s.t_nan, s.t_inf, s.g_nan,
@@ -303,6 +304,24 @@ TEST(Gather, JoinedSlices) {
   EXPECT_GT(facts.sums.count, 0);
   EXPECT_EQ(facts.sums.equal, facts.sums.count);
   EXPECT_EQ(value_of(facts, "target_crc32"), value_of(facts, "golden_crc32"));
+}
+
+// The first, although later chunks may be done before its own.
+TEST(Gather, FirstElementBeyondTheLimit) {
+  const Tensors dir;
+  const int64_t size = 3 * kChunk + 5;
+  const std::vector<int8_t> golden(static_cast<size_t>(size), 1);
+  std::vector<int8_t> target = golden;
+  const auto g = dir.npy("g.npy", DType::kInt8, {size}, golden);
+  const auto found = [&] {
+    const auto t = dir.npy("t.npy", DType::kInt8, {size}, target);
+    return facts_of(t, g, request_for({"rel_below_1e3"})).sums.first_beyond;
+  };
+  EXPECT_EQ(found(), std::nullopt);
+  for (int64_t at : {size - 1, 2 * kChunk, 2 * kChunk - 1, int64_t{7}}) {
+    target[static_cast<size_t>(at)] = 2;
+    EXPECT_EQ(found(), at);
+  }
 }
 
 TEST(Gather, OnlyWhatIsWanted) {

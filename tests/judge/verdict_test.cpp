@@ -32,7 +32,7 @@ PairFacts facts_of(const std::vector<double>& target, const std::vector<double>&
   PairFacts facts;
   metrics::PairSums& s = facts.sums;
   s.t_fits_half = s.g_fits_half = s.t_fits_bfloat16 = s.g_fits_bfloat16 = false;
-  s.has_relative = true;
+  s.has_relative = s.has_shares = true;
   for (size_t i = 0; i < target.size(); ++i) {
     const double t = target[i], g = golden[i], d = t - g;
     ++s.count;

@@ -92,11 +92,12 @@ TEST(Metrics, WhatWasNotGatheredIsNotComputed) {
   small.sums = sums_of({1, 2, 30}, {1, 3, 1});
   large.sums = sums_of({1001, 1002, FLT_MAX}, {FLT_MAX, 1000, FLT_MAX});
   for (PairFacts* facts : {&small, &large}) {
-    facts->sums.has_relative = false;
+    facts->sums.has_relative = facts->sums.has_shares = false;
     for (const Metric& metric : metrics()) {
       const bool is_settled = metric.needs == nullptr || !metric.needs->start(*facts, false);
       const Value found = metric.finish(*facts);
-      EXPECT_EQ(found.is_defined(), is_settled && !metric.relative) << metric.name;
+      EXPECT_EQ(found.is_defined(), is_settled && !metric.relative && !metric.shares)
+          << metric.name;
       EXPECT_STREQ(found.reason(), found.is_defined() ? nullptr : "not computed") << metric.name;
     }
   }
@@ -136,11 +137,14 @@ TEST(Request, TakesEachAccumulatorOnce) {
   EXPECT_EQ(request.second_pass[1].accumulator, &kSum);
   EXPECT_TRUE(request_for(wanted, std::vector{off}).second_pass[0].exactly);
   EXPECT_TRUE(request_for(std::vector{metric_by_name("mean_rel")}).relative);
+  const Request shares = request_for(std::vector{metric_by_name("rel_below_1e3")});
+  EXPECT_TRUE(shares.shares);
+  EXPECT_FALSE(shares.relative);
 }
 
 TEST(SecondPass, CopiesAreIndependentAndAppended) {
   const Tensor tensor = tensor_of(DType::kFloat32, std::vector<float>{1, 2, 4});
-  SecondPass front({.relative = false, .second_pass = {{&kSum, false}}}, PairFacts()), back = front;
+  SecondPass front({.second_pass = {{&kSum, false}}}, PairFacts()), back = front;
   front.add(piece_of(tensor, tensor));
   EXPECT_EQ(back.find<Sum>()->sum, 0);
   back.add(piece_of(tensor, tensor));

@@ -92,6 +92,8 @@ void expect_same(const PairSums& a, const PairSums& b) {
   SAME(t_fits_bfloat16);
   SAME(g_fits_bfloat16);
   SAME(has_relative);
+  SAME(has_shares);
+  SAME(first_beyond);
   SAME(rel_below_1e3);
   SAME(rel_below_5e3);
   SAME_BITS(t_sum);
@@ -170,11 +172,12 @@ TEST(PairSums, FastKernelAgreesWithReference) {
           for (int exponent : {0, 3})
             for (bool relative : {false, true})
               for (bool products : {false, true})
-                for (double least : {0.0, 0.5}) {
-                  const PairPass pass{relative, exponent, products, products, least};
-                  expect_same(pair_sums(piece_of(target, golden), pass),
-                              pair_sums_scalar(piece_of(target, golden), pass));
-                }
+                for (bool shares : {false, true})
+                  for (double least : {0.0, 0.5}) {
+                    const PairPass pass{relative, exponent, products, shares, least};
+                    expect_same(pair_sums(piece_of(target, golden), pass),
+                                pair_sums_scalar(piece_of(target, golden), pass));
+                  }
         }
 }
 
@@ -183,7 +186,7 @@ TEST(PairSums, RelativeSumAlone) {
   const Tensor golden = encode(DType::kFloat32, {1e-17, -4, 2, 0}),
                target = encode(DType::kFloat32, {1, -5, 2, 1});
   PairPass pass;
-  pass.relative_sum = true;
+  pass.relative = true;
   EXPECT_GT(pair_sums(piece_of(target, golden), pass).rel_sum, 9e16);
   pass.least_golden = 1e-16;
   const PairSums sums = pair_sums(piece_of(target, golden), pass);
@@ -227,6 +230,70 @@ TEST(PairSums, LateErrorsBeyondHalfAreCounted) {
         expect_same(pair_sums(piece_of(target, golden), {}),
                     pair_sums_scalar(piece_of(target, golden), {}));
       }
+}
+
+// By the definition, element by element.
+std::optional<int64_t> first_beyond(const std::vector<double>& t, const std::vector<double>& g) {
+  for (size_t i = 0; i < t.size(); ++i) {
+    const bool agrees = t[i] == g[i] || (std::isnan(t[i]) && std::isnan(g[i]));
+    const bool is_near = std::isfinite(t[i]) && std::isfinite(g[i]) && g[i] != 0 &&
+                         std::fabs(t[i] - g[i]) / std::fabs(g[i]) < 0.01;
+    if (!agrees && !is_near) return static_cast<int64_t>(i);
+  }
+  return std::nullopt;
+}
+
+// Also behind blocks without any, and across appended pieces.
+TEST(PairSums, FirstElementBeyondTheLimit) {
+  struct Case {
+    const char* what;
+    double target, golden;
+    bool is_beyond;
+  };
+  const Case kCases[] = {
+      {"the limit itself", 1.01, 1, true},
+      {"just below", 1.0099999, 1, false},
+      {"NaN in target", kNan, 1, true},
+      {"NaN in golden", 1, kNan, true},
+      {"NaN in both", kNan, kNan, false},
+      {"opposite infinities", kInf, -kInf, true},
+      {"the same infinity", kInf, kInf, false},
+      {"golden is zero", 1e-300, 0, true},
+      {"both are zero", -0.0, 0, false},
+      {"other sign", -1, 1, true},
+      {"difference overflows", 1.7e308, -1.7e308, true},
+  };
+  for (const Case& c : kCases)
+    for (size_t place : {0, 5, 1023, 1024, 2999}) {
+      SCOPED_TRACE(testing::Message() << c.what << " at " << place);
+      std::vector<double> t(3000, 1.001), g(3000, 1.0);
+      t[place] = c.target;
+      g[place] = c.golden;
+      const auto expected = first_beyond(t, g);
+      EXPECT_EQ(expected.has_value(), c.is_beyond);
+      const Tensor target = encode(DType::kFloat64, t), golden = encode(DType::kFloat64, g);
+      PairSums sums = pair_sums(piece_of(target, golden), {.shares = true});
+      EXPECT_EQ(sums.first_beyond, expected);
+      EXPECT_EQ(pair_sums(piece_of(target, golden), {}).first_beyond, std::nullopt);
+      PairSums before = pair_sums(piece_of(golden, golden), {.shares = true});
+      before.append(sums);
+      EXPECT_EQ(before.first_beyond, expected ? std::optional(3000 + *expected) : expected);
+      before.append(sums);  // the first one stays
+      EXPECT_EQ(before.first_beyond, expected ? std::optional(3000 + *expected) : expected);
+    }
+}
+
+// A complex number is beyond by its size, whatever its parts; integers without rounding.
+TEST(PairSums, FirstElementBeyondOfOtherKinds) {
+  const Tensor golden = tensor<float>(DType::kComplex64, {1, 1, 100, 1, 100, 1});
+  const Tensor target = tensor<float>(DType::kComplex64, {1, 1, 100, 1.5, 100, 3});
+  EXPECT_EQ(pair_sums(piece_of(target, golden), {.shares = true}).first_beyond, 4);
+  const int64_t big = int64_t{1} << 60;
+  const Tensor whole = tensor<int64_t>(DType::kInt64, {big, 0, 5, big});
+  const Tensor off = tensor<int64_t>(DType::kInt64, {big + 1, 0, 5, big / 2});
+  EXPECT_EQ(pair_sums(piece_of(off, whole), {.shares = true}).first_beyond, 3);
+  EXPECT_EQ(pair_sums(piece_of(whole, whole), {.shares = true}).first_beyond, std::nullopt);
+  EXPECT_EQ(pair_sums(piece_of(off, whole), {}).first_beyond, std::nullopt);
 }
 
 // Sums in long double, over ten million values.

@@ -56,7 +56,7 @@ inline PairSums sums_of(const std::vector<double>& target, const std::vector<dou
       largest = std::max({largest, std::fabs(target[i]), std::fabs(golden[i])});
   PairSums s;
   if (largest != 0 && !(largest > 1e-100 && largest < 1e100)) s.exponent = std::ilogb(largest);
-  s.has_relative = true;
+  s.has_relative = s.has_shares = true;
   s.count = std::ssize(target);
   for (size_t i = 0; i < target.size(); ++i) {
     const double t = target[i], g = golden[i], d = std::fabs(t - g);

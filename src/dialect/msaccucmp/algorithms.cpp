@@ -222,7 +222,7 @@ metrics::Request request_for(const Selection& selection) {
   request.least_golden = kEpsilon;
   request.second_pass.push_back({&kOddSums, true});
   for (const Algorithm* algorithm : selection) {
-    request.relative_sum |= algorithm->relative;
+    request.relative |= algorithm->relative;
     if (algorithm->needs != nullptr) request.second_pass.push_back({algorithm->needs, true});
   }
   return request;

@@ -109,8 +109,7 @@ const Arguments* arguments_for(const Api& api, SlotKind kind) {
 }  // namespace
 
 Result<Rename> api_renaming(const Yaml& list, const DumpSet& target, const DumpSet& golden) {
-  const bool is_empty = list.kind == Yaml::Kind::kText && list.text.empty();
-  if (list.kind != Yaml::Kind::kList && !is_empty) return not_a_table(list, kForm);
+  if (list.kind != Yaml::Kind::kList && !list.is_nothing()) return not_a_table(list, kForm);
   std::unordered_set<std::string> targets, goldens;
   for (const dump::Entry& entry : target.entries) targets.insert(api_of(entry.operator_name));
   for (const dump::Entry& entry : golden.entries) goldens.insert(api_of(entry.operator_name));

@@ -21,16 +21,15 @@ void Cells::clear() {
   special_.clear();
 }
 
-void Cells::end_number() {
-  ends_.push_back({text_.size(), true});
+void Cells::end(bool is_number) {
+  ends_.push_back({text_.size(), is_number});
   text_ += ',';
 }
 
 void Cells::end_text() {
-  ends_.push_back({text_.size(), false});
-  const std::string_view cell = (*this)[ends_.size() - 1];
-  if (needs_csv_quotes(cell) || starts_like_formula(cell)) special_.push_back(ends_.size() - 1);
-  text_ += ',';
+  const auto cell = std::string_view(text_).substr(begin_of(ends_.size()));
+  if (needs_csv_quotes(cell) || starts_like_formula(cell)) special_.push_back(ends_.size());
+  end(false);
 }
 
 void Cells::append_csv(std::string& line) const {
@@ -49,15 +48,20 @@ void Cells::text(std::initializer_list<std::string_view> pieces) {
   end_text();
 }
 
+void Cells::word(std::string_view word) {
+  text_ += word;
+  end(false);
+}
+
 void Cells::number(std::optional<double> value) {
   append_number(text_, value);
-  end_number();
+  end(true);
 }
 
 void Cells::percent(std::optional<double> value) {
   append_number(text_, value ? std::optional(*value * 100) : value);
   if (value && std::isfinite(*value)) text_ += '%';
-  end_number();
+  end(true);
 }
 
 void Cells::count(std::optional<int64_t> value) {
@@ -65,18 +69,19 @@ void Cells::count(std::optional<int64_t> value) {
     text_ += as_text(fmt::format_int(*value));
   else
     text_ += "N/A";
-  end_number();
+  end(true);
 }
 
 void Cells::shape(const Shape* shape) {
-  if (shape == nullptr) return text("N/A");
+  if (shape == nullptr) return word("N/A");
   text_ += '[';
   for (size_t i = 0; i < shape->size(); ++i) {
     if (i > 0) text_ += ", ";
     text_ += as_text(fmt::format_int((*shape)[i]));
   }
   text_ += ']';
-  end_text();
+  if (shape->size() > 1) special_.push_back(ends_.size());
+  end(false);
 }
 
 }  // namespace plumb::msprobe

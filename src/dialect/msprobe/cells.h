@@ -20,6 +20,7 @@ class Cells {
   void clear();
   void text(std::string_view text) { this->text({text}); }
   void text(std::initializer_list<std::string_view> pieces);
+  void word(std::string_view word);  // text of ours, with nothing to quote
   // What is not known is N/A.
   void number(std::optional<double> value);
   void percent(std::optional<double> value);  // 0.5 is "50%"
@@ -40,7 +41,7 @@ class Cells {
     bool is_number;
   };
   size_t begin_of(size_t i) const { return i == 0 ? 0 : ends_[i - 1].at + 1; }
-  void end_number();
+  void end(bool is_number);
   void end_text();
 
   std::string text_;

@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/msprobe/collector.h"
 
-#include "compare/elements.h"
-
 namespace plumb::msprobe {
-namespace {
 
-// The files were just read, so that opening them again costs little. nullopt also if they cannot
-// be.
-std::optional<int64_t> first_bad_element(const compare::Sides& sides, const pair::PlannedRow& row,
-                                         const RunContext& context) {
-  auto target = dump::EntryReader::open(sides.target, *row.target, sides.target_hints);
-  if (!target) return {};
-  auto golden = dump::EntryReader::open(sides.golden_of(row), *row.golden, sides.golden_hints);
-  if (!golden) return {};
-  const auto found = compare::first_beyond(*target, *golden, kRelativeLimit, context);
-  return found ? *found : std::nullopt;
+std::vector<const metrics::Metric*> Collector::columns() const {
+  std::vector<const metrics::Metric*> columns;
+  for (const char* name :
+       {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3", "rel_below_5e3"})
+    columns.push_back(metrics::metric_by_name(name));
+  return columns;
 }
 
-}  // namespace
-
-void Collector::pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) {
-  RealData data = real_data(facts);
-  if (sides_ != nullptr && judge(data).result == "FAIL")
-    data.first_bad = first_bad_element(*sides_, row, context_);
-  at(row).real = std::move(data);
+Result<Session> open_comparison(const CompareRun& run, Collector& policy, RunContext& context) {
+  Spec spec;
+  spec.target.path = run.target;
+  spec.golden.path = run.golden;
+  spec.profile = "torchair";
+  auto session = compare::open_session(std::move(spec), policy, context);
+  if (!session) return session;
+  if (auto made = make_directory(run.output); !made) return made.error();
+  return session;
 }
 
 }  // namespace plumb::msprobe

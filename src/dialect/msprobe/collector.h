@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/boxed_optional.h"
-#include "compare/stream.h"
-#include "dialect/msprobe/real_data.h"
+#include "compare/session_state.h"
+#include "dialect/msprobe/result_file.h"
 
 namespace plumb::msprobe {
 
@@ -19,33 +19,40 @@ struct RecordedPair {
 
 // At most one of them: data, or what a dump recorded instead.
 struct Collected {
-  std::optional<RealData> real;
+  BoxedOptional<RealData> real;
   BoxedOptional<RecordedPair> recorded;
 };
 
-class Collector : public compare::Observer {
+// How dumps are compared for msprobe's results; which tensors belong together is for its heirs.
+class Collector : public compare::Policy, private compare::Observer {
  public:
-  Collector(std::span<const pair::PlannedRow> plan, const RunContext& context)
-      : plan_(plan), context_(context), rows_(plan.size()) {}
-  // From now on pairs that fail are looked at once more, for their first bad element.
-  void look_closer(const compare::Sides& sides) { sides_ = &sides; }
+  std::vector<const metrics::Metric*> columns() const override;
+  compare::Observer* observer() override { return this; }
+  const Collected& operator[](size_t row) const { return rows_[row]; }
 
+ protected:
+  void begin(std::span<const pair::PlannedRow> plan) {  // which stays where it is
+    plan_ = plan;
+    rows_.resize(plan.size());
+  }
+
+ private:
   // Each row is told of once, by one thread.
-  void pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) override;
+  void pair(const pair::PlannedRow& row, const metrics::PairFacts& facts) override {
+    at(row).real = real_data(facts);
+  }
   void recorded(const pair::PlannedRow& row, const Statistics& target,
                 const Statistics& golden) override {
     at(row).recorded = RecordedPair{target, golden};
   }
-  const Collected& operator[](size_t row) const { return rows_[row]; }
-
- private:
   Collected& at(const pair::PlannedRow& row) {
     return rows_[static_cast<size_t>(&row - plan_.data())];
   }
   std::span<const pair::PlannedRow> plan_;
-  const compare::Sides* sides_ = nullptr;
-  const RunContext& context_;
   std::vector<Collected> rows_;  // parallel to the plan
 };
+
+// Both sides of a run, and the directory for its results.
+Result<Session> open_comparison(const CompareRun& run, Collector& policy, RunContext& context);
 
 }  // namespace plumb::msprobe

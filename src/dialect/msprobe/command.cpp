@@ -79,18 +79,20 @@ Result<std::vector<int64_t>> numbers(const Arguments& arguments, std::string_vie
   return found;
 }
 
-Result<bool> documented_only(const Arguments& arguments) {
+Result<void> read_common(const Arguments& arguments, CompareRun& run) {
+  run.target = arguments.text("-tp");
+  run.golden = arguments.text("-gp");
+  run.output = arguments.text("-o", ".");
+  run.as_xlsx = arguments.has("--xlsx");
   const std::string columns = arguments.text("--columns", "full");
   if (columns != "full" && columns != "documented")
     return usage(fmt::format("unknown columns '{}'", columns), "use full or documented");
-  return columns == "documented";
+  run.documented_only = columns == "documented";
+  return {};
 }
 
 Result<TorchairRun> torchair_run(const Arguments& arguments) {
   TorchairRun run;
-  run.target = arguments.text("-tp");
-  run.golden = arguments.text("-gp");
-  run.output = arguments.text("-o", ".");
   const std::pair<std::string_view, std::vector<int64_t>*> lists[] = {
       {"--rank", &run.ranks}, {"--graph", &run.graphs}, {"--token", &run.tokens}};
   for (const auto& [option, list] : lists) {
@@ -108,10 +110,7 @@ Result<TorchairRun> torchair_run(const Arguments& arguments) {
     return usage(fmt::format("--compat '{}' is not known", arguments.text("--compat")),
                  "write --compat msprobe");
   run.as_original = arguments.has("--compat");
-  run.as_xlsx = arguments.has("--xlsx");
-  auto documented = documented_only(arguments);
-  if (!documented) return documented.error();
-  run.documented_only = *documented;
+  if (auto read = read_common(arguments, run); !read) return read.error();
   return run;
 }
 
@@ -158,14 +157,8 @@ Result<void> check_options(const Arguments& arguments, std::string_view mode) {
 
 Result<GeneralRun> general_run(const Arguments& arguments) {
   GeneralRun run;
-  run.target = arguments.text("-tp");
-  run.golden = arguments.text("-gp");
-  run.output = arguments.text("-o", ".");
-  run.as_xlsx = arguments.has("--xlsx");
+  if (auto read = read_common(arguments, run); !read) return read.error();
   run.finds_first = arguments.has("-da");
-  auto documented = documented_only(arguments);
-  if (!documented) return documented.error();
-  run.documented_only = *documented;
   auto mapping = mapping_of(arguments);
   if (!mapping) return mapping.error();
   run.mapping = std::move(*mapping);

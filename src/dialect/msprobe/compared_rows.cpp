@@ -33,13 +33,6 @@ std::string_view io_of(SlotKind kind) {
                                         : "gradient";
 }
 
-std::string_view function_of(std::string_view api) {
-  const size_t dot = api.find('.');
-  if (dot == std::string_view::npos) return {};
-  api.remove_prefix(dot + 1);
-  return api.substr(0, api.find('.'));
-}
-
 bool is_same_call(const Entry& a, const Entry& b) {
   return a.timestamp == b.timestamp && a.step == b.step && a.operator_name == b.operator_name;
 }

@@ -22,9 +22,6 @@ const Shape* shape_of(const dump::Entry& entry);  // nullptr if none was recorde
 // "input", "output", "parameter", "gradient"
 std::string_view io_of(dump::SlotKind kind);
 
-// The second word of an API's name: what it does.
-std::string_view function_of(std::string_view api);
-
 // True if both are of one call.
 bool is_same_call(const dump::Entry& a, const dump::Entry& b);
 

@@ -113,8 +113,7 @@ class DifferenceFiles {
     auto& [number, calls] = calls_.emplace_back();
     number = rank.rank.value_or(0);
     std::vector<std::span<const size_t>>& spans = spans_.emplace_back();
-    auto sink = create(
-        fmt::format("compare_result{}", rank.rank ? fmt::format("_rank{}", *rank.rank) : ""));
+    auto sink = create(name_of_result("compare_result", rank.rank, time_));
     if (!sink) return sink.error();
     std::string text;
     JsonObject all(text, "");
@@ -136,7 +135,7 @@ class DifferenceFiles {
 
   // A result never takes the place of another.
   Result<FileSink> create(const std::string& stem) {
-    found_.files.push_back(free_path(search_.output, stem + "_" + time_, ".json"));
+    found_.files.push_back(free_path(search_.output, stem, ".json"));
     return FileSink::create(found_.files.back());
   }
 
@@ -255,7 +254,7 @@ class DifferenceFiles {
       all.add(fmt::format("rank_{}", calls_[rank].rank), list + "]");
     }
     all.end();
-    auto sink = create("diff_analyze");
+    auto sink = create(name_of_result("diff_analyze", {}, time_));
     if (!sink) return sink.error();
     sink->write(text + "\n");
     return sink->commit();

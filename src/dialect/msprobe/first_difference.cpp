@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "dialect/msprobe/row_name.h"
+
 namespace plumb::msprobe {
 namespace {
 
@@ -25,14 +27,6 @@ constexpr PointToPoint kPointToPoint[] = {
     {"send_object_list", "recv_object_list"},
     {"recv_object_list", "send_object_list"},
 };
-
-// "all_reduce" of "Distributed.all_reduce.0.forward"
-std::string_view api_of(std::string_view call) {
-  const size_t dot = call.find('.');
-  if (dot == std::string_view::npos) return {};
-  call.remove_prefix(dot + 1);
-  return call.substr(0, call.find('.'));
-}
 
 const PointToPoint* point_to_point(std::string_view api) {
   const auto found = std::find_if(std::begin(kPointToPoint), std::end(kPointToPoint),
@@ -112,7 +106,7 @@ class Search {
     Node node;
     node.rank = r;
     node.call = i;
-    node.api = api_of(call.name);
+    node.api = function_of(call.name);
     node.differs = call.differs;
     node.peers = call.group;
     if (call.source)

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "compare/session_state.h"
 #include "dialect/msprobe/collector.h"
 #include "dialect/msprobe/compared_rows.h"
 #include "dialect/msprobe/difference_files.h"
@@ -22,14 +21,12 @@ using dump::Entry;
 using dump::SlotKind;
 using pair::PlannedRow;
 
-std::optional<Mode> mode_of(const DumpSet& set) {
-  bool any_checksum = false, any = false;
+Mode mode_of(const DumpSet& set) {
+  bool any_checksum = false;
   for (const Entry& entry : set.entries) {
     if (!entry.parts.empty()) return Mode::kRealData;
     any_checksum |= entry.statistics && !entry.statistics->checksum.empty();
-    any |= entry.statistics.has_value();
   }
-  if (!any) return {};
   return any_checksum ? Mode::kChecksum : Mode::kStatistics;
 }
 
@@ -38,7 +35,7 @@ const char* words_of(Mode mode) {
 }
 
 // Dumps of calls, paired by their names and the mapping files.
-class CallPolicy final : public compare::Policy {
+class CallPolicy final : public Collector {
  public:
   explicit CallPolicy(const Mapping& mapping) : mapping_(mapping) {}
 
@@ -50,7 +47,8 @@ class CallPolicy final : public compare::Policy {
                    set->traits.is_torchair_ge || set->traits.is_torchair_fx
                        ? "add -m torchair"
                        : "name the dump.json of a dump, or use `plumb compare`"};
-    if (mode_of(*set)) return set;
+    const auto has_any = [](const Entry& e) { return !e.parts.empty() || e.statistics; };
+    if (std::any_of(set->entries.begin(), set->entries.end(), has_any)) return set;
     for (dump::Skipped& file : set->skipped)
       if (file.error) return std::move(*file.error).in(side.path);
     return Error{"the dump has neither tensors nor statistics", side.path,
@@ -58,9 +56,9 @@ class CallPolicy final : public compare::Policy {
   }
 
   Result<std::vector<PlannedRow>> plan(const DumpSet& target, const DumpSet& golden,
-                                       RunContext& context) override {
-    const Mode theirs = *mode_of(golden);
-    mode = *mode_of(target);
+                                       RunContext&) override {
+    const Mode theirs = mode_of(golden);
+    mode = mode_of(target);
     if (mode != theirs)
       return Error{"the two dumps hold different things",
                    fmt::format("target has {}, golden has {}", words_of(mode), words_of(theirs)),
@@ -73,21 +71,12 @@ class CallPolicy final : public compare::Policy {
       options.told = &*told;
     }
     auto rows = pair::make_plan(target, golden, options);
-    collector.emplace(rows, context);  // by the rows themselves, which stay where they are
+    begin(rows);
     return rows;
   }
 
-  std::vector<const metrics::Metric*> columns() const override {
-    std::vector<const metrics::Metric*> columns;
-    for (const char* name : {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3"})
-      columns.push_back(metrics::metric_by_name(name));
-    return columns;
-  }
-  compare::Observer* observer() override { return &*collector; }
-
   Mode mode = Mode::kRealData;
   std::vector<std::string> warnings;
-  std::optional<Collector> collector;
 
  private:
   const Mapping& mapping_;
@@ -100,7 +89,7 @@ class Comparison {
              std::vector<result::Row> rows)
       : plan_(state.rows),
         rows_(std::move(rows)),
-        collector_(*policy.collector),
+        collector_(policy),
         mapping_(run.mapping),
         output_(run.output),
         style_{policy.mode, run.documented_only, run.as_xlsx},
@@ -159,11 +148,9 @@ class Comparison {
   };
 
   Result<void> write_rank(std::optional<int64_t> rank, const Rows& rows, Written& written) {
-    auto file = ResultFile::create(
-        output_,
-        fmt::format("compare_result{}_{}", rank ? fmt::format("_rank{}", *rank) : "",
-                    local_time_stamp()),
-        header_of(style_), style_.as_xlsx);
+    auto file =
+        ResultFile::create(output_, name_of_result("compare_result", rank, local_time_stamp()),
+                           header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
     const std::span<const size_t> both(rows.both);
     for (size_t first = 0; first < both.size();) {
@@ -330,21 +317,13 @@ class Comparison {
 }  // namespace
 
 Result<Written> compare_general(const GeneralRun& run, RunContext& context) {
-  Spec spec;
-  spec.target.path = run.target;
-  spec.golden.path = run.golden;
-  spec.profile = "torchair";
   CallPolicy policy(run.mapping);
-  auto session = compare::open_session(std::move(spec), policy, context);
+  auto session = open_comparison(run, policy, context);
   if (!session) return session.error();
-  if (auto made = make_directory(run.output); !made) return made.error();
   const SessionState& state = session->state();
   std::vector<result::Row> rows;
   // What was recorded is judged by msprobe's own rules.
-  if (policy.mode == Mode::kRealData && !run.finds_first) {
-    if (!run.documented_only) policy.collector->look_closer(*state.sides);
-    rows = stream_all(*session, context);
-  }
+  if (policy.mode == Mode::kRealData && !run.finds_first) rows = stream_all(*session, context);
   auto written = Comparison(run, policy, state, std::move(rows)).write();
   if (!written) return written;
   written->interrupted = context.cancelled;

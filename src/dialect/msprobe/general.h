@@ -14,11 +14,7 @@
 
 namespace plumb::msprobe {
 
-struct GeneralRun {
-  std::string target, golden;
-  std::filesystem::path output = ".";
-  bool documented_only = false;
-  bool as_xlsx = false;
+struct GeneralRun : CompareRun {
   bool finds_first = false;              // the first difference of each rank, instead of all rows
   bool legacy_colours = false;           // see msprobe/highlight.h
   std::optional<double> most_magnitude;  // see judge_magnitude()

@@ -200,7 +200,7 @@ using Parts = std::unordered_map<std::string, std::vector<Part>>;  // by class, 
 Result<Parts> parts_from(const Yaml& table) {
   constexpr const char* kForm = "a table for each class, of lines \"target part: golden part\"";
   Parts parts;
-  if (table.kind == Yaml::Kind::kText && table.text.empty()) return parts;
+  if (table.is_nothing()) return parts;
   if (table.kind != Yaml::Kind::kTable) return not_a_table(table, kForm);
   for (size_t i = 0; i < table.items.size(); ++i) {
     const std::string& name = table.names[i];

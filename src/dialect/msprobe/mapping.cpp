@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mapped_file.h"
 #include "dialect/msprobe/row_name.h"
 #include "pair/call_order.h"
 
@@ -16,15 +15,6 @@ using pair::Pairing;
 using pair::Pairings;
 
 namespace {
-
-Result<Yaml> read_yaml(const std::string& path) {
-  if (path.empty()) return Yaml();
-  auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  auto parsed = parse_yaml(as_text(file->bytes()));
-  if (!parsed) return std::move(parsed.error()).in(path);
-  return parsed;
-}
 
 // Golden's name for a call under its own name: names tell as much.
 bool says_nothing_new(const Entry& target, const Pairing& pairing) {
@@ -41,7 +31,7 @@ Error not_a_table(const Yaml& value, std::string form) {
 Result<Texts> texts_of(const Yaml& table) {
   constexpr const char* kForm = "lines of \"target name: golden name\"";
   Texts texts;
-  if (table.kind == Yaml::Kind::kText && table.text.empty()) return texts;
+  if (table.is_nothing()) return texts;
   if (table.kind != Yaml::Kind::kTable) return not_a_table(table, kForm);
   for (size_t i = 0; i < table.items.size(); ++i) {
     const std::string& name = table.names[i];
@@ -87,7 +77,7 @@ Result<Pairings> choose_partners(const Mapping& mapping, const DumpSet& target,
                      : mapping.api   ? mapping.api
                      : mapping.layer ? mapping.layer
                                      : mapping.data;
-  auto yaml = read_yaml(file.value_or(""));
+  auto yaml = file.value_or("").empty() ? Result<Yaml>(Yaml()) : read_yaml(*file);
   if (!yaml) return yaml.error();
   const auto in_file = [&](Error error) { return std::move(error).in(*file); };
   if (mapping.data) {

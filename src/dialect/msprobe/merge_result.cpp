@@ -66,7 +66,7 @@ struct Config {
 Result<Texts> list_of(const Yaml& table, std::string_view name) {
   Texts texts;
   const Yaml* list = table.find(name);
-  if (list == nullptr || (list->kind == Yaml::Kind::kText && list->text.empty())) return texts;
+  if (list == nullptr || list->is_nothing()) return texts;
   if (list->kind != Yaml::Kind::kList)
     return Error{fmt::format("'{}' is no list", name), fmt::format("line {}", list->line),
                  "write each item on a line of its own: - Distributed.all_reduce"};
@@ -75,17 +75,15 @@ Result<Texts> list_of(const Yaml& table, std::string_view name) {
 }
 
 Result<Config> read_config(const std::string& path) {
-  auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  auto yaml = parse_yaml(as_text(file->bytes()));
-  if (!yaml) return std::move(yaml.error()).in(path);
+  auto yaml = read_yaml(path);
+  if (!yaml) return yaml.error();
   Config config;
-  auto apis = list_of(*yaml, "api");
-  if (!apis) return std::move(apis.error()).in(path);
-  config.apis = std::move(*apis);
-  auto columns = list_of(*yaml, "compare_index");
-  if (!columns) return std::move(columns.error()).in(path);
-  config.columns = std::move(*columns);
+  for (const auto& [name, list] :
+       {std::pair("api", &config.apis), {"compare_index", &config.columns}}) {
+    auto texts = list_of(*yaml, name);
+    if (!texts) return std::move(texts.error()).in(path);
+    *list = std::move(*texts);
+  }
   if (config.apis.empty())
     return Error{"the configuration names no API", path, "list them under 'api:'"};
   return config;

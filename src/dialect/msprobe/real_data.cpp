@@ -64,6 +64,8 @@ RealData real_data(const metrics::PairFacts& facts) {
   };
   data.below_1e3 = share(s.rel_below_1e3);
   data.below_5e3 = share(s.rel_below_5e3);
+  if (s.first_beyond)
+    data.first_bad = *s.first_beyond / (kind_of(facts.target_dtype) == DKind::kComplex ? 2 : 1);
   const int64_t nan = s.nan_only_in_target + s.nan_only_in_golden;
   if (nan > 0 || s.inf_mismatch > 0) {
     // What IEEE arithmetic makes of them: inf / inf is NaN, whatever else there is.

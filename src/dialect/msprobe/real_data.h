@@ -35,11 +35,11 @@ struct RealData {
   const char* remark = "";  // why a metric is not a number; a literal
   bool is_single = false;   // one element: there is no direction to compare
   bool is_empty = false;
-  std::optional<int64_t> first_bad;  // of a failing pair: position of the first element beyond the
-                                     // limit, in the target's order
+  std::optional<int64_t>
+      first_bad;  // position of the first element beyond the limit, in plain order
 };
 
-inline constexpr double kRelativeLimit = 0.01;  // PASS below it
+inline constexpr double kRelativeLimit = metrics::PairSums::kBeyond;  // PASS below it
 
 RealData real_data(const metrics::PairFacts& facts);
 Judged judge(const RealData& data);

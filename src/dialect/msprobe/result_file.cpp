@@ -20,14 +20,13 @@ constexpr std::string_view kNone = "N/A";
 
 std::string_view or_none(std::string_view text) { return text.empty() ? kNone : text; }
 
-// "[0, 3, 1]"
-std::string index_of(const Line& line) {
-  if (!line.first_bad) return std::string(kNone);
+std::optional<Shape> index_of(const Line& line) {
+  if (!line.first_bad) return {};
   const auto count =
       line.target_shape != nullptr ? element_count(*line.target_shape) : std::nullopt;
   const bool is_inside = count && *line.first_bad < *count;
-  return plumb::to_string(is_inside ? compare::coordinates(*line.first_bad, *line.target_shape)
-                                    : Shape{*line.first_bad});
+  return is_inside ? compare::coordinates(*line.first_bad, *line.target_shape)
+                   : Shape{*line.first_bad};
 }
 
 // Names, places and remarks are long, numbers have the width that their title needs.
@@ -99,21 +98,21 @@ void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
   cells.text(or_none(line.stack));
   cells.text({"[", or_none(line.target_name), ", ", or_none(line.golden_name), "]"});
   append_metrics(cells, line, style.mode);
-  for (std::string_view text :
-       {std::string_view(line.requires_grad_agrees ? "True" : "False"), line.judged.result,
-        line.judged.accuracy, std::string_view(line.judged.message)})
-    cells.text(text);
+  cells.word(line.requires_grad_agrees ? "True" : "False");
+  for (std::string_view word : {line.judged.result, line.judged.accuracy}) cells.word(word);
+  cells.text(line.judged.message);
   if (style.documented_only) return;
-  cells.text(line.judged.level);
+  cells.word(line.judged.level);
   for (const auto& each : {line.rank, line.graph, line.token}) cells.count(each);
-  for (std::string_view text : {line.io, line.rule, line.target_dtype, line.golden_dtype})
-    cells.text(or_none(text));
+  for (std::string_view word : {line.io, line.rule}) cells.word(or_none(word));
+  for (std::string_view text : {line.target_dtype, line.golden_dtype}) cells.text(or_none(text));
   for (const Shape* shape : {line.target_shape, line.golden_shape}) cells.shape(shape);
   for (const auto& side : {line.target, line.golden})
     for (double SideNumbers::*member :
          {&SideNumbers::max, &SideNumbers::min, &SideNumbers::mean, &SideNumbers::l2})
       cells.number(side ? std::optional((*side).*member) : std::nullopt);
-  cells.text(index_of(line));
+  const auto first_bad = index_of(line);
+  cells.shape(first_bad ? &*first_bad : nullptr);
 }
 
 }  // namespace
@@ -235,6 +234,11 @@ Result<void> Written::add(ResultFile& file) {
   if (!paths) return paths.error();
   files.insert(files.end(), paths->begin(), paths->end());
   return {};
+}
+
+std::string name_of_result(std::string_view name, std::optional<int64_t> rank,
+                           std::string_view time) {
+  return fmt::format("{}{}_{}", name, rank ? fmt::format("_rank{}", *rank) : "", time);
 }
 
 Result<void> make_directory(const fs::path& path) {

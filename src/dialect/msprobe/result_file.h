@@ -25,6 +25,14 @@
 
 namespace plumb::msprobe {
 
+// What every comparison is asked for.
+struct CompareRun {
+  std::string target, golden;
+  std::filesystem::path output = ".";
+  bool documented_only = false;
+  bool as_xlsx = false;
+};
+
 struct Checksums {
   std::string target, golden;
 };
@@ -121,5 +129,8 @@ struct Written {
 };
 
 Result<void> make_directory(const std::filesystem::path& path);
+// "name_rank3_time", without a rank "name_time"
+std::string name_of_result(std::string_view name, std::optional<int64_t> rank,
+                           std::string_view time);
 
 }  // namespace plumb::msprobe

@@ -47,12 +47,19 @@ std::string row_name(std::string_view op, const dump::Slot& slot) {
 
 std::string row_name(const Entry& entry) { return row_name(entry.operator_name, entry.slot); }
 
+std::string_view function_of(std::string_view call) {
+  const size_t dot = call.find('.');
+  if (dot == std::string_view::npos) return {};
+  call.remove_prefix(dot + 1);
+  return call.substr(0, call.find('.'));
+}
+
 bool row_is_before(const Entry& x, const Entry& y) {
   const auto key = [](const Entry& e) {
     return std::tuple(e.step, e.timestamp, std::string_view(e.operator_name), order_of(e.slot.kind),
                       e.slot.index < 0, e.slot.index);
   };
-  if (key(x) != key(y)) return key(x) < key(y);
+  if (const auto order = key(x) <=> key(y); order != 0) return order < 0;
   return dump::natural_less(x.slot.path, y.slot.path);
 }
 

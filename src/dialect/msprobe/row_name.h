@@ -15,6 +15,10 @@ std::string row_name(const dump::Entry& entry);
 std::string row_name(std::string_view op, const dump::Slot& slot);
 void append_row_name(std::string& text, std::string_view op, const dump::Slot& slot);
 
+// The second word of a call's name, what it does: "all_reduce" of
+// "Distributed.all_reduce.0.forward"
+std::string_view function_of(std::string_view call);
+
 // In the order of calls; of one call inputs, parameters, outputs, gradients, and what has a number
 // before what has a name.
 bool row_is_before(const dump::Entry& a, const dump::Entry& b);

@@ -10,10 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "compare/session_state.h"
 #include "dialect/msprobe/collector.h"
 #include "dialect/msprobe/original.h"
-#include "dialect/msprobe/result_file.h"
 #include "dump/levels.h"
 #include "dump/names.h"
 #include "dump/tree.h"
@@ -42,12 +40,12 @@ std::string name_of(const DumpSet& set, const Entry* entry) {
 const Shape* shape_of(const result::Side& side) { return side.shape ? &*side.shape : nullptr; }
 
 // Pairs as TorchAir's graphs tell them, of the ranks, graphs and tokens that are wanted.
-class TorchairPolicy final : public compare::Policy {
+class TorchairPolicy final : public Collector {
  public:
   explicit TorchairPolicy(const TorchairRun& run) : run_(run) {}
 
   Result<std::vector<PlannedRow>> plan(const DumpSet& target, const DumpSet& golden,
-                                       RunContext& context) override {
+                                       RunContext&) override {
     pair::TorchairOptions options;
     options.ranks = run_.ranks;
     options.fx_token_base = run_.fx_token_base;
@@ -59,18 +57,9 @@ class TorchairPolicy final : public compare::Policy {
     plan_options.told_all = true;
     plan_options.wants = [&](const Entry& entry) { return is_wanted(target, entry); };
     auto rows = pair::make_plan(target, golden, plan_options);
-    collector.emplace(rows, context);  // by the rows themselves, which stay where they are
+    begin(rows);
     return rows;
   }
-
-  std::vector<const metrics::Metric*> columns() const override {
-    std::vector<const metrics::Metric*> columns;
-    for (const char* name :
-         {"cosine", "euclid", "max_abs", "max_rel", "rel_below_1e3", "rel_below_5e3"})
-      columns.push_back(metrics::metric_by_name(name));
-    return columns;
-  }
-  compare::Observer* observer() override { return &*collector; }
 
   const pair::Torchair::Place& place_of(const DumpSet& target, const Entry& entry) const {
     return pairs.places[static_cast<size_t>(&entry - target.entries.data())];
@@ -85,7 +74,6 @@ class TorchairPolicy final : public compare::Policy {
   }
 
   pair::Torchair pairs;
-  std::optional<Collector> collector;
 
  private:
   const TorchairRun& run_;
@@ -100,7 +88,7 @@ class Comparison {
         target_(state.target),
         golden_(state.golden),
         plan_(state.rows),
-        collector_(*policy.collector) {}
+        collector_(policy) {}
 
   Result<void> write_documented(std::vector<result::Row> compared, Written& written) {
     rows_ = std::move(compared);
@@ -112,32 +100,30 @@ class Comparison {
   // Pairs only, and only those that the original compares: of the same size, not int8 against
   // another type.
   Result<void> write_original(const RunContext& context, Written& written) const {
-    return for_each_rank(
-        [&](std::optional<int64_t> rank, const std::vector<size_t>& rows) -> Result<void> {
-          auto file = ResultFile::create(
-              run_.output,
-              fmt::format("msprobe_cmp_report{}_{}", rank ? fmt::format("_rank{}", *rank) : "",
-                          utc_time_stamp()),
-              original_header(), run_.as_xlsx);
-          if (!file) return file.error();
-          int64_t id = 0;
-          for (size_t i : rows) {
-            if (!plan_[i].reason.empty() || context.cancelled) {
-              ++written.not_compared;
-              continue;
-            }
-            auto line = original_line(plan_[i], context);
-            if (!line) written.warnings.push_back(line.error().what + ": " + line.error().where);
-            if (!line || !*line) {
-              ++written.not_compared;
-              continue;
-            }
-            (*line)->id = id++;
-            file->add(original_cells(**line));
-            ++written.compared;
-          }
-          return written.add(*file);
-        });
+    return for_each_rank([&](std::optional<int64_t> rank,
+                             const std::vector<size_t>& rows) -> Result<void> {
+      auto file = ResultFile::create(run_.output,
+                                     name_of_result("msprobe_cmp_report", rank, utc_time_stamp()),
+                                     original_header(), run_.as_xlsx);
+      if (!file) return file.error();
+      int64_t id = 0;
+      for (size_t i : rows) {
+        if (!plan_[i].reason.empty() || context.cancelled) {
+          ++written.not_compared;
+          continue;
+        }
+        auto line = original_line(plan_[i], context);
+        if (!line) written.warnings.push_back(line.error().what + ": " + line.error().where);
+        if (!line || !*line) {
+          ++written.not_compared;
+          continue;
+        }
+        (*line)->id = id++;
+        file->add(original_cells(**line));
+        ++written.compared;
+      }
+      return written.add(*file);
+    });
   }
 
  private:
@@ -316,8 +302,7 @@ class Comparison {
         rows.begin(), rows.end(), [&](size_t i) { return collector_[i].recorded.has_value(); });
     for (size_t i : rows)
       (collector_[i].recorded || (any_recorded && !any_real) ? recorded : real).push_back(i);
-    const std::string stem = fmt::format(
-        "plumb_cmp_report{}_{}", rank ? fmt::format("_rank{}", *rank) : "", utc_time_stamp());
+    const std::string stem = name_of_result("plumb_cmp_report", rank, utc_time_stamp());
     if (!real.empty())
       if (auto done = write_real(stem, real, written); !done) return done;
     if (!recorded.empty())
@@ -417,14 +402,9 @@ class Comparison {
 }  // namespace
 
 Result<Written> compare_torchair(const TorchairRun& run, RunContext& context) {
-  Spec spec;
-  spec.target.path = run.target;
-  spec.golden.path = run.golden;
-  spec.profile = "torchair";
   TorchairPolicy policy(run);
-  auto session = compare::open_session(std::move(spec), policy, context);
+  auto session = open_comparison(run, policy, context);
   if (!session) return session.error();
-  if (auto made = make_directory(run.output); !made) return made.error();
   const SessionState& state = session->state();
   Written written;
   written.warnings = policy.pairs.warnings;
@@ -432,12 +412,10 @@ Result<Written> compare_torchair(const TorchairRun& run, RunContext& context) {
     written.warnings.insert(written.warnings.end(), set->warnings.begin(), set->warnings.end());
   Comparison comparison(run, policy, state);
   Result<void> done;
-  if (run.as_original) {
+  if (run.as_original)
     done = comparison.write_original(context, written);
-  } else {
-    if (!run.documented_only) policy.collector->look_closer(*state.sides);
+  else
     done = comparison.write_documented(stream_all(*session, context), written);
-  }
   if (!done) return done.error();
   written.interrupted = context.cancelled;
   return written;

@@ -14,13 +14,9 @@
 
 namespace plumb::msprobe {
 
-struct TorchairRun {
-  std::string target, golden;
-  std::filesystem::path output = ".";
+struct TorchairRun : CompareRun {
   std::vector<int64_t> ranks, graphs, tokens;  // only these; empty for all
   std::optional<int64_t> fx_token_base;
-  bool documented_only = false;
-  bool as_xlsx = false;
   bool as_original = false;  // the columns and formulas that msprobe itself has
 };
 

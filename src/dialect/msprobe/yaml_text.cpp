@@ -12,6 +12,8 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "base/mapped_file.h"
+
 namespace plumb::msprobe {
 namespace {
 
@@ -135,6 +137,14 @@ Result<Yaml> parse_yaml(std::string_view text) {
                  kForm};
   }
   return builder.take();
+}
+
+Result<Yaml> read_yaml(const std::string& path) {
+  auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  auto parsed = parse_yaml(as_text(file->bytes()));
+  if (!parsed) return std::move(parsed.error()).in(path);
+  return parsed;
 }
 
 }  // namespace plumb::msprobe

@@ -21,10 +21,12 @@ struct Yaml {
   std::vector<std::string> names;  // of a table, parallel to the items; each once
 
   const Yaml* find(std::string_view name) const;
+  bool is_nothing() const { return kind == Kind::kText && text.empty(); }
 };
 
 // The one document in it; an empty text if there is none. Errors start with "line N". Anchors and
 // deep nesting are refused: a few lines of them can stand for any amount of data.
 Result<Yaml> parse_yaml(std::string_view text);
+Result<Yaml> read_yaml(const std::string& path);
 
 }  // namespace plumb::msprobe

@@ -22,7 +22,7 @@ struct Pair {
 Sums gathered(const Selection& selection, const Pair& pair, size_t piece = 777) {
   const metrics::Request request = request_for(selection);
   metrics::PairPass pass;
-  pass.relative_sum = request.relative_sum;
+  pass.relative = request.relative;
   pass.least_golden = request.least_golden;
   const auto for_each_piece = [&](auto&& use) {
     for (size_t i = 0; i < pair.target.size(); i += piece)
