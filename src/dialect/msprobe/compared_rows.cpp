@@ -33,8 +33,16 @@ std::string_view io_of(SlotKind kind) {
                                         : "gradient";
 }
 
-bool is_same_call(const Entry& a, const Entry& b) {
-  return a.timestamp == b.timestamp && a.step == b.step && a.operator_name == b.operator_name;
+void for_each_call(std::span<const PlannedRow> plan, std::span<const size_t> rows,
+                   const std::function<void(std::span<const size_t>)>& use) {
+  const auto is_same = [](const Entry& a, const Entry& b) {
+    return a.timestamp == b.timestamp && a.step == b.step && a.operator_name == b.operator_name;
+  };
+  for (size_t last = 0; !rows.empty(); rows = rows.subspan(last)) {
+    for (last = 1; last < rows.size() && is_same(*plan[rows[0]].target, *plan[rows[last]].target);)
+      ++last;
+    use(rows.first(last));
+  }
 }
 
 StatisticRow statistic_row(const PlannedRow& planned, bool any_type) {

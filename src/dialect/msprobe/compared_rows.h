@@ -4,7 +4,9 @@
 // row is, and which lines of code made the call.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,8 +24,9 @@ const Shape* shape_of(const dump::Entry& entry);  // nullptr if none was recorde
 // "input", "output", "parameter", "gradient"
 std::string_view io_of(dump::SlotKind kind);
 
-// True if both are of one call.
-bool is_same_call(const dump::Entry& a, const dump::Entry& b);
+// Calls use(rows) for the rows of each call: positions in the plan, of rows with a target.
+void for_each_call(std::span<const pair::PlannedRow> plan, std::span<const size_t> rows,
+                   const std::function<void(std::span<const size_t>)>& use);
 
 // Of a row with a target. With `any_type`, types that differ are compared all the same.
 StatisticRow statistic_row(const pair::PlannedRow& planned, bool any_type);

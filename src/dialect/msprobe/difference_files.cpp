@@ -87,10 +87,6 @@ std::string_view state_of(SlotKind kind) {
                                                 : io_of(kind);
 }
 
-bool is_known_and(std::optional<double> number, bool finite) {
-  return number && std::isfinite(*number) == finite;
-}
-
 class DifferenceFiles {
  public:
   DifferenceFiles(const DifferenceSearch& search, StackFiles& stacks)
@@ -117,17 +113,13 @@ class DifferenceFiles {
     if (!sink) return sink.error();
     std::string text;
     JsonObject all(text, "");
-    const std::span<const size_t> rows(rank.rows);
-    for (size_t first = 0, last = 0; first < rows.size(); first = last) {
-      for (last = first + 1;
-           last < rows.size() && is_same_call(*row(rows[first]).target, *row(rows[last]).target);)
-        ++last;
-      spans.push_back(rows.subspan(first, last - first));
-      calls.push_back(call_of(spans.back()));
-      all.add(calls.back().name, json_of(calls.back(), spans.back()));
+    for_each_call(search_.plan, rank.rows, [&](std::span<const size_t> rows) {
+      spans.push_back(rows);
+      calls.push_back(call_of(rows));
+      all.add(calls.back().name, json_of(calls.back(), rows));
       sink->write(text);
       text.clear();
-    }
+    });
     all.end();
     sink->write(text + "\n");
     return sink->commit();
@@ -159,10 +151,7 @@ class DifferenceFiles {
     if (by_checksum())
       return checksum_of(*sides.target, sides.is_argument) !=
              checksum_of(*sides.golden, sides.is_argument);
-    const Statistics &t = *sides.target, &g = *sides.golden;
-    if ((is_known_and(t.max, false) || is_known_and(t.min, false)) && is_known_and(g.max, true) &&
-        is_known_and(g.min, true))
-      return true;
+    if (turned_bad(sides)) return true;
     const Differences differences = differences_of(sides);
     return std::any_of(differences.begin(), differences.end(), [](const Difference& each) {
       return each.relative && *each.relative > kMostRelative;

@@ -2,7 +2,6 @@
 #include "dialect/msprobe/general.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -152,15 +151,8 @@ class Comparison {
         ResultFile::create(output_, name_of_result("compare_result", rank, local_time_stamp()),
                            header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
-    const std::span<const size_t> both(rows.both);
-    for (size_t first = 0; first < both.size();) {
-      size_t last = first + 1;
-      while (last < both.size() &&
-             is_same_call(*plan_[both[first]].target, *plan_[both[last]].target))
-        ++last;
-      write_api(both.subspan(first, last - first), *file, written);
-      first = last;
-    }
+    for_each_call(plan_, rows.both,
+                  [&](std::span<const size_t> call) { write_api(call, *file, written); });
     for (size_t i : rows.golden_only) {
       const Line line = golden_line(plan_[i]);
       written.add(line, style_, *file);
@@ -211,7 +203,6 @@ class Comparison {
     std::vector<HighlightRow> seen(rows.size());
     for (size_t k = 0; k < rows.size(); ++k) {
       const Statistics &t = *api[k].target, &g = *api[k].golden;
-      const auto is_bad = [](std::optional<double> n) { return n && !std::isfinite(*n); };
       seen[k].is_output = api[k].is_output;
       seen[k].is_input = plan_[rows[k]].target->slot.kind == SlotKind::kInput;
       seen[k].is_finite = !is_bad(t.max) && !is_bad(t.min);
@@ -291,10 +282,7 @@ class Comparison {
       line.judged = judge(*data);
       line.first_bad = data->first_bad;
     } else if (row.verdict == result::Verdict::kFail && !collector_[i].recorded) {
-      line.judged.result = "FAIL";
-      line.judged.accuracy = "No";
-      line.judged.level = "error";
-      line.judged.add(row.message);
+      line.judged = {.result = "FAIL", .accuracy = "No", .level = "error", .message = row.message};
     } else if (collector_[i].recorded) {
       line.judged.add("no data file");
     } else {

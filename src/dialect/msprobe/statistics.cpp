@@ -39,7 +39,6 @@ std::array<std::optional<double>, 4> numbers_of(const Statistics& statistics) {
 }
 
 bool is_finite(std::optional<double> number) { return number && std::isfinite(*number); }
-bool is_bad(std::optional<double> number) { return number && !std::isfinite(*number); }
 
 constexpr double kThinMargin = 0.005;
 
@@ -81,9 +80,7 @@ Judged unmatched(const StatisticRow& row) {
 }
 
 void judge_alone(const StatisticRow& row, Judged& judged) {
-  if ((is_bad(row.target->max) || is_bad(row.target->min)) && is_finite(row.golden->max) &&
-      is_finite(row.golden->min))
-    fail(judged, "target max or min is NaN or inf");
+  if (turned_bad(row)) fail(judged, "target max or min is NaN or inf");
   const auto& t = row.target->requires_grad;
   const auto& g = row.golden->requires_grad;
   if (t && g && *t != *g) fail(judged, "requires_grad differs");
@@ -149,6 +146,13 @@ void judge_growth(std::span<const StatisticRow> api, std::span<const Differences
 }
 
 }  // namespace
+
+bool is_bad(std::optional<double> number) { return number && !std::isfinite(*number); }
+
+bool turned_bad(const StatisticRow& row) {
+  return (is_bad(row.target->max) || is_bad(row.target->min)) && is_finite(row.golden->max) &&
+         is_finite(row.golden->min);
+}
 
 Judged refused(const StatisticRow& row) {
   Judged judged;

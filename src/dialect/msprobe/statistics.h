@@ -46,6 +46,10 @@ Differences differences_of(const StatisticRow& row);
 // Of one side, if it has extremes at all; NaN for what it lacks.
 std::optional<SideNumbers> side_numbers(const Statistics& statistics);
 
+bool is_bad(std::optional<double> number);  // NaN or infinite
+// An extreme of target is, and none of golden.
+bool turned_bad(const StatisticRow& row);
+
 Judged refused(const StatisticRow& row);
 
 // Determines all rows of one API, `function` being its middle name ("relu"): some functions leave

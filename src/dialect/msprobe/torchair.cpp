@@ -274,11 +274,8 @@ class Comparison {
   // Of a row without numbers: sizes differ, or there was nothing to compare.
   static Judged judge_without(const result::Row& row) {
     Judged judged;
-    if (row.verdict == result::Verdict::kFail) {
-      judged.result = "FAIL";
-      judged.accuracy = "No";
-      judged.level = "error";
-    }
+    if (row.verdict == result::Verdict::kFail)
+      judged = {.result = "FAIL", .accuracy = "No", .level = "error", .message = ""};
     const auto count = [](const std::optional<result::Side>& side) {
       return side && side->shape ? element_count(*side->shape) : std::nullopt;
     };
