@@ -27,8 +27,11 @@ class EachMetric : public testing::TestWithParam<const Metric*> {};
 // The expected values are exact up to the last digit; see make_expected.py.
 TEST_P(EachMetric, AgreesWithExactArithmetic) {
   const Metric& metric = *GetParam();
-  // A divergence is a difference of two logarithms, good to their last digit.
-  const double absolute = metric.name == "kl" ? 1e-15 : 0;
+  // A divergence is a difference of two logarithms, good to their last digit; a transport counts in
+  // steps of golden's range.
+  const double absolute = metric.name == "kl"            ? 1e-15
+                          : metric.name == "wasserstein" ? 1.0 / 2048
+                                                         : 0;
   static const nlohmann::json table = read_json("expected.json");
   for (const nlohmann::json& c : table["cases"]) {
     SCOPED_TRACE(c["name"].get<std::string>());

@@ -111,7 +111,8 @@ TEST(CsvCell, QuotesAndFormulas) {
   EXPECT_EQ(csv_cell("=1+1"), "'=1+1");
   EXPECT_EQ(csv_cell("@x"), "'@x");
   EXPECT_EQ(csv_cell("a;=b"), "'a;=b");
-  EXPECT_EQ(csv_cell("a;-1;b"), "a;-1;b");
+  EXPECT_EQ(csv_cell("a;-1"), "a;-1");
+  EXPECT_EQ(csv_cell("a;-1;b"), "'a;-1;b");
   EXPECT_EQ(csv_cell("%x"), "'%x");
   EXPECT_EQ(csv_cell("a;％x"), "'a;％x");
   EXPECT_EQ(csv_cell("\xEF\xBC\x9D"

@@ -65,7 +65,7 @@ TEST(ResultCells, QuotesAndFormulas) {
   cells.count({});
   std::string line;
   cells.append_csv(line);
-  EXPECT_EQ(line, "a,\"a,\"\"b\"\"\n\",'=1,-1,\"'-x,y\",'＝1,'＋x,'－1,'＠x,,-0.5,-50.0%,N/A");
+  EXPECT_EQ(line, "a,\"a,\"\"b\"\"\n\",'=1,-1,\"'-x,y\",'＝1,'＋x,'－1,'＠x,,-0.5,-50%,N/A");
   EXPECT_EQ(cells[5], "＝1");
 }
 
