@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb::result {
 
 struct Accuracy {
@@ -23,3 +24,4 @@ struct Accuracy {
 };
 
 }  // namespace plumb::result
+#pragma GCC visibility pop

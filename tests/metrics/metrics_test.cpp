@@ -29,7 +29,7 @@ TEST_P(EachMetric, AgreesWithExactArithmetic) {
   const Metric& metric = *GetParam();
   // A divergence is a difference of two logarithms, good to their last digit.
   const double absolute = metric.name == "kl" ? 1e-15 : 0;
-  static const nlohmann::json table = read_json("expected.json");
+  static const nlohmann::json table = read_json(PLUMB_TEST_DATA "/metrics/expected.json");
   for (const nlohmann::json& c : table["cases"]) {
     SCOPED_TRACE(c["name"].get<std::string>());
     const PairFacts facts = facts_of(tensor_of(c["target"]), tensor_of(c["golden"]));
