@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb::result {
 
 struct Accuracy {
@@ -29,3 +30,4 @@ struct Accuracy {
 };
 
 }  // namespace plumb::result
+#pragma GCC visibility pop

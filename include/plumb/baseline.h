@@ -12,6 +12,7 @@
 
 #include "plumb/verdict.h"
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb::result {
 
 // The numbers of a tensor that are held against each other; nullopt if undefined.
@@ -59,3 +60,4 @@ struct Baseline {
 };
 
 }  // namespace plumb::result
+#pragma GCC visibility pop

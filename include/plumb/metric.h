@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb::metrics {
 
 struct Accumulator;  // see metrics/accumulator.h
@@ -58,3 +59,4 @@ std::span<const Metric> metrics();  // in the order of columns
 const Metric* metric_by_name(std::string_view name);
 
 }  // namespace plumb::metrics
+#pragma GCC visibility pop

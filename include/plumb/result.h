@@ -12,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb {
 
 struct Error {
@@ -77,3 +78,4 @@ class [[nodiscard]] Result<void> {
 };
 
 }  // namespace plumb
+#pragma GCC visibility pop

@@ -18,6 +18,7 @@
 #include "plumb/tensor.h"
 #include "plumb/verdict.h"
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb::result {
 
 // One side of a row; empty strings for what is not known.
@@ -135,3 +136,4 @@ struct Run {
 };
 
 }  // namespace plumb::result
+#pragma GCC visibility pop

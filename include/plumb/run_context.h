@@ -9,6 +9,7 @@
 #include <functional>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb {
 
 struct RunContext {
@@ -29,3 +30,4 @@ struct RunContext {
 };
 
 }  // namespace plumb
+#pragma GCC visibility pop

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb {
 
 // Of each list: empty = all.
@@ -25,3 +26,4 @@ struct HintWords {
 };
 
 }  // namespace plumb
+#pragma GCC visibility pop

@@ -25,6 +25,7 @@ namespace plumb::dump {
 struct DumpSet;
 }
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb {
 
 using RowId = int64_t;  // position in the plan; --op and --slot do not change it
@@ -157,3 +158,4 @@ std::vector<result::Row> stream_all(const Session& session, RunContext& context)
 Result<result::Run> compare_all(const Session& session, RunContext& context);
 
 }  // namespace plumb
+#pragma GCC visibility pop

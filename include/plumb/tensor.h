@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb {
 
 using Bytes = std::span<const std::byte>;
@@ -76,3 +77,4 @@ struct NamedTensor {
 };
 
 }  // namespace plumb
+#pragma GCC visibility pop

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#pragma GCC visibility push(default)  // the library exports this
 namespace plumb::result {
 
 enum class Verdict : uint8_t { kPass, kFail, kInconclusive, kNotCompared };
@@ -14,3 +15,4 @@ std::string_view name_of(Verdict verdict);  // "pass", "fail", "inconclusive", "
 std::optional<Verdict> verdict_by_name(std::string_view name);
 
 }  // namespace plumb::result
+#pragma GCC visibility pop

@@ -263,8 +263,8 @@ class OrtEngine : public Engine {
   Ort::Env environment_;
 };
 
-// Where the library may be: where the user says, beside this plug-in, where the build found it, and
-// as the system finds libraries.
+// Where the library may be: where the user says, beside this plug-in, and as the system finds
+// libraries.
 std::vector<std::string> places() {
   if (const char* named = std::getenv("PLUMB_ONNXRUNTIME")) return {named};
   std::vector<std::string> places;
@@ -273,7 +273,6 @@ std::vector<std::string> places() {
       module.dli_fname != nullptr)
     places.push_back(
         (std::filesystem::path(module.dli_fname).parent_path() / "libonnxruntime.so.1").string());
-  places.emplace_back(PLUMB_ONNXRUNTIME_LIBRARY);
   places.emplace_back("libonnxruntime.so.1");
   places.emplace_back("libonnxruntime.so.1.21");  // Debian 13
   return places;

@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "io/file.h"
+#include "json_file.h"
 
 namespace plumb::io {
 
@@ -65,55 +65,8 @@ inline void expect_error(const Error& error, const std::string& what) {
 }
 
 // Compares each file that the manifest names with what it says.
-inline void check_manifest(const std::string& format_name, const std::string& folder,
-                           const std::string& manifest = "manifest.json") {
-  const Format& format = *format_by_name(format_name);
-  std::ifstream in(test_data(folder) / manifest);
-  const Json cases = Json::parse(in);
-  ASSERT_FALSE(cases.empty());
-  for (const Json& entry : cases) {
-    SCOPED_TRACE(entry["file"]);
-    const auto file = file_bytes(test_data(folder) / entry["file"]);
-    auto listing = format.list(file, {});
-    if (entry.contains("error")) {
-      EXPECT_FALSE(listing.ok());
-      if (!listing) expect_error(listing.error(), entry["error"]);
-      continue;
-    }
-    auto detected = detect_format(file, {});
-    EXPECT_TRUE(detected && (*detected)->name == format.name);
-    if (!listing) {
-      ADD_FAILURE() << listing.error().what << "; " << listing.error().where;
-      continue;
-    }
-    EXPECT_EQ(listing->warnings.size(), entry.value("warnings", 0));
-    const Json properties = entry.value("properties", Json::object());
-    for (const auto& [key, value] : properties.items())
-      EXPECT_NE(std::find(listing->properties.begin(), listing->properties.end(),
-                          std::pair(key, value.get<std::string>())),
-                listing->properties.end());
-    EXPECT_EQ(listing->tensors.size(), entry["tensors"].size());
-    for (size_t i = 0; i < std::min(listing->tensors.size(), entry["tensors"].size()); ++i) {
-      const Json& expected = entry["tensors"][i];
-      const TensorInfo& info = listing->tensors[i];
-      SCOPED_TRACE(expected["name"]);
-      EXPECT_EQ(info.name, expected["name"]);
-      auto elements = elements_of(format, file, info);
-      if (expected.contains("error")) {
-        EXPECT_FALSE(elements.ok());
-        if (!elements) expect_error(elements.error(), expected["error"]);
-        continue;
-      }
-      EXPECT_EQ(dtype_text(info), expected["dtype"]);
-      EXPECT_EQ(info.shape, expected["shape"].get<Shape>());
-      if (elements) {
-        EXPECT_EQ(hex(*elements), expected["hex"]);
-      } else {
-        ADD_FAILURE() << elements.error().what << "; " << elements.error().where;
-      }
-    }
-  }
-}
+void check_manifest(const std::string& format_name, const std::string& folder,
+                    const std::string& manifest = "manifest.json");
 
 inline WriteItem item(std::string name, DType dtype, Shape shape, std::vector<std::byte> elements) {
   return {std::move(name), dtype, shape,

@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "io/file.h"
+#include "json_file.h"
 #include "tensor/decode.h"
 
 namespace plumb::io {
@@ -27,7 +27,7 @@ inline std::string slurp(const std::filesystem::path& path) {
 
 inline std::vector<nlohmann::json> cases(std::string_view folder) {
   std::vector<nlohmann::json> found;
-  const auto manifest = nlohmann::json::parse(slurp(vectors() / "manifest.json"));
+  const auto manifest = read_json(vectors() / "manifest.json");
   for (const auto& one : manifest.at("cases"))
     if (one.at("file").get<std::string>().starts_with(folder)) found.push_back(one);
   return found;

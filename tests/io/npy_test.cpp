@@ -25,9 +25,8 @@ TEST(Npy, ReadsWhatNumpyWrote) { check_manifest("npy", "npy"); }
 
 // ... and ours are the same, byte for byte, where numpy has but one way to write them.
 TEST(Npy, WritesWhatNumpyWrites) {
-  std::ifstream in(test_data("npy/manifest.json"));
   size_t compared = 0;
-  for (const Json& entry : Json::parse(in)) {
+  for (const Json& entry : read_json(test_data("npy/manifest.json"))) {
     if (!entry["canonical"]) continue;
     SCOPED_TRACE(entry["file"]);
     const auto file = file_bytes(test_data("npy") / entry["file"]);

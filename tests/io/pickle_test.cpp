@@ -66,8 +66,7 @@ std::vector<std::byte> from_hex(const std::string& text) {
 }
 
 TEST(Pickle, ReadsWhatPythonPickled) {
-  std::ifstream in(test_data("pt/pickles.json"));
-  const Json cases = Json::parse(in);
+  const Json cases = read_json(test_data("pt/pickles.json"));
   ASSERT_GT(cases.size(), 200u);
   for (const Json& entry : cases) {
     const auto bytes = from_hex(entry["hex"]);

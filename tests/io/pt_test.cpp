@@ -15,8 +15,7 @@ std::vector<double> decoded(const TensorInfo& info, Bytes elements) {
 
 // PyTorch 1.13 wrote these, and numpy the expected values (bfloat16 as float32).
 TEST(Pt, ReadsWhatPyTorchWrote) {
-  std::ifstream in(test_data("pt/manifest.json"));
-  const Json cases = Json::parse(in);
+  const Json cases = read_json(test_data("pt/manifest.json"));
   ASSERT_EQ(cases.size(), 12u);
   for (const Json& entry : cases) {
     SCOPED_TRACE(entry.dump());
@@ -50,8 +49,7 @@ TEST(Pt, ReadsViewsTypesAndObjectsAndNamesWhatIsDamaged) {
 }
 
 TEST(Pt, CountsWhatIsNoTensor) {
-  std::ifstream in(test_data("pt/made.json"));
-  for (const Json& entry : Json::parse(in)) {
+  for (const Json& entry : read_json(test_data("pt/made.json"))) {
     if (!entry.contains("other_values")) continue;
     SCOPED_TRACE(entry["file"]);
     auto listing = pt().list(file_bytes(test_data("pt") / entry["file"]), {});

@@ -10,7 +10,7 @@ namespace {
 
 // What msaccucmp printed with six decimals, computed in float32.
 TEST(KlSums, AgreesWithMsaccucmp) {
-  const nlohmann::json table = read_json("kl_vectors.json");
+  const nlohmann::json table = read_json(PLUMB_TEST_DATA "/metrics/kl_vectors.json");
   for (const nlohmann::json& c : table["vectors"]) {
     SCOPED_TRACE(c["name"].get<std::string>());
     const Tensor target = tensor_of(c["target"]), golden = tensor_of(c["golden"]);

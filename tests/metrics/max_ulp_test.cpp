@@ -9,7 +9,7 @@ namespace plumb::metrics {
 namespace {
 
 TEST(MaxUlp, AgreesWithListsOfAllValues) {
-  const nlohmann::json table = read_json("expected.json");
+  const nlohmann::json table = read_json(PLUMB_TEST_DATA "/metrics/expected.json");
   for (const nlohmann::json& c : table["max_ulp"]) {
     SCOPED_TRACE(c["name"].get<std::string>());
     const Tensor target = tensor_of(c["target"]), golden = tensor_of(c["golden"]);

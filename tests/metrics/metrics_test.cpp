@@ -32,7 +32,7 @@ TEST_P(EachMetric, AgreesWithExactArithmetic) {
   const double absolute = metric.name == "kl"            ? 1e-15
                           : metric.name == "wasserstein" ? 1.0 / 2048
                                                          : 0;
-  static const nlohmann::json table = read_json("expected.json");
+  static const nlohmann::json table = read_json(PLUMB_TEST_DATA "/metrics/expected.json");
   for (const nlohmann::json& c : table["cases"]) {
     SCOPED_TRACE(c["name"].get<std::string>());
     const PairFacts facts = facts_of(tensor_of(c["target"]), tensor_of(c["golden"]));

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "json_file.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/metric.h"
 #include "tensor/encode.h"
@@ -34,10 +32,6 @@ Tensor tensor_of(DType dtype, const std::vector<T>& values) {
   std::copy_n(reinterpret_cast<const std::byte*>(values.data()), tensor.bytes.size(),
               tensor.bytes.data());
   return tensor;
-}
-
-inline nlohmann::json read_json(const std::string& name) {
-  return nlohmann::json::parse(std::ifstream(PLUMB_TEST_DATA "/metrics/" + name));
 }
 
 // {"dtype": "float32", "bytes": "0000803f"}

@@ -17,7 +17,7 @@ double distance(const Tensor& target, const Tensor& golden) {
 
 // By sorting, in numpy; see make_wasserstein.py.
 TEST(Wasserstein, IsWithinAStepOfTheDistanceOfSortedValues) {
-  const nlohmann::json table = read_json("wasserstein.json");
+  const nlohmann::json table = read_json(PLUMB_TEST_DATA "/metrics/wasserstein.json");
   for (const nlohmann::json& c : table["cases"]) {
     const double expected = c["distance"];
     EXPECT_NEAR(distance(tensor_of(c["target"]), tensor_of(c["golden"])), expected,

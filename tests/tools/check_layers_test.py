@@ -13,7 +13,7 @@ CASES = [
     ("one folder down", "io/a.cpp", '#include "tensor/shape.h"\n', None),
     ("two folders down", "io/a.cpp", '#include "base/bytes.h"\n', None),
     ("its own folder", "tensor/a.cpp", '#include "tensor/layout/layout.h"\n', None),
-    ("cli sees everything", "cli/a.cpp", '#include "graph/graph.h"\n#include "match/match.h"\n', None),
+    ("cli sees everything", "cli/a.cpp", '#include "graph/graph.h"\n#include "pair/plan.h"\n', None),
     ("upwards", "tensor/a.h", '\n#include "io/npy.h"\n',
      "src/tensor/a.h:3: tensor/ may not include io/ (it may include: base)"),
     ("upwards from a subfolder", "tensor/layout/a.h", '#include "metrics/cosine.h"\n',
@@ -61,7 +61,7 @@ CASES = [
 def check(files):
     with tempfile.TemporaryDirectory() as root:
         for path, text in files.items():
-            file = pathlib.Path(root, "src", path)
+            file = pathlib.Path(root, path if path.startswith("include/") else f"src/{path}")
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
         return subprocess.run([TOOL, root], capture_output=True, text=True)
@@ -82,9 +82,16 @@ class CheckLayers(unittest.TestCase):
         self.assertIn("src/io/a.cpp:1: the first line is not", done.stdout)
 
     def test_counts_every_complaint(self):
-        bad = TAG + '#include "io/x.h"\n#include <zlib.h>\n'
+        bad = TAG + '#include "io/x.h"\n#include <simdjson.h>\n'
         done = check({"base/a.h": bad, "base/b.cpp": bad, "base/c.h": TAG})
         self.assertEqual(done.stdout.splitlines()[-1], "3 files checked, 4 complaints")
+
+    def test_public_headers_export(self):
+        header = "include/plumb/result.h"
+        bare = check({"base/a.h": TAG, header: TAG})
+        self.assertIn(f"{header}:1: a public header has its declarations between", bare.stdout)
+        exported = "#pragma GCC visibility push(default)\nint f();\n#pragma GCC visibility pop\n"
+        self.assertEqual(check({"base/a.h": TAG, header: TAG + exported}).returncode, 0)
 
     def test_an_empty_tree_is_no_success(self):
         self.assertEqual(check({"io/readme.txt": "x"}).returncode, 2)

@@ -264,7 +264,7 @@ GroupNames names_of(const RuleFile& rules, const RuleGroup& group) {
     }
   names.target = fmt::format("{}", fmt::join(targets, ","));
   names.golden = fmt::format("{}", fmt::join(lists, ","));
-  if (names.golden.empty()) names.golden = "*";
+  if (names.golden.empty()) names.golden = '*';
   return names;
 }
 

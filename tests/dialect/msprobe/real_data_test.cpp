@@ -2,14 +2,13 @@
 #include "dialect/msprobe/real_data.h"
 
 #include <cmath>
-#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "compare/gather.h"
 #include "compare/tensors.h"
+#include "json_file.h"
 
 namespace plumb::msprobe {
 namespace {
@@ -44,8 +43,7 @@ void expect_number(const std::string& what, std::optional<double> got, const std
 
 // Vectors of an independent reference.
 TEST(RealData, EdgeCases) {
-  std::ifstream file(PLUMB_TEST_DATA "/msprobe/metrics_edge.json");
-  const json cases = json::parse(file);
+  const json cases = read_json(PLUMB_TEST_DATA "/msprobe/metrics_edge.json");
   ASSERT_EQ(cases.size(), 28U);
   for (const json& c : cases) {
     SCOPED_TRACE(c["name"].get<std::string>());
