@@ -137,9 +137,10 @@ class Dumper {
       auto session = model_.engine().open(model_.view(), options);
       if (!session) return std::move(session.error()).in(model_.path());
       prepared_.plain = std::move(*session);
-      auto saved = LoadedModel::open({options.saved_graph, {}, "onnxruntime"});
+      auto saved =
+          LoadedModel::open({options.saved_graph, {}, "onnxruntime", {}, model_.shared_engine()});
       if (!saved) return saved.error();
-      saved->look_in(model_.view().directory);  // weights in other files stay where they are
+      saved->look_in(model_.view().data);  // weights in other files stay where they are
       prepared_.optimised = std::move(*saved);
       dump_.has_saved_graph = true;
       prepared_.graph = with_tensor_origins(prepared_.optimised->graph(), model_.graph());
@@ -211,7 +212,7 @@ class Dumper {
             tensor.file.clear();
             tensor.problem = "was not fed";
           } else if (!tensor.file.empty()) {
-            if (auto saved = save(tensor, given->second.view()); !saved) return saved;
+            if (auto saved = save(tensor, given->second.view(), nullptr); !saved) return saved;
           }
         }
       }
@@ -219,8 +220,10 @@ class Dumper {
     return {};
   }
 
-  Result<void> save(DumpedTensor& tensor, const TensorView& view) {
-    auto dtype = in_memory_ ? keep(tensor, view) : write_npy(directory_ / tensor.file, view);
+  // `owner`: keeps the view alive, if there is one.
+  Result<void> save(DumpedTensor& tensor, const TensorView& view,
+                    const std::shared_ptr<const void>& owner) {
+    auto dtype = in_memory_ ? keep(tensor, view, owner) : write_npy(directory_ / tensor.file, view);
     if (!dtype) return dtype.error();
     tensor.dtype = *dtype;
     tensor.shape = view.shape;
@@ -231,11 +234,17 @@ class Dumper {
   }
 
   // A large network has more than memory holds: the rest is mapped from files.
-  Result<DType> keep(DumpedTensor& tensor, const TensorView& view) {
+  Result<DType> keep(DumpedTensor& tensor, const TensorView& view,
+                     const std::shared_ptr<const void>& owner) {
     constexpr int64_t kAlwaysKept = int64_t{64} << 20;
     kept_bytes_ += std::ssize(view.bytes);
     if (kept_bytes_ > kAlwaysKept && memory_ == 0) memory_ = available_memory() / 4;
     if (kept_bytes_ <= std::max(kAlwaysKept, memory_)) {
+      if (owner && info_of(info_of(view.dtype).unpacked).portable == view.dtype) {
+        tensor.bytes = view.bytes;
+        tensor.owner = owner;
+        return view.dtype;
+      }
       auto kept = std::make_shared<const Tensor>(portable(view));
       tensor.bytes = kept->bytes;
       tensor.owner = kept;
@@ -315,7 +324,7 @@ class Dumper {
         missing(tensor, output.problem);
         return {};
       }
-      return save(tensor, *output.tensor);
+      return save(tensor, *output.tensor, output.owner);
     });
     if (!ran) return std::move(ran.error()).in(model_.path());
     while (index < wanted.size()) missing(dump_.tensors[wanted[index++]], kNotGiven);
