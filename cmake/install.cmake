@@ -31,9 +31,7 @@ if(TARGET plumb_onnxruntime AND onnxruntime_fetched)
   install(FILES third_party/onnxruntime/share/doc/onnxruntime.copyright
     DESTINATION share/doc/plumbline OPTIONAL)
 endif()
-if(TARGET plumb-worker)
-  install(TARGETS plumb-worker RUNTIME DESTINATION libexec/plumbline)
-endif()
+install(TARGETS plumb_worker RUNTIME DESTINATION libexec/plumbline)
 
 install(TARGETS plumbline EXPORT plumbline LIBRARY DESTINATION lib)
 install(DIRECTORY include/plumb DESTINATION include FILES_MATCHING PATTERN *.h)

@@ -64,6 +64,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto part = cut(*model, even)) check(*part);
   if (const auto part = without(*model, even)) check(*part);
   if (const auto part = cut(*model, with_constant_sources(*model, even))) check(*part);
-  (void)inline_external(copy, "/nonexistent");
+  (void)inline_external(copy, {"/nonexistent", {}});
   return 0;
 }

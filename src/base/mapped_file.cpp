@@ -29,6 +29,14 @@ struct Guard {
 };
 std::array<Guard, 1024> guards;  // only touched by open, close and the signal handler
 
+// What a guarded mapping is of; belongs to whoever holds the guard.
+struct Identity {
+  std::string path;
+  dev_t device = 0;
+  ino_t inode = 0;
+};
+std::array<Identity, 1024> identities;
+
 void on_bus_error(int signal, siginfo_t* info, void*) {
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   for (Guard& guard : guards) {
@@ -45,7 +53,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
   ::signal(signal, SIG_DFL);  // not ours: fault again, without us
 }
 
-int guard_mapping(Bytes bytes) {
+int guard_mapping(Bytes bytes, Identity identity) {
   static std::once_flag installed;
   std::call_once(installed, [] {
     struct sigaction action = {};
@@ -59,6 +67,7 @@ int guard_mapping(Bytes bytes) {
     // Taken first with a begin that matches nothing, so that the handler never sees half an entry.
     if (!guards[i].begin.compare_exchange_strong(free, UINTPTR_MAX)) continue;
     guards[i].broken.store(false);
+    identities[i] = std::move(identity);
     guards[i].end.store(begin + bytes.size());
     guards[i].begin.store(begin, std::memory_order_release);
     return static_cast<int>(i);
@@ -98,7 +107,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.value, 0);
     if (at == MAP_FAILED) return cannot_read(path, errno);
     mapped.bytes_ = {static_cast<const std::byte*>(at), size};
-    mapped.guard_ = guard_mapping(mapped.bytes_);
+    mapped.guard_ = guard_mapping(mapped.bytes_, {path, status.st_dev, status.st_ino});
     if (mapped.guard_ < 0) {
       ::munmap(at, size);
       return Error{"too many large files open at once", path, "report this as a bug"};
@@ -122,6 +131,24 @@ MappedFile MappedFile::of_memory(Bytes bytes) {
   MappedFile mapped;
   mapped.bytes_ = bytes;
   return mapped;
+}
+
+std::optional<MappedFile::Part> MappedFile::reopen(Bytes bytes) {
+  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  for (size_t i = 0; i < guards.size(); ++i) {
+    const uintptr_t begin = guards[i].begin.load(std::memory_order_acquire);
+    if (begin == 0 || begin == UINTPTR_MAX || address < begin ||
+        address + bytes.size() > guards[i].end.load(std::memory_order_acquire))
+      continue;
+    const int file = ::open(identities[i].path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (file >= 0 && ::fstat(file, &status) == 0 && status.st_dev == identities[i].device &&
+        status.st_ino == identities[i].inode)
+      return Part{file, address - begin};
+    if (file >= 0) ::close(file);
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {

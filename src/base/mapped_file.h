@@ -8,6 +8,7 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/bytes.h"
 #include "plumb/result.h"
@@ -19,6 +20,14 @@ class MappedFile {
   static Result<MappedFile> open(const std::string& path);
   // Bytes that somebody else keeps alive, for whoever reads files only.
   static MappedFile of_memory(Bytes bytes);
+  // The file of which `bytes` are a mapped part, opened once more for somebody else; the caller
+  // closes it. Nothing if they are no such part, or if the path leads to another file by now.
+  struct Part {
+    int descriptor = -1;
+    uint64_t offset = 0;
+  };
+  static std::optional<Part> reopen(Bytes bytes);
+
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept { *this = std::move(other); }
   MappedFile& operator=(MappedFile&& other) noexcept;

@@ -23,9 +23,12 @@ std::vector<std::filesystem::path> places_of(const std::string& plugin) {
                      module.dli_fname != nullptr;
   for (const auto& file : {program, std::filesystem::path(known ? module.dli_fname : "")}) {
     if (!file.has_parent_path()) continue;
-    const auto library = (file.parent_path() / ".." / "lib").lexically_normal();
-    for (const auto& path : {library / plugin, library / "plumb" / plugin})
-      if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    // Of bin/ or lib/, and of libexec/plumbline/.
+    for (const char* up : {"../lib", "../../lib"}) {
+      const auto library = (file.parent_path() / up).lexically_normal();
+      for (const auto& path : {library / plugin, library / "plumb" / plugin})
+        if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+    }
   }
   paths.emplace_back(plugin);  // as the system finds libraries
   return paths;

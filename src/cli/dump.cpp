@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/name_pattern.h"
-#include "cli/command.h"
+#include "cli/engine_options.h"
 #include "cli/input_options.h"
 #include "cli/progress.h"
 #include "engine/dump_model.h"
@@ -20,6 +20,7 @@ struct Wishes {
   std::string weights, engine, optimization = "disabled", format = "npy", directory;
   int batch = 0, threads = 1;
   bool inputs = false;
+  EngineOptions limits;
 };
 
 void declare(Options& options, Wishes& wishes, InputOptions& inputs, CommonOptions& common) {
@@ -36,6 +37,7 @@ void declare(Options& options, Wishes& wishes, InputOptions& inputs, CommonOptio
                  "what the engine may fuse: disabled, basic, extended or\nall (default: disabled)");
   options.count("--threads", "N", wishes.threads,
                 "threads of the engine (default: 1, the same bits each\ntime)");
+  wishes.limits.declare(options);
   options.group("choosing");
   options.texts("--ops", "PATTERN", wishes.ops, "only operators whose name matches, e.g. 'conv*'");
   options.flag("--inputs", wishes.inputs, "also what each operator reads");
@@ -116,7 +118,9 @@ int run_dump(int argc, char** argv, RunContext& context) {
   declare(options, wishes, inputs, common);
   if (auto status = options.parse(argc, argv)) return *status;
   if (auto checked = check(wishes); !checked) return fail_with(checked.error());
-  auto model = engine::LoadedModel::open({wishes.paths[0], wishes.weights, wishes.engine});
+  auto limits = wishes.limits.limits(context);
+  if (!limits) return fail_with(limits.error());
+  auto model = engine::LoadedModel::open({wishes.paths[0], wishes.weights, wishes.engine, *limits});
   if (!model) return fail_with(model.error());
   auto samples = input::open_samples(inputs, model->inputs());
   if (!samples) return fail_with(samples.error());
@@ -134,6 +138,7 @@ int run_dump(int argc, char** argv, RunContext& context) {
                          [&](const std::string& pattern) { return operator_matches(pattern, op); });
     };
   bool all_saved = true;
+  size_t failed = 0;
   engine::ModelDumper dumper(*model, std::move(dump_wishes));
   for (size_t i = 0; i < samples->size(); ++i) {
     auto sample = samples->load(i);
@@ -146,11 +151,17 @@ int run_dump(int argc, char** argv, RunContext& context) {
       dump = dumper.dump(sample->inputs, directory, context);
     }
     if (context.cancelled) return kInterrupted;
-    if (!*dump) return fail_with(dump->error());
+    if (!*dump) {  // one sample that cannot be run costs itself
+      all_saved = false;
+      ++failed;
+      print_error(dump->error());
+      continue;
+    }
     for (const std::string& warning : (*dump)->doubts) print_warning(warning);
     if (!common.quiet) tell(**dump, *model, wishes, directory.string());
     for (const engine::DumpedTensor& tensor : (*dump)->tensors) all_saved &= tensor.problem.empty();
   }
+  if (failed == samples->size()) return kTrouble;
   return all_saved ? kAgreement : kDifference;
 }
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
-#include "cli/command.h"
+#include "cli/engine_options.h"
 #include "cli/output_check.h"
 #include "cli/terminal.h"
 #include "report/replayed.h"
@@ -21,6 +21,7 @@ struct IsolateRequest {
   replay::IsolateOptions options;
   std::string output, json;
   int step = -1;
+  EngineOptions limits;
   CommonOptions common;
 };
 
@@ -41,6 +42,7 @@ void declare(Options& options, IsolateRequest& request) {
   options.group("judging");
   options.text("--profile", "NAME", isolate.profile, "limits (default: those of the result)");
   options.text("--engine", "NAME", isolate.engine, "what runs the operator (default: onnxruntime)");
+  request.limits.declare(options);
   options.group("output");
   options.text("-o", "FILE", request.output, "pack a reproduction as .zip");
   options.text("--json", "FILE", request.json,
@@ -114,6 +116,9 @@ int run_isolate(int argc, char** argv, RunContext& context) {
   declare(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   if (auto checked = check(request); !checked) return fail_with(checked.error());
+  auto limits = request.limits.limits(context);
+  if (!limits) return fail_with(limits.error());
+  request.options.limits = *limits;
   request.options.result = request.paths[0];
   if (request.step >= 0) request.options.step = request.step;
   context.jobs = request.common.jobs;

@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "cli/output_options.h"
+#include "cli/engine_options.h"
 #include "cli/expect.h"
 #include "cli/input_options.h"
+#include "cli/output_options.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "report/score_table.h"
@@ -23,6 +24,7 @@ struct RunRequest {
   replay::RunOptions run;
   std::string target_optimization = "disabled", golden_optimization = "disabled";
   InputOptions inputs;
+  EngineOptions limits;
   bool expect = false;
   OutputOptions output;
   CommonOptions common;
@@ -47,6 +49,7 @@ void declare(Options& options, RunRequest& request) {
   options.text("--golden-weights", "FILE", run.golden.weights, "of a Caffe network");
   options.count("--threads", "N", run.threads, "threads of the engines (default: 1)");
   options.count("--batch-outputs", "N", run.batch_outputs, "tensors held in memory at a time");
+  request.limits.declare(options);
   options.flag("--expect", request.expect,
                "TARGET holds ONNX test cases: run each and compare with\nwhat its data expect");
   options.group("judging");
@@ -67,9 +70,10 @@ void declare(Options& options, RunRequest& request) {
 
 // Test cases bring their own inputs and outputs: most options have nothing to say there.
 Result<void> check_expect(const std::vector<std::string>& given) {
-  constexpr std::string_view kKnown[] = {"--expect",  "--target-engine", "--target-opt",
-                                         "--profile", "--all",           "--color",
-                                         "--jobs",    "--quiet",         "--no-progress"};
+  constexpr std::string_view kKnown[] = {"--expect",        "--target-engine",  "--target-opt",
+                                         "--engine-memory", "--engine-timeout", "--profile",
+                                         "--all",           "--color",          "--jobs",
+                                         "--quiet",         "--no-progress"};
   for (const std::string& option : given)
     if (std::find(std::begin(kKnown), std::end(kKnown), option) == std::end(kKnown))
       return Error{fmt::format("{} does not apply to test cases", option), "plumb run --expect",
@@ -98,6 +102,7 @@ int run_cases(const RunRequest& request, RunContext& context) {
   if (!request.run.target.engine.empty()) options.engine = request.run.target.engine;
   if (!request.run.profile.empty()) options.profile = request.run.profile;
   options.optimization = request.run.target.optimization;
+  options.limits = request.run.limits;
   return run_expect(request.paths[0], options, request.output.all, request.common, context);
 }
 
@@ -151,6 +156,9 @@ int run_run(int argc, char** argv, RunContext& context) {
   request.run.golden.optimization = *engine::optimization_from_text(request.golden_optimization);
   if (auto checked = check(request, options.given()); !checked) return fail_with(checked.error());
   context.jobs = request.common.jobs;
+  auto limits = request.limits.limits(context);
+  if (!limits) return fail_with(limits.error());
+  request.run.limits = *limits;
   return request.expect ? run_cases(request, context) : run_models(request, context);
 }
 

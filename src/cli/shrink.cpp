@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
+#include "cli/engine_options.h"
 #include "cli/input_options.h"
 #include "cli/progress.h"
 #include "replay/shrink_job.h"
@@ -25,6 +26,7 @@ struct ShrinkRequest {
   int timeout_s = 60, expect_status = 0;
   bool values = false, no_engine = false;
   InputOptions inputs;
+  EngineOptions limits;
   CommonOptions common;
 };
 
@@ -54,6 +56,7 @@ void declare(Options& options, ShrinkRequest& request) {
   options.flag(
       "--no-engine", request.no_engine,
       "ONNX Runtime loads and runs nothing, for it might\ncrash: types are those in the file");
+  request.limits.declare(options);
   request.inputs.declare(options);
   options.group("output");
   options.flag("--quiet", request.common.quiet, "only errors on stderr, no progress or warnings");
@@ -135,8 +138,8 @@ replay::CheckOptions check_options(const ShrinkRequest& request) {
   return options;
 }
 
-replay::LearnOptions learn_options(const ShrinkRequest& request) {
-  return {!request.no_engine, request.values, request.inputs};
+replay::LearnOptions learn_options(const ShrinkRequest& request, const WorkerLimits& limits) {
+  return {limits, !request.no_engine, request.values, request.inputs};
 }
 
 void print_remarks(const replay::Remarks& remarks, const CommonOptions& common) {
@@ -219,7 +222,9 @@ std::optional<int> prepare(replay::Subject& subject, replay::CheckCommand& comma
   }
   if (!original->warning.empty() && !request.common.quiet) print_warning(original->warning);
   replay::Remarks remarks;
-  const auto learnt = replay::learn_if_possible(subject, learn_options(request), remarks);
+  const auto limits = request.limits.limits(context);
+  if (!limits) return fail_with(limits.error());
+  const auto learnt = replay::learn_if_possible(subject, learn_options(request, *limits), remarks);
   print_remarks(remarks, request.common);
   if (!learnt) return fail_with(learnt.error());
   return std::nullopt;
@@ -279,9 +284,11 @@ int replay_record(const ShrinkRequest& given, const RunContext& context) {
   if (auto status = recall(request, given, *record)) return *status;
   auto subject = replay::open_subject(request.paths[0]);
   if (!subject) return fail_with(subject.error());
+  const auto limits = request.limits.limits(context);
+  if (!limits) return fail_with(limits.error());
   replay::Remarks remarks;
   const auto small =
-      replay::remake(*subject, *record, learn_options(request), request.out, remarks);
+      replay::remake(*subject, *record, learn_options(request, *limits), request.out, remarks);
   print_remarks(remarks, request.common);
   if (!small) return fail_with(small.error());
   if (!small->is_same)

@@ -157,9 +157,9 @@ class Dumper {
     auto session = model_.engine().open(model_.view(), options);
     if (!session) return std::move(session.error()).in(model_.path());
     prepared_.plain = std::move(*session);
-    auto saved = LoadedModel::open({path, {}, "onnxruntime"});
+    auto saved = LoadedModel::open({path, {}, "onnxruntime", {}, model_.shared_engine()});
     if (!saved) return saved.error();
-    saved->look_in(model_.view().directory);  // weights in other files stay where they are
+    saved->look_in(model_.view().data);  // weights in other files stay where they are
     prepared_.optimised = std::move(*saved);
     dump_.has_saved_graph = in_files_;
     return {};
@@ -224,7 +224,7 @@ class Dumper {
             tensor.file.clear();
             tensor.problem = "was not fed";
           } else if (!tensor.file.empty()) {
-            if (auto saved = save(tensor, given->second.view()); !saved) return saved;
+            if (auto saved = save(tensor, given->second.view(), nullptr); !saved) return saved;
           }
         }
       }
@@ -232,14 +232,16 @@ class Dumper {
     return {};
   }
 
-  Result<void> save(DumpedTensor& tensor, const TensorView& view) {
+  // `owner`: keeps the view alive, if there is one.
+  Result<void> save(DumpedTensor& tensor, const TensorView& view,
+                    const std::shared_ptr<const void>& owner) {
     tensor.dtype = info_of(info_of(view.dtype).unpacked).portable;
     tensor.shape = view.shape;
     if (in_files_)
       if (auto written = write_npy(directory_ / tensor.file, view); !written)
         return written.error();
     if (in_memory_)
-      if (auto kept = keep(tensor, view); !kept) return kept;
+      if (auto kept = keep(tensor, view, owner); !kept) return kept;
     ++dump_.written;
     dump_.bytes += std::ssize(view.bytes);
     context_.advance(1);
@@ -247,12 +249,19 @@ class Dumper {
   }
 
   // A large network has more than memory holds: the rest is mapped from files.
-  Result<void> keep(DumpedTensor& tensor, const TensorView& view) {
+  Result<void> keep(DumpedTensor& tensor, const TensorView& view,
+                    const std::shared_ptr<const void>& owner) {
     constexpr int64_t kAlwaysKept = int64_t{64} << 20;
     kept_bytes_ += std::ssize(view.bytes);
     if (kept_bytes_ > kAlwaysKept && memory_ == 0) memory_ = available_memory() / 4;
+    const bool fits = kept_bytes_ <= std::max(kAlwaysKept, memory_);
+    if (fits && owner && tensor.dtype == view.dtype) {
+      tensor.bytes = view.bytes;
+      tensor.owner = owner;
+      return {};
+    }
     auto kept = std::make_shared<const Tensor>(portable(view));
-    if (kept_bytes_ <= std::max(kAlwaysKept, memory_)) {
+    if (fits) {
       tensor.bytes = kept->bytes;
       tensor.owner = kept;
       return {};
@@ -322,7 +331,7 @@ class Dumper {
         missing(tensor, output.problem);
         return {};
       }
-      return save(tensor, *output.tensor);
+      return save(tensor, *output.tensor, output.owner);
     });
     if (!ran) return std::move(ran.error()).in(model_.path());
     while (index < wanted.size()) missing(dump_.tensors[wanted[index++]], kNotGiven);

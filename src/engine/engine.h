@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one interface of everything that runs a model. Each engine is a plug-in library, opened on
-// first use: a program that only compares needs none of them.
+// The one interface of everything that runs a model. Each engine is a plug-in library, opened in a
+// worker process (see base/worker.h) when it is wanted: what it does to itself costs one call.
 #pragma once
 
 #include <filesystem>
@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/worker.h"
+#include "graph/data_place.h"
 #include "plumb/result.h"
 #include "tensor/dtype.h"
 #include "tensor/shape.h"
@@ -55,10 +57,10 @@ struct Capture {
 enum class Optimization : uint8_t { kDisabled, kBasic, kExtended, kAll };
 
 struct Model {
-  Bytes graph;                      // the .onnx or .prototxt file; borrowed while a session is open
-  Bytes weights;                    // the .caffemodel file, if there is one
-  std::filesystem::path directory;  // where files that the model names are looked for
-  std::vector<Port> inputs;         // as the file says, for engines that cannot tell
+  Bytes graph;               // the .onnx or .prototxt file; borrowed while a session is open
+  Bytes weights;             // the .caffemodel file, if there is one
+  graph::DataPlace data;     // where files that the model names may be
+  std::vector<Port> inputs;  // as the file says, for engines that cannot tell
 };
 
 struct SessionOptions {
@@ -70,11 +72,13 @@ struct SessionOptions {
 
 using Inputs = std::map<std::string, Tensor, std::less<>>;
 
-// One output of a run; `tensor` lives until the call returns. No tensor: why not is in `problem`.
+// One output of a run. No tensor: why not is in `problem`. It lives until the call returns, and
+// longer for who keeps `owner`, if there is one.
 struct Output {
   const Port& port;
   std::optional<TensorView> tensor;
   std::string problem;
+  std::shared_ptr<const void> owner = nullptr;
 };
 using Take = std::function<Result<void>(const Output& output)>;
 
@@ -102,7 +106,11 @@ struct EngineInfo {
 };
 std::span<const EngineInfo> engines();
 
-// The engine of that name; it lives as long as the program.
-Result<Engine*> load_engine(std::string_view name);
+// The engine of that name, in a worker of its own that ends with it. One call at a time is worked
+// on.
+Result<std::shared_ptr<Engine>> load_engine(std::string_view name, const WorkerLimits& limits = {});
+
+// For the worker: the plug-in itself, in this process. It lives as long as the process.
+Result<Engine*> open_engine(std::string_view name);
 
 }  // namespace plumb::engine

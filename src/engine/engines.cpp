@@ -5,7 +5,7 @@
 
 #include "base/nearest.h"
 #include "base/plugin.h"
-#include "engine/engine.h"
+#include "engine/worker/proxy.h"
 
 namespace plumb::engine {
 namespace {
@@ -31,25 +31,35 @@ constexpr std::array kLines{
 constexpr std::array kInfos{kLines[0].info, kLines[1].info};
 static_assert(kInfos.size() == kLines.size());
 
+Result<const Line*> find(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Line& line : kLines) {
+    if (line.info.name == name) return &line;
+    names.emplace_back(line.info.name);
+  }
+  return Error{"unknown engine '" + std::string(name) + "'", "--engine " + std::string(name),
+               did_you_mean(name, names) + "`plumb formats` lists all of them"};
+}
+
 }  // namespace
 
 std::span<const EngineInfo> engines() { return kInfos; }
 
-Result<Engine*> load_engine(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Line& line : kLines) {
-    names.emplace_back(line.info.name);
-    if (line.info.name != name) continue;
-    auto function =
-        open_plugin({std::string(line.plugin), "plumb_engine_1", "run models by " + names.back(),
-                     std::string(line.needs), std::string(line.option)});
-    if (!function) return function.error();
-    Result<Engine*> engine(nullptr);
-    reinterpret_cast<void (*)(Result<Engine*>*)> (*function)(&engine);
-    return engine;
-  }
-  return Error{"unknown engine '" + std::string(name) + "'", "--engine " + std::string(name),
-               did_you_mean(name, names) + "`plumb formats` lists all of them"};
+Result<Engine*> open_engine(std::string_view name) {
+  auto line = find(name);
+  if (!line) return line.error();
+  auto function = open_plugin({std::string((*line)->plugin), "plumb_engine_2",
+                               "run models by " + std::string(name), std::string((*line)->needs),
+                               std::string((*line)->option)});
+  if (!function) return function.error();
+  Result<Engine*> engine(nullptr);
+  reinterpret_cast<void (*)(Result<Engine*>*)> (*function)(&engine);
+  return engine;
+}
+
+Result<std::shared_ptr<Engine>> load_engine(std::string_view name, const WorkerLimits& limits) {
+  if (auto line = find(name); !line) return line.error();
+  return start_engine(std::string(name), limits);
 }
 
 }  // namespace plumb::engine

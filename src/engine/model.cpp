@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/importers.h"
+#include "graph/onnx_external.h"
 
 namespace plumb::engine {
 namespace {
@@ -66,8 +67,7 @@ std::optional<Optimization> optimization_from_text(std::string_view text) {
 Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
   LoadedModel model;
   model.path_ = wanted.path.string();
-  std::error_code ignored;
-  model.directory_ = fs::absolute(wanted.path, ignored).parent_path();
+  model.data_ = graph::data_place_of(wanted.path);
   auto graph = graph::load_graph(wanted.path);
   if (!graph) return graph.error();
   model.graph_ = std::move(*graph);
@@ -84,6 +84,9 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
   auto file = open_file(wanted.path);
   if (!file) return file.error();
   model.file_ = *file;
+  if (!model.is_caffe())  // before anything is written; the engine checks edited models, too
+    if (auto checked = graph::check_external(model.file_->bytes(), model.data_); !checked)
+      return std::move(checked.error()).in(model.path_);
   if (model.is_caffe()) {
     auto path = wanted.weights.empty() ? find_weights(wanted.path) : wanted.weights;
     if (!path) return path.error();
@@ -91,9 +94,12 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
     if (!weights) return weights.error();
     model.weights_ = *weights;
   }
-  auto engine = load_engine(name);
-  if (!engine) return engine.error();
-  model.engine_ = *engine;
+  model.engine_ = wanted.runs_in;
+  if (!model.engine_) {
+    auto engine = load_engine(name, wanted.limits);
+    if (!engine) return engine.error();
+    model.engine_ = *engine;
+  }
   model.engine_name_ = name;
   return model;
 }
@@ -117,7 +123,7 @@ Model LoadedModel::view() const {
   Model model;
   model.graph = edited_.empty() ? file_->bytes() : as_bytes(edited_);
   if (weights_) model.weights = weights_->bytes();
-  model.directory = directory_;
+  model.data = data_;
   model.inputs = inputs();
   return model;
 }

@@ -12,9 +12,11 @@
 namespace plumb::engine {
 
 struct ModelFile {
-  std::filesystem::path path;     // .onnx or .prototxt
-  std::filesystem::path weights;  // .caffemodel; empty: found beside the prototxt
-  std::string engine;             // empty: ONNX Runtime for ONNX, OpenCV for Caffe
+  std::filesystem::path path;                 // .onnx or .prototxt
+  std::filesystem::path weights;              // .caffemodel; empty: found beside the prototxt
+  std::string engine;                         // empty: ONNX Runtime for ONNX, OpenCV for Caffe
+  WorkerLimits limits = {};                   // of the engine
+  std::shared_ptr<Engine> runs_in = nullptr;  // one of that name which is there already
 };
 
 class LoadedModel {
@@ -23,6 +25,7 @@ class LoadedModel {
 
   const graph::Graph& graph() const { return graph_; }
   Engine& engine() const { return *engine_; }
+  const std::shared_ptr<Engine>& shared_engine() const { return engine_; }
   const std::string& path() const { return path_; }
   std::vector<Port> inputs() const;  // what it has to be fed, as its file says
   Model view() const;                // borrows from this object
@@ -30,19 +33,19 @@ class LoadedModel {
   bool can_save_graph() const { return engine_name_ == "onnxruntime"; }  // as it was optimised
 
   // Files that the model names are looked for there, and not beside it.
-  void look_in(std::filesystem::path directory) { directory_ = std::move(directory); }
+  void look_in(graph::DataPlace data) { data_ = std::move(data); }
 
   // Another graph in place of the file's, e.g. with a branch inlined. Empty if it was damaged.
   Result<void> replace(std::string onnx);
 
  private:
   std::string path_;
-  std::filesystem::path directory_;
+  graph::DataPlace data_;
   std::shared_ptr<const MappedFile> file_, weights_;
   std::string edited_;  // empty: as in the file
   graph::Graph graph_;
   std::string engine_name_;
-  Engine* engine_ = nullptr;
+  std::shared_ptr<Engine> engine_;
 };
 
 // True for what `LoadedModel` opens, told by content: so that a command takes models and dumps

@@ -245,9 +245,9 @@ class OrtEngine : public Engine {
     options.DisableCpuMemArena();
     options.DisableMemPattern();
     if (!wanted.saved_graph.empty()) options.SetOptimizedModelFilePath(wanted.saved_graph.c_str());
-    if (!model.directory.empty())
+    if (!model.data.directory.empty())
       options.AddConfigEntry(kOrtSessionOptionsModelExternalInitializersFileFolderPath,
-                             model.directory.c_str());
+                             model.data.directory.c_str());
     const std::string exposed = wanted.captured.empty()
                                     ? ""
                                     : expose(model.graph, wanted.captured, outputs_of(model.graph));
@@ -308,7 +308,7 @@ Result<Engine*> load() try {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void plumb_engine_1(Result<Engine*>* result) {
+extern "C" __attribute__((visibility("default"))) void plumb_engine_2(Result<Engine*>* result) {
   *result = load();
 }
 

@@ -186,7 +186,7 @@ class OpencvEngine : public Engine {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void plumb_engine_1(Result<Engine*>* result) {
+extern "C" __attribute__((visibility("default"))) void plumb_engine_2(Result<Engine*>* result) {
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   static OpencvEngine engine;
   *result = &engine;

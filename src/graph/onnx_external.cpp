@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,8 @@
 
 namespace plumb::graph {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr uint64_t kMostBytes = uint64_t{1} << 31;  // what protobuf takes
 
@@ -40,7 +43,8 @@ Place place_of(Bytes message) {
         std::string_view key, value;
         ProtoReader entry(field);
         for (ProtoField part; entry.next(part);)
-          (part.number == 1 ? key : value) = as_text(part.bytes);
+          if (part.number == 1 || part.number == 2)
+            (part.number == 1 ? key : value) = as_text(part.bytes);
         if (key == "location") place.location = value;
         if (key == "offset") place.offset = value;
         if (key == "length") place.length = value;
@@ -53,10 +57,34 @@ Place place_of(Bytes message) {
   return place;
 }
 
+// The file that `location` names in `directory`, without links. Not to be read unless below `root`.
+Result<fs::path> find_file(std::string_view location, const fs::path& directory,
+                           const fs::path& root) {
+  const auto escapes = [&](const std::string& to) {
+    return Error{"external data lie outside the model's directory",
+                 std::string(location) + (to.empty() ? "" : ", which is " + to),
+                 "put the data beside the model"};
+  };
+  const fs::path relative(location);
+  if (directory.empty() || location.empty() || location.find('\0') != std::string_view::npos ||
+      relative.is_absolute() || *relative.lexically_normal().begin() == "..")
+    return escapes("");
+  std::error_code code;
+  const fs::path top = fs::canonical(root.empty() ? directory : root, code);
+  const fs::path path = code ? fs::path() : fs::canonical(directory / relative, code);
+  // Links count as well.
+  if (!code && std::mismatch(top.begin(), top.end(), path.begin(), path.end()).first != top.end())
+    return escapes(path.string());
+  if (code || !fs::is_regular_file(path, code))
+    return Error{"external data are missing", (directory / relative).string(),
+                 "put the file beside the model"};
+  return path;
+}
+
 // The other files, opened once each.
 class ExternalFiles {
  public:
-  explicit ExternalFiles(const std::filesystem::path& directory) : directory_(directory) {}
+  explicit ExternalFiles(const DataPlace& place) : place_(place) {}
 
   Result<Bytes> data_at(const Place& place) {
     auto file = open(place.location);
@@ -93,25 +121,11 @@ class ExternalFiles {
   Result<Bytes> open(std::string_view location) {
     if (const auto known = files_.find(location); known != files_.end())
       return known->second.bytes();
-    namespace fs = std::filesystem;
-    const auto escapes = [&] {
-      return Error{"external data lie outside the model's directory", std::string(location),
-                   "put the data beside the model"};
-    };
-    const fs::path relative(location);
-    if (location.empty() || location.find('\0') != std::string_view::npos ||
-        relative.is_absolute() || *relative.lexically_normal().begin() == "..")
-      return escapes();
-    std::error_code code;
-    const fs::path root = fs::canonical(directory_.empty() ? "." : directory_, code);
-    const fs::path path = code ? fs::path() : fs::canonical(root / relative, code);
-    if (code || !fs::is_regular_file(path, code))
-      return Error{"external data are missing", (directory_ / relative).string(),
-                   "put the file beside the model"};
-    // Links count as well.
-    if (std::mismatch(root.begin(), root.end(), path.begin(), path.end()).first != root.end())
-      return escapes();
-    auto file = MappedFile::open(path.string());
+    auto path = find_file(location, place_.directory, place_.root);
+    if (!path && place_.root != place_.directory)
+      if (auto beside = find_file(location, place_.root, place_.root); beside) path = beside;
+    if (!path) return path.error();
+    auto file = MappedFile::open(path->string());
     if (!file) return file.error();
     return files_.emplace(location, std::move(*file)).first->second.bytes();
   }
@@ -124,16 +138,37 @@ class ExternalFiles {
     return read.ec == std::errc() && read.ptr == end;
   }
 
-  std::filesystem::path directory_;
+  DataPlace place_;
   std::map<std::string, MappedFile, std::less<>> files_;
   uint64_t total_ = 0;
 };
 
 // Messages in which tensors are.
-enum class Kind : uint8_t { kNode, kAttribute, kGraph, kSparse, kTensor };
+enum class Kind : uint8_t {
+  kModel,
+  kFunction,
+  kTraining,
+  kNode,
+  kAttribute,
+  kGraph,
+  kSparse,
+  kTensor
+};
 
 std::optional<Kind> kind_within(Kind kind, uint32_t field) {
   switch (kind) {
+    case Kind::kModel:
+      if (field == model_field::kGraph) return Kind::kGraph;
+      if (field == model_field::kFunctions) return Kind::kFunction;
+      if (field == model_field::kTraining) return Kind::kTraining;
+      break;
+    case Kind::kFunction:
+      if (field == function_field::kNode) return Kind::kNode;
+      break;
+    case Kind::kTraining:
+      if (field == training_field::kInitialization || field == training_field::kAlgorithm)
+        return Kind::kGraph;
+      break;
     case Kind::kNode:
       if (field == node_field::kAttribute) return Kind::kAttribute;
       break;
@@ -160,7 +195,7 @@ std::optional<Kind> kind_within(Kind kind, uint32_t field) {
 
 class Inliner {
  public:
-  explicit Inliner(const std::filesystem::path& directory) : files_(directory) {}
+  explicit Inliner(const DataPlace& place) : files_(place) {}
 
   std::string inlined(Kind kind, Bytes message) {
     if (kind == Kind::kTensor) return tensor(message);
@@ -196,10 +231,69 @@ class Inliner {
   ExternalFiles files_;
 };
 
+// Every location that the model names, whether its tensor says so or not: messages that occur twice
+// are merged by who reads them after us.
+class Locations {
+ public:
+  // False if the model is damaged.
+  bool collect(Kind kind, Bytes message, int depth = 0) {
+    if (depth > 4 * kMaxOnnxDepth) return false;
+    ProtoReader reader(message);
+    for (ProtoField field; reader.next(field);) {
+      if (kind == Kind::kTensor) {
+        if (field.number == tensor_field::kExternalData) add(field);
+        continue;
+      }
+      const auto inner = kind_within(kind, field.number);
+      if (inner && field.type == WireType::kBytes && !collect(*inner, field.bytes, depth + 1))
+        return false;
+    }
+    return reader.ok();
+  }
+
+  std::set<std::string_view> found;
+
+ private:
+  void add(const ProtoField& entry) {
+    std::string_view value;
+    bool is_location = false;
+    ProtoReader reader(entry);
+    for (ProtoField part; reader.next(part);) {
+      if (part.number == 1) is_location |= as_text(part.bytes) == "location";
+      if (part.number == 2) value = as_text(part.bytes);
+    }
+    if (is_location) found.insert(value);
+  }
+};
+
 }  // namespace
 
-Result<void> inline_external(OnnxModel& model, const std::filesystem::path& directory) {
-  Inliner inliner(directory);
+DataPlace data_place_of(const fs::path& model) {
+  std::error_code code;
+  DataPlace place;
+  place.directory = fs::absolute(model, code).parent_path();
+  const fs::path file = fs::canonical(model, code);
+  place.root = code ? place.directory : file.parent_path();
+  return place;
+}
+
+Result<fs::path> check_external(Bytes model, const DataPlace& place) {
+  Locations locations;
+  if (!locations.collect(Kind::kModel, model))
+    return Error{"the model is damaged", "its messages do not add up", kExport};
+  const auto check_in = [&](const fs::path& directory) -> Result<fs::path> {
+    for (const std::string_view location : locations.found)
+      if (auto file = find_file(location, directory, place.root); !file) return file.error();
+    return directory;
+  };
+  auto found = check_in(place.directory);
+  if (found || place.root.empty()) return found;
+  if (auto beside = check_in(place.root); beside) return beside;
+  return found;
+}
+
+Result<void> inline_external(OnnxModel& model, const DataPlace& place) {
+  Inliner inliner(place);
   OnnxModel changed = model;
   for (OnnxWeight& weight : changed.graph.initializers) {
     if (!weight.is_external) continue;

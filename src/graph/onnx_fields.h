@@ -19,7 +19,10 @@ namespace opset_field {
 enum : uint32_t { kDomain = 1, kVersion = 2 };
 }
 namespace function_field {
-enum : uint32_t { kName = 1 };
+enum : uint32_t { kName = 1, kNode = 7 };
+}
+namespace training_field {
+enum : uint32_t { kInitialization = 1, kAlgorithm = 2 };
 }
 namespace graph_field {
 enum : uint32_t {

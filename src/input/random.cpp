@@ -40,6 +40,8 @@ void put_random(DType dtype, uint64_t bits, std::byte* at) {
   }
 }
 
+constexpr int64_t kMostBytes = int64_t{2} << 30;  // the model decides the shape, and may be hostile
+
 }  // namespace
 
 Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed) {
@@ -57,8 +59,9 @@ Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed) {
                    fmt::format("say it: --shape {}:1,3,224,224", port.name)};
   const auto count = element_count(port.shape);
   const auto bytes = count ? byte_count(*port.dtype, *count) : std::nullopt;
-  if (!bytes || *bytes > int64_t{1} << 34)
-    return Error{"the input would be impossibly large", where, "pass a smaller --shape"};
+  if (!bytes || *bytes > kMostBytes)
+    return Error{"no random input is as large as that", where,
+                 "pass a smaller --shape, or a file: --input NAME=FILE"};
   engine::Tensor tensor{*port.dtype, port.shape, {}};
   tensor.bytes.resize(static_cast<size_t>(*bytes));
   const auto item = static_cast<size_t>(bits_of(*port.dtype) / 8);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HDF5 files, among them PyTorch's `.h5` dumps. The format is described in "HDF5 File Format
-// Specification"; libhdf5 reads it, from a plug-in library that is opened on first use and called
-// in a sandbox. What lies in the file in one piece is then read from the file directly.
+// Specification"; libhdf5 reads it, from a plug-in library that a worker process opens and calls in
+// a sandbox. What lies in the file in one piece is then read from the file directly.
 #include <algorithm>
 #include <array>
 #include <csignal>
 
 #include <fmt/format.h>
 
-#include "base/plugin.h"
 #include "io/hdf5_records.h"
 #include "io/sandbox.h"
 
@@ -31,17 +30,13 @@ bool probe(Bytes head, uint64_t) {
   return false;
 }
 
-Result<Sandbox> ask(Bytes file, const char* dataset, uint64_t unpacked_bytes) {
-  // Everything is bound when it is opened: the sandbox opens nothing.
-  auto function =
-      open_plugin({kPluginFile, kServeSymbol, "read HDF5", "libhdf5", "-DPLUMB_HDF5=ON"});
-  if (!function) return function.error();
-  const auto serve = reinterpret_cast<Serve>(*function);
+Result<Sandbox> ask(Bytes file, const std::optional<std::string>& dataset,
+                    uint64_t unpacked_bytes) {
   SandboxLimits limits;
   limits.memory_bytes = 256 * kMiB + 4 * file.size() + 3 * unpacked_bytes;
   limits.cpu_seconds = static_cast<unsigned>(20 + unpacked_bytes / (32 * kMiB));
   limits.silent_seconds = 60 + 6 * limits.cpu_seconds;  // other programs may keep the machine busy
-  return Sandbox::start(limits, [&](int out) { serve(file.data(), file.size(), dataset, out); });
+  return Sandbox::start(limits, file, dataset);
 }
 
 // Why the answer is not complete.
@@ -62,7 +57,7 @@ Error garbled(std::string_view field, uint64_t value) {
 }
 
 Result<Listing> list(Bytes file, const ReadHints&) {
-  auto sandbox = ask(file, nullptr, 0);
+  auto sandbox = ask(file, std::nullopt, 0);
   if (!sandbox) return sandbox.error();
   // What is said about a dataset is about as long as its header in the file.
   const uint64_t limit = kMiB + 16 * file.size();
@@ -133,9 +128,10 @@ Result<Bytes> load_elements(Sandbox& sandbox, uint64_t file_size, uint64_t size,
 
 Result<Bytes> load(Bytes file, const TensorInfo& info, Buffer& scratch) {
   if (info.error) return *info.error;
-  auto sandbox = ask(file, info.name.c_str(), info.size_bytes);
+  auto sandbox = ask(file, info.name, info.size_bytes);
   if (!sandbox) return sandbox.error();
   auto elements = load_elements(*sandbox, file.size(), info.size_bytes, scratch);
+  sandbox->finish();  // the next dataset may have its worker
   if (!elements) return std::move(elements.error()).in(info.name);
   return elements;
 }

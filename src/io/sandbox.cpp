@@ -1,121 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/sandbox.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
+#include <cstdlib>
+#include <mutex>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "io/sandbox_messages.h"
 
 namespace plumb::io {
 namespace {
 
-// `grace`: how much further the hard limit is. Processor time needs some, or the signal is a plain
-// kill.
-void limit(int what, uint64_t value, uint64_t grace = 0) {
-  rlimit current;
-  if (::getrlimit(static_cast<__rlimit_resource_t>(what), &current) != 0) return;
-  current.rlim_max = std::min<rlim_t>(value + grace, current.rlim_max);
-  current.rlim_cur = std::min<rlim_t>(value, current.rlim_cur);
-  ::setrlimit(static_cast<__rlimit_resource_t>(what), &current);
-}
-
-// Address space in use now; the child starts with all of its parent's.
-uint64_t used_address_space() {
-  unsigned long long pages = 0;
-  if (FILE* file = std::fopen("/proc/self/statm", "re")) {
-    if (std::fscanf(file, "%llu", &pages) != 1) pages = 0;
-    std::fclose(file);
+// Workers that wait for a request. A child never had a hostile file's bytes in its parent's memory,
+// so a worker is as good as new after each.
+class Idle {
+ public:
+  std::optional<Worker> take() {
+    const std::lock_guard lock(mutex_);
+    if (made_for_ != surroundings()) workers_.clear();
+    std::optional<Worker> worker;
+    while (!worker && !workers_.empty()) {
+      if (workers_.back().is_ours()) worker.emplace(std::move(workers_.back()));
+      workers_.pop_back();
+    }
+    return worker;
   }
-  return pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  void give(Worker worker) {
+    const std::lock_guard lock(mutex_);
+    made_for_ = surroundings();
+    workers_.push_back(std::move(worker));
+  }
+
+ private:
+  // What decides which plug-in a worker has opened.
+  static std::string surroundings() {
+    std::string text;
+    for (const char* name : {"PLUMB_WORKER", "PLUMB_PLUGIN_DIR"}) {
+      const char* value = std::getenv(name);
+      text += std::string(value == nullptr ? "" : value) + "\n";
+    }
+    return text;
+  }
+
+  std::mutex mutex_;
+  std::string made_for_;
+  std::vector<Worker> workers_;
+};
+
+// One list for the program: starting a worker takes longer than most answers.
+Idle& idle() {
+  static Idle workers;
+  return workers;
 }
 
-// Leaves the child with silent standard streams and `out` as descriptor 3. Closing everything else
-// keeps it away from our files, and from the pipes of its siblings, whose readers wait for the end.
-int keep_only(int out) {
-  out = ::fcntl(out, F_DUPFD, 4);
-  const int null = ::open("/dev/null", O_RDWR);
-  for (int stream : {0, 1, 2}) ::dup2(null, stream);
-  ::dup2(out, 3);
-  if (::close_range(4, ~0u, 0) != 0)  // before Linux 5.9
-    for (int i = 4; i < 65536; ++i) ::close(i);
-  return 3;
-}
-
-[[noreturn]] void be_the_child(const SandboxLimits& limits, int out,
-                               const std::function<void(int)>& work) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // The program's handlers repair or report for the program; here a fault must end the child.
-  for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGINT, SIGTERM, SIGHUP, SIGQUIT,
-                     SIGPIPE, SIGXCPU, SIGALRM})
-    ::signal(signal, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-
-  const uint64_t used = used_address_space();
-  out = keep_only(out);
-  limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_FSIZE, 0);
-  limit(RLIMIT_NOFILE, 0);
-  limit(RLIMIT_CPU, limits.cpu_seconds, 2);
-  if (kMemoryIsLimited) limit(RLIMIT_AS, used + limits.memory_bytes);
-  work(out);
-  ::_exit(0);
+WorkerLimits worker_limits(const SandboxLimits& limits) {
+  WorkerLimits worker;
+  worker.timeout_seconds = limits.silent_seconds;
+  return worker;
 }
 
 }  // namespace
 
-Result<Sandbox> Sandbox::start(const SandboxLimits& limits,
-                               const std::function<void(int out)>& work) {
-  const auto refuse = [](const char* call) {
-    return Error{"cannot start a process to read the file in",
-                 std::string(call) + ": " + std::strerror(errno),
-                 "close some programs, or raise the limits shown by `ulimit -a`"};
-  };
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return refuse("pipe");
-  ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);  // fewer switches; the usual size serves too
-  const pid_t child = ::fork();
-  if (child == 0) be_the_child(limits, ends[1], work);
-  const Error failure = refuse("fork");
-  ::close(ends[1]);
-  if (child < 0) {
-    ::close(ends[0]);
-    return failure;
+Result<Sandbox> Sandbox::start(const SandboxLimits& limits, Bytes file,
+                               const std::optional<std::string>& dataset) {
+  auto shared = share(file);
+  if (!shared) return shared.error();
+  FieldWriter request;
+  request.number(limits.memory_bytes);
+  request.number(uint32_t{limits.cpu_seconds});
+  request.number(uint8_t{dataset.has_value()});
+  request.text(dataset.value_or(""));
+  request.number(shared->offset);
+  request.number(shared->size);
+  for (std::optional<Worker> worker = idle().take();; worker.reset()) {
+    const bool is_new = !worker;
+    if (!worker) {
+      auto started = Worker::start(std::string(kSandboxService), worker_limits(limits));
+      if (!started) return started.error();
+      worker.emplace(std::move(*started));
+    }
+    worker->set_limits(worker_limits(limits));
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      return Error{"cannot start a process to read the file in",
+                   std::string("pipe: ") + std::strerror(errno),
+                   "close some programs, or raise the limits shown by `ulimit -a`"};
+    Descriptor in(ends[0]);
+    const Descriptor out(ends[1]);
+    ::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);  // fewer switches; the usual size serves too
+    const int files[] = {shared->file.get(), out.get()};
+    // One that waited for long may have been killed by somebody.
+    if (worker->send(kSandboxRequest, request.bytes(), files) || is_new)
+      return Sandbox(std::move(*worker), std::move(in));
   }
-  return Sandbox(child, ends[0], limits.silent_seconds);
 }
-
-Sandbox::Sandbox(Sandbox&& other) noexcept
-    : child_(std::exchange(other.child_, -1)),
-      in_(std::exchange(other.in_, -1)),
-      silent_seconds_(other.silent_seconds_),
-      timed_out_(other.timed_out_) {}
-
-Sandbox::~Sandbox() { finish(); }
-
-void Sandbox::kill_child() { ::kill(child_, SIGKILL); }
 
 size_t Sandbox::read(std::byte* to, size_t size) {
   size_t filled = 0;
-  while (filled < size && in_ >= 0 && !timed_out_) {
-    pollfd wait{in_, POLLIN, 0};
-    const int ready =
-        ::poll(&wait, 1, static_cast<int>(std::min(silent_seconds_, 1'000'000u) * 1000));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0) {
+  while (filled < size && in_ && !timed_out_) {
+    worker_.restart_clock();
+    if (!worker_.wait(in_.get(), POLLIN)) {
       timed_out_ = true;
-      kill_child();
       break;
     }
-    const ssize_t got = ::read(in_, to + filled, size - filled);
+    const ssize_t got = ::read(in_.get(), to + filled, size - filled);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     filled += static_cast<size_t>(got);
@@ -125,24 +117,21 @@ size_t Sandbox::read(std::byte* to, size_t size) {
 
 SandboxEnd Sandbox::finish() {
   SandboxEnd end;
-  if (in_ >= 0) ::close(in_);
-  in_ = -1;
-  if (child_ > 0) {
-    // The answer ends when the child does; a signal cannot change how any more. It is for a child
-    // that has closed the pipe to keep us waiting.
-    kill_child();
-    int status = 0;
-    pid_t waited;
-    do {
-      waited = ::waitpid(child_, &status, 0);
-    } while (waited < 0 && errno == EINTR);
-    // A host program that ignores SIGCHLD leaves nothing to wait for; the answer then decides
-    // alone.
-    if (waited == child_ && WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-    if (waited == child_ && WIFEXITED(status)) end.status = WEXITSTATUS(status);
+  end.timed_out = timed_out_;
+  in_.reset();
+  Message answer;
+  if (!worker_.send(kSandboxFinish, {}, {}) || !worker_.receive(answer)) {
+    const WorkerEnd gone = worker_.end();
+    end.signal = gone.signal;
+    end.status = gone.status;
+    end.timed_out |= gone.timed_out;
+    return end;
   }
-  child_ = -1;
-  end.timed_out = timed_out_ || end.signal == SIGXCPU;
+  ByteReader fields(answer.body.bytes);
+  end.signal = fields.i32();
+  end.status = fields.i32();
+  end.timed_out |= end.signal == SIGXCPU;
+  idle().give(std::move(worker_));
   return end;
 }
 

@@ -27,7 +27,7 @@ class CheckCommand {
   static Result<CheckCommand> open(CheckOptions options, const RunContext& context);
 
   // What the engine cannot load is no model: the command is not asked about it.
-  void validate_with(engine::Engine* engine) { engine_ = engine; }
+  void validate_with(std::shared_ptr<engine::Engine> engine) { engine_ = std::move(engine); }
 
   Checked check(std::string_view onnx);
   // What the last run told: "CMD: exit status 3 (its last line)".
@@ -45,7 +45,7 @@ class CheckCommand {
   CheckOptions options_;
   const RunContext& context_;
   std::optional<TemporaryDirectory> temporary_;
-  engine::Engine* engine_ = nullptr;
+  std::shared_ptr<engine::Engine> engine_;
   int64_t runs_ = 0, invalid_ = 0;
   uint64_t log_start_ = 0;  // where the output of the last run begins
   bool timed_out_ = false;

@@ -2,15 +2,10 @@
 #include "replay/expect.h"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <filesystem>
 #include <map>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "compare/stream.h"
 #include "dump/memory.h"
@@ -37,11 +32,12 @@ bool is_widened(std::string_view from, std::string_view to) {
 // One model and its data sets.
 class CaseRunner {
  public:
-  CaseRunner(const ExpectOptions& options, const judge::Rules& rules, RunContext& context)
-      : options_(options), rules_(rules), context_(context) {}
+  CaseRunner(const ExpectOptions& options, std::shared_ptr<engine::Engine> engine,
+             const judge::Rules& rules, RunContext& context)
+      : options_(options), engine_(std::move(engine)), rules_(rules), context_(context) {}
 
   CaseResult run(const TestCase& one) {
-    auto model = engine::LoadedModel::open({one.model, {}, options_.engine});
+    auto model = engine::LoadedModel::open({one.model, {}, options_.engine, {}, engine_});
     if (!model) return failed(model.error());
     engine::SessionOptions options;
     options.optimization = options_.optimization;
@@ -134,42 +130,10 @@ class CaseRunner {
   }
 
   const ExpectOptions& options_;
+  const std::shared_ptr<engine::Engine> engine_;  // one for all
   const judge::Rules& rules_;
   RunContext& context_;
 };
-
-// In a process of its own: a case that makes the engine crash costs itself. Nothing has started a
-// thread here before.
-CaseResult run_apart(CaseRunner& runner, const TestCase& one) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return runner.run(one);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const CaseResult judged = runner.run(one);
-    const std::string text = fmt::format("{}{}", static_cast<int>(judged.outcome), judged.what);
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t count = ::write(ends[1], text.data() + at, text.size() - at);
-      if (count <= 0) break;
-      at += static_cast<size_t>(count);
-    }
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  std::string text;
-  std::array<char, 4096> piece;
-  for (ssize_t count = 0; (count = ::read(ends[0], piece.data(), piece.size())) != 0;) {
-    if (count > 0) text.append(piece.data(), static_cast<size_t>(count));
-    if (count < 0 && errno != EINTR) break;
-  }
-  ::close(ends[0]);
-  int status = 0;
-  while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (child < 0 || text.empty() || WIFSIGNALED(status))
-    return {CaseOutcome::kFail,
-            WIFSIGNALED(status) ? fmt::format("the engine crashed (signal {})", WTERMSIG(status))
-                                : "the engine ended without an answer"};
-  return {static_cast<CaseOutcome>(std::clamp(text[0] - '0', 0, 2)), text.substr(1)};
-}
 
 }  // namespace
 
@@ -209,15 +173,16 @@ Result<std::vector<TestCase>> find_test_cases(const fs::path& path) {
 Result<std::vector<CaseResult>> run_test_cases(const std::vector<TestCase>& cases,
                                                const ExpectOptions& options, RunContext& context) {
   // Without its engine no case is better or worse than any other.
-  if (auto engine = engine::load_engine(options.engine); !engine) return engine.error();
+  auto engine = engine::load_engine(options.engine, options.limits);
+  if (!engine) return engine.error();
   auto rules = judge::load_rules(options.profile, "");
   if (!rules) return rules.error();
-  CaseRunner runner(options, *rules, context);
+  CaseRunner runner(options, *engine, *rules, context);
   std::vector<CaseResult> results;
   const InnerProgress cases_count(context);
   for (const TestCase& one : cases) {
     if (context.cancelled) break;
-    results.push_back(run_apart(runner, one));
+    results.push_back(runner.run(one));
     cases_count.advance();
   }
   return results;

@@ -22,6 +22,7 @@ struct ExpectOptions {
   std::string engine = "onnxruntime";
   engine::Optimization optimization = engine::Optimization::kDisabled;
   std::string profile = "conformance";
+  WorkerLimits limits;  // of the engine
 };
 
 enum class CaseOutcome : uint8_t { kPass, kFail, kUnsupported };
@@ -30,8 +31,8 @@ struct CaseResult {
   std::string what;  // if it does not pass
 };
 
-// One result for each case; fewer if the run was cancelled. Progress counts cases. Each runs in a
-// process of its own, forked from this one: no thread may have been started before.
+// One result for each case; fewer if the run was cancelled. Progress counts cases. One that makes
+// the engine crash costs itself.
 Result<std::vector<CaseResult>> run_test_cases(const std::vector<TestCase>& cases,
                                                const ExpectOptions& options, RunContext& context);
 

@@ -89,7 +89,7 @@ class PartReplay {
     auto part = graph::cut(original_.model(), part_.nodes, outside);
     if (!part) return std::move(part.error()).in(path);
     if (part->is_external())
-      if (auto inlined = graph::inline_external(*part, view.directory); !inlined)
+      if (auto inlined = graph::inline_external(*part, view.data); !inlined)
         return std::move(inlined.error()).in(path);
     const std::string bytes = graph::write_onnx(*part);
     reproduction_.add("model.onnx", bytes);
@@ -234,7 +234,7 @@ Result<Isolated> isolate(const IsolateOptions& options, RunContext& context,
   if (!original) return original.error();
   auto part = (*original)->find(options.op, options.to);
   if (!part) return part.error();
-  auto engine = engine::load_engine(options.engine);
+  auto engine = engine::load_engine(options.engine, options.limits);
   if (!engine) return engine.error();
   Isolated isolated{description(options, *saved, *rules, (*original)->model()), {}};
   isolated.replayed.engine = (*engine)->version();

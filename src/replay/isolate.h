@@ -20,6 +20,7 @@ struct IsolateOptions {
   std::vector<std::string> inputs;  // NAME=FILE: inputs of the model that were not dumped
   std::string profile;              // empty: that of the result
   std::string engine = "onnxruntime";
+  WorkerLimits limits;  // of the engine
 };
 
 struct Isolated {

@@ -57,11 +57,7 @@ Result<std::unique_ptr<OriginalModel>> OriginalModel::open(const std::string& pa
 }
 
 engine::Model OriginalModel::view() const {
-  const std::filesystem::path directory = std::filesystem::path(path_).parent_path();
-  return {edited_.empty() ? file_.bytes() : as_bytes(edited_),
-          {},
-          directory.empty() ? "." : directory,
-          {}};
+  return {edited_.empty() ? file_.bytes() : as_bytes(edited_), {}, graph::data_place_of(path_), {}};
 }
 
 Result<IsolatedPart> OriginalModel::find(const std::string& op, const std::string& to) {

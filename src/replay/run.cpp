@@ -32,14 +32,14 @@ struct RunState {
 
 namespace {
 
-Result<RunSide> open_side(const RunSideOptions& options) {
+Result<RunSide> open_side(const RunSideOptions& options, const WorkerLimits& limits) {
   RunSide side;
   side.path = options.path;
   if (!engine::is_model(options.path)) {
     side.results = options.path;
     return side;
   }
-  auto model = engine::LoadedModel::open({options.path, options.weights, options.engine});
+  auto model = engine::LoadedModel::open({options.path, options.weights, options.engine, limits});
   if (!model) return model.error();
   side.model = std::move(*model);
   return side;
@@ -301,9 +301,9 @@ Result<ModelRun> ModelRun::open(RunOptions given) {
   auto state = std::make_unique<RunState>();
   state->options = std::move(given);
   const RunOptions& options = state->options;
-  auto target = open_side(options.target);
+  auto target = open_side(options.target, options.limits);
   if (!target) return target.error();
-  auto golden = open_side(options.golden);
+  auto golden = open_side(options.golden, options.limits);
   if (!golden) return golden.error();
   state->target = std::move(*target);
   state->golden = std::move(*golden);

@@ -27,6 +27,7 @@ struct RunOptions {
   std::string labels;              // a file with the right classes of the samples
   std::string output_gt, keep;     // directories for a gt folder of Pulsar, and for the tensors
   int threads = 1;                 // of the engines
+  WorkerLimits limits;             // of each engine
   int batch_outputs = 0;           // tensors an engine holds at a time; 0: as many as memory allows
 };
 

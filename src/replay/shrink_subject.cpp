@@ -86,8 +86,7 @@ Result<Subject> open_subject(const std::string& path) {
   subject.model = std::move(*model);
   subject.mark = mark_of(path, subject.file.bytes(), subject.model.graph.nodes.size());
   if (subject.model.is_external()) {
-    const auto directory = std::filesystem::path(path).parent_path();
-    if (auto done = graph::inline_external(subject.model, directory); !done)
+    if (auto done = graph::inline_external(subject.model, graph::data_place_of(path)); !done)
       return std::move(done.error()).in(path);
     subject.inlined = graph::write_onnx(subject.model);
   }
@@ -96,14 +95,14 @@ Result<Subject> open_subject(const std::string& path) {
 
 Result<void> learn(Subject& subject, const LearnOptions& options, Remarks& remarks) {
   if (!options.uses_engine) return Error{"no engine is wanted", "--no-engine", "leave it out"};
-  auto loaded = engine::LoadedModel::open({subject.path, {}, "onnxruntime"});
+  auto loaded = engine::LoadedModel::open({subject.path, {}, "onnxruntime", options.limits});
   if (!loaded) return loaded.error();
   engine::Model view = loaded->view();
   view.graph = subject.bytes();
   const std::vector<std::string> tensors = inner_tensors(subject.model);
   auto types = engine::infer_types(loaded->engine(), view, tensors);
   if (!types) return types.error();
-  subject.engine = &loaded->engine();
+  subject.engine = loaded->shared_engine();
   for (const graph::OnnxValue& output : subject.model.graph.outputs)
     types->erase(std::string(output.name));
   subject.known.outside.types = std::move(*types);

@@ -19,14 +19,15 @@ struct Subject {
   FileMark mark;
   engine::Recorded recorded;  // `known` borrows from it
   Known known;
-  engine::Engine* engine = nullptr;  // loads the model; nullptr: none does
-  bool is_fed = false;               // there is an input that it can be run with
+  std::shared_ptr<engine::Engine> engine;  // loads the model; nullptr: none does
+  bool is_fed = false;                     // there is an input that it can be run with
 
   Bytes bytes() const { return inlined.empty() ? file.bytes() : as_bytes(inlined); }
 };
 Result<Subject> open_subject(const std::string& path);
 
 struct LearnOptions {
+  WorkerLimits limits;        // of the engine
   bool uses_engine = true;    // else types are those in the file: the engine might crash
   bool keeps_values = false;  // of all tensors, not only of constants
   input::SampleOptions inputs;

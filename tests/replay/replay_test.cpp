@@ -104,7 +104,7 @@ class Replay : public testing::Test {
     }
   }
 
-  Engine* engine_ = nullptr;
+  std::shared_ptr<Engine> engine_;
   MappedFile file_;
   int compared_ = 0;
 };
@@ -152,9 +152,9 @@ TEST_F(Replay, ExposedScansGiveAllIterations) {
 
 TEST_F(Replay, ExternalDataInsideComputeTheSame) {
   graph::OnnxModel model = open(kData / "external.onnx");
-  ASSERT_TRUE(graph::inline_external(model, kData).ok());
+  ASSERT_TRUE(graph::inline_external(model, {kData, {}}).ok());
   const Inputs inputs{{"x", floats({2, 3}, {1, 1, 1, 1, 1, 1})}, {"flag", flag(true)}};
-  auto beside = run_once(*engine_, {file_.bytes(), {}, kData, {}}, inputs);
+  auto beside = run_once(*engine_, {file_.bytes(), {}, {kData, {}}, {}}, inputs);
   ASSERT_TRUE(beside.ok()) << beside.error().where;
   EXPECT_EQ(values_of(run(model, inputs)["y"]), values_of((*beside)["y"]));
 }
@@ -189,7 +189,7 @@ TEST_F(Replay, OperatorsOfRealNetworksComputeTheSameAlone) {
     if (file.path().extension() != ".onnx") continue;
     SCOPED_TRACE(file.path());
     const graph::OnnxModel model = open(file.path());
-    auto session = engine_->open({file_.bytes(), {}, file.path().parent_path(), {}}, {});
+    auto session = engine_->open({file_.bytes(), {}, {file.path().parent_path(), {}}, {}}, {});
     if (!session) continue;
     Inputs inputs;
     bool can_be_fed = true;
