@@ -180,9 +180,9 @@ Pairs pairs_of(const View& target, const View& golden, int64_t limit) {
       use(t, g, n);
     }
     for (const View* view : {&target, &golden})
-      if (!view->tensor.owned && !view->tensor.file->mapping.intact())
-        return Error{"the file shrank while it was being read", view->tensor.file->path,
-                     "wait until its writer has finished"};
+      if (!view->tensor.owned)
+        if (auto checked = view->tensor.file->mapping.check(view->tensor.file->path); !checked)
+          return checked;
     return {};
   };
 }
