@@ -5,6 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/leftovers.h"
+
 namespace plumb {
 
 namespace fs = std::filesystem;
@@ -12,31 +17,36 @@ namespace fs = std::filesystem;
 Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& kept,
                                                     const std::string& prefix) {
   TemporaryDirectory directory;
-  std::error_code error;
   if (!kept.empty()) {
-    fs::create_directories(kept, error);
-    if (error)
-      return Error{"the directory cannot be made", kept + ": " + error.message(),
-                   "name another one"};
-    if (!fs::is_empty(kept, error))
-      return Error{"the directory is not empty", kept,
-                   "name a new one: tensors of two runs would be mixed up"};
+    auto lock = DirectoryLock::make_empty(kept);
+    if (!lock) return lock.error();
     directory.path_ = kept;
-    directory.is_kept_ = true;
+    directory.kept_ = std::move(*lock);
     return directory;
   }
-  const fs::path base = fs::temp_directory_path(error);
-  std::string name = ((error ? fs::path("/tmp") : base) / (prefix + "-XXXXXX")).string();
-  if (::mkdtemp(name.data()) == nullptr)
-    return Error{"no temporary directory can be made", name + ": " + std::strerror(errno),
-                 "set TMPDIR to a place with room"};
-  directory.path_ = name;
-  return directory;
+  std::error_code error;
+  fs::path base = fs::temp_directory_path(error);
+  if (error) base = "/tmp";
+  sweep_temporary_directories(base);
+  for (;;) {
+    std::string name = (base / temporary_directory_pattern(prefix)).string();
+    if (::mkdtemp(name.data()) == nullptr)
+      return Error{"no temporary directory can be made", name + ": " + std::strerror(errno),
+                   "set TMPDIR to a place with room"};
+    directory.path_ = name;
+    directory.descriptor_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory.descriptor_ < 0 && errno != ENOENT)
+      return Error{"a temporary directory cannot be opened", name + ": " + std::strerror(errno),
+                   "set TMPDIR to another place"};
+    if (directory.descriptor_ >= 0 && hold_temporary(directory.descriptor_, name)) return directory;
+    directory.remove();  // a sweep was faster
+  }
 }
 
-TemporaryDirectory::~TemporaryDirectory() {
+void TemporaryDirectory::remove() {
   std::error_code ignored;
-  if (!path_.empty() && !is_kept_) fs::remove_all(path_, ignored);
+  if (!path_.empty() && !kept_) fs::remove_all(path_, ignored);
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 }  // namespace plumb

@@ -1,34 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A directory for what a command makes on its way, gone when the command ends unless the user keeps
-// it.
+// it. Those of processes that were killed are removed when the next one is made.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "base/directory_lock.h"
 #include "plumb/result.h"
 
 namespace plumb {
 
 class TemporaryDirectory {
  public:
-  // In the system's place for such things (TMPDIR), or `kept`, which must be new or empty.
+  // In the system's place for such things (TMPDIR), or `kept`, which must be new or empty and is
+  // written by nobody else. `prefix` starts with "plumb".
   static Result<TemporaryDirectory> make(const std::string& kept = {},
                                          const std::string& prefix = "plumb");
   TemporaryDirectory(TemporaryDirectory&& other) noexcept
-      : path_(std::move(other.path_)), is_kept_(other.is_kept_) {
-    other.path_.clear();
-  }
+      : path_(std::exchange(other.path_, {})),
+        descriptor_(std::exchange(other.descriptor_, -1)),
+        kept_(std::move(other.kept_)) {}
   TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
-  ~TemporaryDirectory();
+  ~TemporaryDirectory() { remove(); }
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
   TemporaryDirectory() = default;
+  void remove();
+
   std::filesystem::path path_;
-  bool is_kept_ = false;
+  int descriptor_ = -1;                // holds a directory that goes away
+  std::optional<DirectoryLock> kept_;  // holds one that stays
 };
 
 }  // namespace plumb

@@ -69,13 +69,9 @@ std::map<std::string, Type> types_of(const fs::path& directory,
 }  // namespace
 
 Result<GtFolder> GtFolder::make(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) return cannot_make(path, error);
-  if (!fs::is_empty(path, error))
-    return Error{"the directory is not empty", "--output-gt " + path.string(),
-                 "name a new one: results of two runs would be mixed up"};
-  GtFolder folder;
+  auto lock = DirectoryLock::make_empty(path, "--output-gt");
+  if (!lock) return lock.error();
+  GtFolder folder(std::move(*lock));
   folder.path_ = path;
   return folder;
 }
