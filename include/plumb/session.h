@@ -53,6 +53,9 @@ struct Spec {
   std::string floor;                 // a second golden run, whose noise sets the limits
   std::string baseline;              // an earlier result that this one is held against
   std::string command = "compare";   // for the report
+  // Map large files. The first mapping installs a handler of SIGBUS, which chains to the one before
+  // it. False: files are read into memory instead, two of them at a time for each thread.
+  bool map = true;
 };
 
 // A row to be. Views are valid as long as the session.

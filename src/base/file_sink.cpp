@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/file_sink.h"
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -9,8 +8,11 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/leftovers.h"
 
 namespace plumb {
 namespace {
@@ -44,6 +46,21 @@ Error cannot_write(const std::filesystem::path& path, int code) {
 int sync_error(int descriptor) {
   return ::fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP ? 0
                                                                                            : errno;
+}
+
+std::string own_link(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+// A file without a name, which goes away with its descriptor. -1 where there is no such thing, or
+// where it could not get a name later: that needs /proc, and a file that is ours.
+int open_nameless(const std::filesystem::path& directory) {
+  const int descriptor = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  if (descriptor < 0) return -1;
+  struct ::stat ours, linked;
+  if (::fstat(descriptor, &ours) == 0 && ours.st_uid == ::geteuid() &&
+      ::stat(own_link(descriptor).c_str(), &linked) == 0 && linked.st_ino == ours.st_ino)
+    return descriptor;
+  ::close(descriptor);
+  return -1;
 }
 
 // Where bytes for a path have to go.
@@ -109,7 +126,7 @@ Result<void> FileSink::check(const std::filesystem::path& path) {
 }
 
 Result<FileSink> FileSink::create(const std::filesystem::path& path,
-                                  const std::string& temporary_name) {
+                                  const std::string& temporary_name, bool is_named) {
   FileSink sink;
   sink.path_ = path;
   Destination destination{path, {}, false};
@@ -128,18 +145,33 @@ Result<FileSink> FileSink::create(const std::filesystem::path& path,
     if (sink.descriptor_ < 0) return cannot_write(path, errno);
     return sink;
   }
-  // A short name, so that a long output name does not make the temporary one too long. Not mkstemp:
-  // it makes private files, and the user's umask cannot be asked for without changing it for all.
-  static std::atomic<unsigned> counter{0};
-  do {
-    const std::string name = !temporary_name.empty() ? temporary_name
-                                                     : ".plumb-" + std::to_string(::getpid()) +
-                                                           "-" + std::to_string(counter++);
-    sink.temporary_ = (destination.path.parent_path() / name).string();
-    sink.descriptor_ = ::open(sink.temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  } while (sink.descriptor_ < 0 && errno == EEXIST && temporary_name.empty());
+  std::filesystem::path directory = destination.path.parent_path();
+  if (directory.empty()) directory = ".";
+  if (temporary_name.empty()) sweep_temporary_files(directory);
+  if (temporary_name.empty() && !is_named) sink.descriptor_ = open_nameless(directory);
+  sink.is_nameless_ = sink.descriptor_ >= 0;
+  if (!sink.is_nameless_) sink.open_named(directory, temporary_name);
   if (sink.descriptor_ < 0) return cannot_write(path, errno);
   return sink;
+}
+
+// A short name, so that a long output name does not make the temporary one too long. Not mkstemp:
+// it makes private files, and the user's umask cannot be asked for without changing it for all.
+void FileSink::open_named(const std::filesystem::path& directory,
+                          const std::string& temporary_name) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  if (!temporary_name.empty()) {
+    temporary_ = (directory / temporary_name).string();
+    descriptor_ = ::open(temporary_.c_str(), kFlags, 0666);
+    return;
+  }
+  for (;;) {
+    temporary_ = (directory / temporary_file_name()).string();
+    descriptor_ = ::open(temporary_.c_str(), kFlags, 0666);
+    if (descriptor_ < 0 && errno == EEXIST) continue;
+    if (descriptor_ < 0 || hold_temporary(descriptor_, temporary_)) return;
+    ::close(std::exchange(descriptor_, -1));
+  }
 }
 
 FileSink::FileSink(FileSink&& other) noexcept { *this = std::move(other); }
@@ -153,6 +185,7 @@ FileSink& FileSink::operator=(FileSink&& other) noexcept {
   pending_ = std::move(other.pending_);
   position_ = other.position_;
   descriptor_ = std::exchange(other.descriptor_, -1);
+  is_nameless_ = other.is_nameless_;
   is_shared_ = other.is_shared_;
   errno_ = other.errno_;
   return *this;
@@ -207,16 +240,41 @@ Result<void> FileSink::sync() {
   return cannot_write(path_, errno_);
 }
 
+// Puts the file where it belongs; an errno. A name that is taken can only be replaced by renaming,
+// so the file has a temporary one for a moment, held until then.
+int FileSink::publish() {
+  if (is_nameless_) {
+    const std::string own = own_link(descriptor_);
+    const auto link_to = [&](const std::string& name) {
+      const int flags = AT_SYMLINK_FOLLOW;
+      return ::linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name.c_str(), flags) == 0 ? 0 : errno;
+    };
+    if (const int failed = link_to(target_); failed != EEXIST) return failed;
+    const auto directory = std::filesystem::path(target_).parent_path();
+    ::flock(descriptor_, LOCK_EX | LOCK_NB);
+    int failed = EEXIST;
+    while (failed == EEXIST) {
+      temporary_ = (directory / temporary_file_name()).string();
+      failed = link_to(temporary_);
+    }
+    if (failed != 0) temporary_.clear();
+    if (failed != 0) return failed;
+  }
+  if (temporary_.empty()) return 0;  // written straight
+  return ::rename(temporary_.c_str(), target_.c_str()) == 0 ? 0 : errno;
+}
+
 Result<void> FileSink::commit(bool synced) {
   flush();
   if (errno_ == 0 && synced) errno_ = sync_error(descriptor_);
-  // Network file systems tell of a full disk only here.
-  if (::close(std::exchange(descriptor_, -1)) != 0 && errno_ == 0) errno_ = errno;
-  const bool is_renamed = !temporary_.empty();
-  if (errno_ == 0 && is_renamed && ::rename(temporary_.c_str(), target_.c_str()) != 0)
-    errno_ = errno;
+  // Network file systems tell of a full disk only when a file is closed; the lock goes with the
+  // last descriptor, so that is not this one.
+  if (const int copy = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0); copy >= 0 && ::close(copy) != 0)
+    errno_ = errno_ != 0 ? errno_ : errno;
+  if (errno_ == 0) errno_ = publish();
+  if (errno_ != 0 && !temporary_.empty()) ::unlink(temporary_.c_str());
+  ::close(std::exchange(descriptor_, -1));
   if (errno_ == 0) return {};
-  if (is_renamed) ::unlink(temporary_.c_str());
   return cannot_write(path_, errno_);
 }
 

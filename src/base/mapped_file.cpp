@@ -2,7 +2,8 @@
 //
 // Reading a mapped page beyond the end of a file that has shrunk raises SIGBUS, which would end the
 // whole run for one bad file. The handler below puts a zero page there and marks the mapping as
-// broken, so that the reader can turn it into an ordinary error.
+// broken, so that the reader can turn it into an ordinary error. Other faults go to whoever handled
+// them before us.
 #include "base/mapped_file.h"
 
 #include <array>
@@ -37,7 +38,23 @@ struct Identity {
 };
 std::array<Identity, 1024> identities;
 
-void on_bus_error(int signal, siginfo_t* info, void*) {
+struct sigaction previous;  // what was there before us; written once, by sigaction
+
+// A fault happens again when the handler returns, a signal that somebody sent does not.
+bool is_fault(int code) {
+  return code == BUS_ADRALN || code == BUS_ADRERR || code == BUS_OBJERR || code == BUS_MCEERR_AR;
+}
+
+void pass_on(int signal, siginfo_t* info, void* context) {
+  if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);
+  const bool is_ignored = previous.sa_handler == SIG_IGN;
+  if (is_ignored && !is_fault(info->si_code)) return;
+  if (!is_ignored && previous.sa_handler != SIG_DFL) return previous.sa_handler(signal);
+  ::signal(signal, SIG_DFL);
+  if (!is_fault(info->si_code)) ::raise(signal);
+}
+
+void on_bus_error(int signal, siginfo_t* info, void* context) {
   auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   for (Guard& guard : guards) {
     uintptr_t begin = guard.begin.load(std::memory_order_acquire);
@@ -50,7 +67,7 @@ void on_bus_error(int signal, siginfo_t* info, void*) {
     guard.broken.store(true, std::memory_order_release);
     return;
   }
-  ::signal(signal, SIG_DFL);  // not ours: fault again, without us
+  pass_on(signal, info, context);
 }
 
 int guard_mapping(Bytes bytes, Identity identity) {
@@ -58,8 +75,8 @@ int guard_mapping(Bytes bytes, Identity identity) {
   std::call_once(installed, [] {
     struct sigaction action = {};
     action.sa_sigaction = on_bus_error;
-    action.sa_flags = SA_SIGINFO;
-    ::sigaction(SIGBUS, &action, nullptr);
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    ::sigaction(SIGBUS, &action, &previous);
   });
   auto begin = reinterpret_cast<uintptr_t>(bytes.data());
   for (size_t i = 0; i < guards.size(); ++i) {
@@ -82,6 +99,16 @@ Error cannot_read(const std::string& path, int code) {
   return {"cannot read the file", path + ": " + std::strerror(code), std::move(remedy)};
 }
 
+Error changed(const std::string& path, const FileVersion& then, const FileVersion& now) {
+  std::string where = path;
+  where += then.size_bytes == now.size_bytes
+               ? ": written to after it was opened"
+               : ": " + std::to_string(then.size_bytes) + " bytes when it was opened, " +
+                     std::to_string(now.size_bytes) + " now";
+  return {"the file changed while it was read", std::move(where),
+          "wait until its writer has finished"};
+}
+
 struct Descriptor {
   int value;
   ~Descriptor() {
@@ -89,9 +116,30 @@ struct Descriptor {
   }
 };
 
+FileVersion version_of(const struct stat& status) {
+  const auto in_ns = [](const timespec& time) {
+    return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  };
+  return {static_cast<uint64_t>(status.st_size), in_ns(status.st_mtim), in_ns(status.st_ctim),
+          status.st_nlink};
+}
+
+// Up to `size` bytes; fewer if there are no more. An errno.
+int read_all(int file, std::byte* out, size_t size, size_t& filled) {
+  for (filled = 0; filled < size;) {
+    const ssize_t got = ::read(file, out + filled, size - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno;
+    if (got == 0) return 0;
+    filled += static_cast<size_t>(got);
+  }
+  return 0;
+}
+
 }  // namespace
 
-Result<MappedFile> MappedFile::open(const std::string& path) {
+Result<MappedFile> MappedFile::open(const std::string& path, bool map,
+                                    void (*meanwhile)(const std::string& path)) {
   // O_NONBLOCK: a named pipe in a dump directory must not stop the run.
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status;
@@ -102,8 +150,9 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     return Error{"not a regular file", path, "copy its contents to a file first"};
 
   MappedFile mapped;
+  const FileVersion version = version_of(status);
   auto size = static_cast<size_t>(status.st_size);
-  if (size >= kMapFromBytes) {
+  if (map && size >= kMapFromBytes) {
     void* at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.value, 0);
     if (at == MAP_FAILED) return cannot_read(path, errno);
     mapped.bytes_ = {static_cast<const std::byte*>(at), size};
@@ -112,17 +161,20 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
       ::munmap(at, size);
       return Error{"too many large files open at once", path, "report this as a bug"};
     }
+    mapped.descriptor_ = std::exchange(file.value, -1);
+    mapped.version_ = version;
     return mapped;
   }
-  mapped.heap_ = std::make_unique_for_overwrite<std::byte[]>(size);
+  mapped.heap_.reset(new (std::nothrow) std::byte[size]);
+  if (!mapped.heap_) return cannot_read(path, ENOMEM);
   size_t filled = 0;
-  while (filled < size) {
-    ssize_t got = ::read(file.value, mapped.heap_.get() + filled, size - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return cannot_read(path, errno);
-    if (got == 0) break;  // it shrank meanwhile; the parser will say what is missing
-    filled += static_cast<size_t>(got);
-  }
+  if (const int failed = read_all(file.value, mapped.heap_.get(), size, filled); failed != 0)
+    return cannot_read(path, failed);
+  if (meanwhile != nullptr) meanwhile(path);
+  // Not even a single read of a few bytes sees all of another process's write or none of it.
+  if (::fstat(file.value, &status) != 0) return cannot_read(path, errno);
+  if (const FileVersion now = version_of(status); now != version || filled != size)
+    return changed(path, version, now);
   mapped.bytes_ = {mapped.heap_.get(), filled};
   return mapped;
 }
@@ -157,6 +209,8 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   bytes_ = std::exchange(other.bytes_, {});
   heap_ = std::move(other.heap_);
   guard_ = std::exchange(other.guard_, -1);
+  descriptor_ = std::exchange(other.descriptor_, -1);
+  version_ = other.version_;
   return *this;
 }
 
@@ -169,6 +223,7 @@ void MappedFile::close() noexcept {
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   guard.begin.store(0, std::memory_order_release);
   guard_ = -1;
+  ::close(std::exchange(descriptor_, -1));
 }
 
 void MappedFile::prepare(Bytes part) const { advise(part, MADV_POPULATE_READ); }
@@ -195,6 +250,16 @@ void MappedFile::advise(Bytes part, int advice) const {
 
 bool MappedFile::intact() const {
   return guard_ < 0 || !guards[static_cast<size_t>(guard_)].broken.load(std::memory_order_acquire);
+}
+
+Result<void> MappedFile::check(const std::string& path) const {
+  if (guard_ < 0) return {};  // looked at when it was read
+  struct stat status;
+  if (::fstat(descriptor_, &status) != 0) return cannot_read(path, errno);
+  const FileVersion now = version_of(status);
+  if (now != version_) return changed(path, version_, now);
+  if (!intact()) return cannot_read(path, EIO);  // the size is what it was: the device failed
+  return {};
 }
 
 }  // namespace plumb

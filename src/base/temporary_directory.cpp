@@ -5,7 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/leftovers.h"
 
 namespace plumb {
 
@@ -14,30 +17,28 @@ namespace fs = std::filesystem;
 Result<TemporaryDirectory> TemporaryDirectory::make(const std::string& prefix) {
   TemporaryDirectory directory;
   std::error_code error;
-  const fs::path base = fs::temp_directory_path(error);
-  std::string name = ((error ? fs::path("/tmp") : base) / (prefix + "-XXXXXX")).string();
-  if (::mkdtemp(name.data()) == nullptr)
-    return Error{"no temporary directory can be made", name + ": " + std::strerror(errno),
-                 "set TMPDIR to a place with room"};
-  directory.path_ = name;
-  return directory;
+  fs::path base = fs::temp_directory_path(error);
+  if (error) base = "/tmp";
+  sweep_temporary_directories(base);
+  for (;;) {
+    std::string name = (base / temporary_directory_pattern(prefix)).string();
+    if (::mkdtemp(name.data()) == nullptr)
+      return Error{"no temporary directory can be made", name + ": " + std::strerror(errno),
+                   "set TMPDIR to a place with room"};
+    directory.path_ = name;
+    directory.descriptor_ = ::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory.descriptor_ < 0 && errno != ENOENT)
+      return Error{"a temporary directory cannot be opened", name + ": " + std::strerror(errno),
+                   "set TMPDIR to another place"};
+    if (directory.descriptor_ >= 0 && hold_temporary(directory.descriptor_, name)) return directory;
+    directory.remove();  // a sweep was faster
+  }
 }
 
-TemporaryDirectory::~TemporaryDirectory() {
+void TemporaryDirectory::remove() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
-}
-
-Result<void> make_new_directory(const fs::path& path, std::string_view option) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error)
-    return Error{"the directory cannot be made",
-                 fmt::format("{} {}: {}", option, path.string(), error.message()),
-                 "name another one"};
-  if (fs::is_empty(path, error)) return {};
-  return Error{"the directory is not empty", fmt::format("{} {}", option, path.string()),
-               "name a new one: tensors of two runs would be mixed up"};
+  if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
 }
 
 }  // namespace plumb

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Directories that a command makes: one for what it needs on its way, gone when the command ends,
-// or a new one for what the user keeps.
+// A directory for what a command makes on its way, gone when the command ends. Those of processes
+// that were killed are removed when the next one is made.
 #pragma once
 
 #include <filesystem>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "plumb/result.h"
 
@@ -14,22 +14,21 @@ namespace plumb {
 
 class TemporaryDirectory {
  public:
-  // In the system's place for such things (TMPDIR).
+  // In the system's place for such things (TMPDIR). `prefix` starts with "plumb".
   static Result<TemporaryDirectory> make(const std::string& prefix = "plumb");
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::move(other.path_)) {
-    other.path_.clear();
-  }
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept
+      : path_(std::exchange(other.path_, {})), descriptor_(std::exchange(other.descriptor_, -1)) {}
   TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
-  ~TemporaryDirectory();
+  ~TemporaryDirectory() { remove(); }
 
   const std::filesystem::path& path() const { return path_; }
 
  private:
   TemporaryDirectory() = default;
-  std::filesystem::path path_;
-};
+  void remove();
 
-// A directory that must be new or empty, as the user named it by this option.
-Result<void> make_new_directory(const std::filesystem::path& path, std::string_view option);
+  std::filesystem::path path_;
+  int descriptor_ = -1;  // holds it
+};
 
 }  // namespace plumb

@@ -202,7 +202,7 @@ int fail_with(const Error& error) {
 
 void print_warning(std::string_view text) {
   std::fflush(stdout);
-  fmt::print(stderr, "warning: {}\n", printable(text));
+  std::fputs(("warning: " + printable(text) + "\n").c_str(), stderr);
 }
 
 }  // namespace plumb::cli

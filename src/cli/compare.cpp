@@ -4,8 +4,8 @@
 // include/plumb/session.h; docs/architecture.md follows one tensor through it.
 #include <fmt/format.h>
 
-#include "cli/output_options.h"
 #include "cli/element_view.h"
+#include "cli/output_options.h"
 #include "cli/plan_view.h"
 #include "cli/progress.h"
 #include "cli/selection.h"

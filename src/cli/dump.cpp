@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/directory_lock.h"
 #include "base/name_pattern.h"
 #include "cli/engine_options.h"
 #include "cli/input_options.h"
@@ -93,11 +94,6 @@ Result<void> check(const Wishes& wishes) {
                  "name the .onnx or .prototxt file"};
   if (wishes.directory.empty())
     return Error{"nobody said where the tensors go", "plumb dump", "name a directory with -o DIR"};
-  std::error_code ignored;
-  if (std::filesystem::exists(wishes.directory, ignored) &&
-      !std::filesystem::is_empty(wishes.directory, ignored))
-    return Error{"the directory is not empty", "-o " + wishes.directory,
-                 "name a new one: tensors of two runs would be mixed up"};
   return {};
 }
 
@@ -118,6 +114,8 @@ int run_dump(int argc, char** argv, RunContext& context) {
   declare(options, wishes, inputs, common);
   if (auto status = options.parse(argc, argv)) return *status;
   if (auto checked = check(wishes); !checked) return fail_with(checked.error());
+  const auto lock = DirectoryLock::make_empty(wishes.directory, "-o");
+  if (!lock) return fail_with(lock.error());
   auto limits = wishes.limits.limits(context);
   if (!limits) return fail_with(limits.error());
   auto model = engine::LoadedModel::open({wishes.paths[0], wishes.weights, wishes.engine, *limits});

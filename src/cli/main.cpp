@@ -17,12 +17,18 @@ using namespace plumb;
 
 std::atomic<bool>* cancelled = nullptr;  // a signal handler can reach nothing else
 
-// The first Ctrl-C asks the run to end and keeps what is known; the second ends it the hard way.
+// The first signal asks the run to end and keeps what is known; a second Ctrl-C or SIGTERM ends it
+// the hard way. A terminal that is closed may send SIGHUP twice.
 void on_interrupt(int signal) {
-  if (cancelled->exchange(true)) {
+  if (cancelled->exchange(true) && signal != SIGHUP) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
+}
+
+// What the user told us to ignore (nohup, or Ctrl-C in the background of a script) stays ignored.
+void end_cleanly_on(int signal) {
+  if (std::signal(signal, on_interrupt) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
 void print_usage(std::FILE* to) {
@@ -66,8 +72,7 @@ int main(int argc, char** argv) {
     RunContext context;
     context.warn = cli::print_warning;
     cancelled = &context.cancelled;
-    std::signal(SIGINT, on_interrupt);
-    std::signal(SIGTERM, on_interrupt);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) end_cleanly_on(signal);
     std::signal(SIGPIPE, SIG_DFL);
     int status = cli::kTrouble;
     try {

@@ -2,8 +2,8 @@
 #include "cli/output_options.h"
 
 #include <algorithm>
+#include <cstdio>
 
-#include <fmt/format.h>
 #include <tbb/parallel_for.h>
 
 #include "cli/terminal.h"
@@ -64,7 +64,7 @@ bool wants_colour(const OutputOptions& options) {
 bool print_json(const result::Run& run, const OutputOptions& options) {
   if (options.json != "-") return false;
   report::writer_for("result.json").value()->write(run, [](std::string_view text) {
-    fmt::print("{}", text);
+    std::fwrite(text.data(), 1, text.size(), stdout);
   });
   return true;
 }
@@ -97,8 +97,9 @@ bool present(const result::Run& run, const OutputOptions& options,
     style.metrics.clear();
     for (const Metric* metric : wanted) style.metrics.emplace_back(metric->name);
   }
-  if (!print_json(run, options)) fmt::print("{}", report::render(run, style));
-  // What was found is on the screen before anything can go wrong with a file.
+  // What was found is on the screen before anything can go wrong with a file; if the screen is
+  // gone, which main() tells, the files are written all the same.
+  if (!print_json(run, options)) std::fputs(report::render(run, style).c_str(), stdout);
   return write_files(run, options);
 }
 

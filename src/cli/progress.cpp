@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ ProgressBar::ProgressBar(RunContext& context, const CommonOptions& options, int6
 ProgressBar::~ProgressBar() {
   if (!shown_) return;
   context_.progress = nullptr;
-  if (next_draw_ms_ > 300) fmt::print(stderr, "\r\033[K");
+  if (next_draw_ms_ > 300) std::fputs("\r\033[K", stderr);
 }
 
 std::string ProgressBar::amount(double count) const {
@@ -45,11 +46,12 @@ void ProgressBar::draw(int64_t done) {
   const double share = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
   const double rate = static_cast<double>(done) / std::max(seconds, 1e-3);
   const auto filled = static_cast<size_t>(share * kWidth);
-  fmt::print(stderr, "\r\033[K[{}{}] {:3.0f} %  {} of {}{}{}  {}/s  {:.0f} s left",
-             std::string(filled, '#'), std::string(kWidth - filled, '.'), share * 100,
-             amount(static_cast<double>(done)), amount(static_cast<double>(total_)),
-             noun_.empty() ? "" : " ", noun_, amount(rate),
-             rate > 0 ? static_cast<double>(std::max<int64_t>(0, total_ - done)) / rate : 0);
+  const std::string text = fmt::format(
+      "\r\033[K[{}{}] {:3.0f} %  {} of {}{}{}  {}/s  {:.0f} s left", std::string(filled, '#'),
+      std::string(kWidth - filled, '.'), share * 100, amount(static_cast<double>(done)),
+      amount(static_cast<double>(total_)), noun_.empty() ? "" : " ", noun_, amount(rate),
+      rate > 0 ? static_cast<double>(std::max<int64_t>(0, total_ - done)) / rate : 0);
+  std::fputs(text.c_str(), stderr);  // a terminal that is gone must not end the run
   std::fflush(stderr);
 }
 

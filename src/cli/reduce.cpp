@@ -3,6 +3,7 @@
 // `plumb reduce DIR`: puts statistics in the place of dump files, once or while they are written.
 #include <charconv>
 #include <csignal>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -36,13 +37,14 @@ class StatusLine {
   void show(const ReduceProgress& p) {
     if (!is_shown_) return;
     const uint64_t saved = p.bytes_before - std::min(p.bytes_before, p.bytes_after);
-    fmt::print(stderr, "\r\033[K{} reduced, {} saved, {} waiting", counted(p.files, "file"),
-               size_text(saved), p.waiting);
+    const std::string text = fmt::format("\r\033[K{} reduced, {} saved, {} waiting",
+                                         counted(p.files, "file"), size_text(saved), p.waiting);
+    std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
     is_there_ = true;
   }
   void clear() {
-    if (is_there_) fmt::print(stderr, "\r\033[K");
+    if (is_there_) std::fputs("\r\033[K", stderr);
     is_there_ = false;
   }
 

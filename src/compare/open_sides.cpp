@@ -21,7 +21,7 @@ Result<void> open_graphs(SessionState& state, const RunContext& context) {
   const auto load = [&](const std::string& path,
                         std::optional<graph::Graph>& graph) -> Result<void> {
     if (path.empty()) return {};
-    auto loaded = graph::load_graph(path);
+    auto loaded = graph::load_graph(path, state.hints.map);
     if (!loaded) return loaded.error();
     for (const std::string& warning : loaded->warnings) context.tell(path + ": " + warning);
     graph = std::move(*loaded);
@@ -38,7 +38,7 @@ Result<void> open_graphs(SessionState& state, const RunContext& context) {
     if (side.model != nullptr) graph = *side.model;
     const auto index = set.own_graph();
     if (graph || !index) return;
-    if (auto loaded = graph::load_graph(*index); loaded) {
+    if (auto loaded = graph::load_graph(*index, state.hints.map); loaded) {
       graph = std::move(*loaded);
       state.graph_files.push_back(*index);
     }

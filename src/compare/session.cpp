@@ -59,6 +59,7 @@ Result<void> read_requests(SessionState& state) {
   auto hints = dump::hints_from_words(spec.hints);
   if (!hints) return hints.error();
   state.hints = *hints;
+  state.hints.map = spec.map;
   state.selection = spec.selection;
   if (auto checked = state.selection.check_slots(); !checked) return checked;
   if (auto checked = dump::check_convention(spec.convention); !checked) return checked;

@@ -110,11 +110,12 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   return outcome;
 }
 
-Outcome read_statistics(const Tree& tree, const Job& job) {
+Outcome read_statistics(const Tree& tree, const Job& job, bool map) {
   const auto path = tree.absolute(*job.file);
-  auto mapped = MappedFile::open(path);
+  auto mapped = MappedFile::open(path, map);
   if (!mapped) return failed(mapped.error());
   auto entries = parse_statistics_csv(as_text(mapped->bytes()));
+  if (auto checked = mapped->check(path.string()); !checked) return failed(checked.error());
   if (!entries) return failed(std::move(entries.error()).in(path.string()));
   const Entry model = model_of(job.name);
   for (Entry& entry : *entries) {
@@ -128,7 +129,7 @@ Outcome read_statistics(const Tree& tree, const Job& job) {
 
 Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
   switch (job.name.content) {
-    case Content::kStatistics: return read_statistics(tree, job);
+    case Content::kStatistics: return read_statistics(tree, job, hints.map);
     case Content::kReduced: {
       auto entries = list_reduced(tree.absolute(*job.file), job.file->path, model_of(job.name));
       if (!entries) return failed(std::move(entries.error()));

@@ -243,6 +243,7 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
   set.convention = (*chosen)->name;
   set.traits = (*chosen)->traits;
   set.is_single_file = tree->is_single_file;
+  set.map = hints.map;
   if (tree->is_single_file && set.convention == "plain") {
     if (set.entries.empty() && !set.skipped.empty() && set.skipped[0].error)
       return *set.skipped[0].error;
@@ -392,9 +393,7 @@ PieceSource EntryReader::pieces() { return source_of(*this, nullptr); }
 
 Result<void> EntryReader::check_intact() const {
   for (const auto& file : files_)
-    if (!file->mapping.intact())
-      return Error{"the file shrank while it was being read", file->path,
-                   "wait until its writer has finished"};
+    if (auto checked = file->mapping.check(file->path); !checked) return checked;
   return {};
 }
 

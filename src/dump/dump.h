@@ -92,6 +92,7 @@ struct DumpSet {
   std::string convention;  // to be shown: Convention::name, or the format's for a single file
   Traits traits;
   bool is_single_file = false;
+  bool map = true;  // ReadHints::map when it was opened
   std::vector<Entry>
       entries;  // in order of rank, step, graph, timestamp, name, slot; a2 before a10
   std::vector<Skipped> skipped;

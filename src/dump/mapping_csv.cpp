@@ -47,7 +47,7 @@ bool is_hashed_name(std::string_view name) {
 RealNames::RealNames(const Tree& tree) {
   for (const TreeFile& file : tree.files) {
     if (file.name() != kMappingName) continue;
-    auto mapped = MappedFile::open(tree.absolute(file));
+    auto mapped = MappedFile::open(tree.absolute(file), /*map=*/false);
     if (!mapped) {
       warnings_.push_back(fmt::format("{}: {}", mapped.error().what, mapped.error().where));
       continue;

@@ -93,17 +93,19 @@ void add_data_files(const std::string& directory, Tree& tree) {
             [](const TreeFile& a, const TreeFile& b) { return a.path < b.path; });
 }
 
-DumpSet list(const Tree& given, const io::ReadHints&) {
+DumpSet list(const Tree& given, const io::ReadHints& hints) {
   DumpSet set;
   std::vector<const TreeFile*> files;
   for (const TreeFile& file : given.files)
     if (is_index(given, file)) files.push_back(&file);
   std::vector<std::optional<Result<DumpJson>>> parsed(files.size());
   for_each_index(files.size(), [&](size_t i) {
-    auto mapped = MappedFile::open(given.absolute(*files[i]));
+    auto mapped = MappedFile::open(given.absolute(*files[i]), hints.map);
     if (mapped) mapped->prepare(mapped->bytes());
     parsed[i] = mapped ? parse_dump_json(mapped->bytes()) : Result<DumpJson>(mapped.error());
-    if (!*parsed[i] && mapped)
+    if (auto checked = mapped ? mapped->check(given.absolute(*files[i])) : Result<void>(); !checked)
+      parsed[i] = checked.error();
+    else if (!*parsed[i] && mapped)
       parsed[i] = std::move(parsed[i]->error()).in(given.absolute(*files[i]).string());
   });
 

@@ -46,9 +46,9 @@ Found leave_out(Skipped skipped) {
   return found;
 }
 
-std::string_view why_no_tensor(const Tree& tree, const TreeFile& file) {
+std::string_view why_no_tensor(const Tree& tree, const TreeFile& file, bool map) {
   if (!file.name().ends_with(".pb")) return kNoTensor;
-  const auto mapped = MappedFile::open(tree.absolute(file));
+  const auto mapped = MappedFile::open(tree.absolute(file), map);
   if (!mapped) return kNoTensor;
   const Bytes bytes = mapped->bytes();
   return io::is_onnx_sequence(bytes.first(std::min(bytes.size(), io::kProbeBytes)))
@@ -64,7 +64,7 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
   if (format == nullptr && !tree.is_single_file) {
     if (auto raw = skip_raw(tree, file, hints)) return leave_out(std::move(*raw));
     if (!has_tensor_extension(file.name()))
-      return leave_out(skip_unknown(tree, file, why_no_tensor(tree, file)));
+      return leave_out(skip_unknown(tree, file, why_no_tensor(tree, file, hints.map)));
   }
   Found found;
   if (format != nullptr && format->name == "npy" && !tree.is_single_file) {

@@ -48,7 +48,7 @@ class IndexReader {
 
   void read() {
     used_.insert(file_.path);
-    auto mapped = MappedFile::open(tree_.absolute(file_).string());
+    auto mapped = MappedFile::open(tree_.absolute(file_).string(), /*map=*/false);
     if (!mapped) return damaged(mapped.error());
     dom::parser parser;
     dom::element root;

@@ -443,7 +443,9 @@ Result<void> write_reduced(FileSink& out, const ReducedFile& file, bool as_npy) 
 }
 
 Result<ReducedFile> read_reduced(const std::filesystem::path& path) {
-  auto opened = io::open_tensor_file(path);
+  io::ReadHints hints;
+  hints.map = false;  // small
+  auto opened = io::open_tensor_file(path, hints);
   if (!opened) return opened.error();
   auto file = read_opened(*opened);
   if (!file) return std::move(file.error()).in(path.string());
@@ -451,7 +453,7 @@ Result<ReducedFile> read_reduced(const std::filesystem::path& path) {
 }
 
 Result<std::vector<std::byte>> read_sketch(const std::filesystem::path& path, const Slot& slot) {
-  auto mapped = MappedFile::open(path);
+  auto mapped = MappedFile::open(path, /*map=*/false);
   if (!mapped) return mapped.error();
   auto members = io::list_zip(mapped->bytes());
   if (!members) return std::move(members.error()).in(path.string());

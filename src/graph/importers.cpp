@@ -55,13 +55,12 @@ Result<Graph> graph_from_bytes(Bytes file) {
   return graph;
 }
 
-Result<Graph> load_graph(const std::filesystem::path& path) {
-  auto file = MappedFile::open(path);
+Result<Graph> load_graph(const std::filesystem::path& path, bool map) {
+  auto file = MappedFile::open(path, map);
   if (!file) return file.error();
   auto graph = graph_from_bytes(file->bytes());
   if (!graph) return std::move(graph.error()).in(path.string());
-  if (!file->intact())
-    return Error{"the file changed while it was read", path.string(), "copy it and try again"};
+  if (auto checked = file->check(path.string()); !checked) return checked.error();
   return graph;
 }
 

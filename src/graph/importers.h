@@ -31,6 +31,7 @@ const Importer* importer_of(Bytes file);
 Result<Graph> graph_from_bytes(Bytes file);
 
 // The graph in a file of any known description. Errors name file and place.
-Result<Graph> load_graph(const std::filesystem::path& path);
+// With `map` false it is read into memory whatever its size.
+Result<Graph> load_graph(const std::filesystem::path& path, bool map = true);
 
 }  // namespace plumb::graph

@@ -130,9 +130,7 @@ Result<Tensor> tensor_from_file(const Source& source, const Port& port, bool cas
                 piece.size());
   });
   if (!read) return std::move(read.error()).in(source.path);
-  if (!file->mapping.intact())
-    return Error{"the file shrank while it was being read", source.path,
-                 "wait until its writer has finished"};
+  if (auto checked = file->mapping.check(source.path); !checked) return checked.error();
   auto made = converted(std::move(tensor), *port.dtype, cast);
   if (!made) return std::move(made.error()).in(source.path);
   return made;
@@ -226,9 +224,7 @@ Result<Tensor> load_input(const Source& source, const Port& port, const Preproce
   if (!mapping) return mapping.error();
   const Bytes file = mapping->bytes();
   const auto from_image = [&](const Result<Image>& image) -> Result<Tensor> {
-    if (!mapping->intact())
-      return Error{"the file shrank while it was being read", source.path,
-                   "wait until its writer has finished"};
+    if (auto checked = mapping->check(source.path); !checked) return checked.error();
     return fed(image);
   };
   if (is_idx_images(file)) {

@@ -14,7 +14,7 @@ Result<TensorReader> TensorFile::open(const TensorInfo& info, const ReadOrder& o
 namespace {
 
 Result<TensorFile> open_file(const std::string& path, ReadHints hints, bool listed) {
-  auto mapping = MappedFile::open(path);
+  auto mapping = MappedFile::open(path, hints.map);
   if (!mapping) return mapping.error();
   TensorFile file{path, std::move(*mapping), nullptr, {}};
   if (hints.file_name.empty()) hints.file_name = std::string_view(path).substr(path.rfind('/') + 1);

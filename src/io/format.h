@@ -28,6 +28,7 @@ struct ReadHints {
   std::optional<DType> dtype;  // of headerless files
   std::optional<Shape> shape;  // of headerless files
   std::optional<DType> fp8;    // what npy's one-byte void type stands for
+  bool map = true;             // large files; false: they are read into memory
 };
 
 struct Listing {

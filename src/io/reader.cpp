@@ -392,7 +392,7 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
     result = {reinterpret_cast<const std::byte*>(out), size};
   }
   if (s.mapping != nullptr && !s.mapping->intact())
-    return Error{"the file shrank while it was being read", "",
+    return Error{"the file changed while it was read", "it is shorter now",
                  "wait until its writer has finished"};
   return result;
 }

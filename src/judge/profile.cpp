@@ -421,7 +421,7 @@ Result<Profile> load_profile(const std::string& name_or_file) {
     return Error{fmt::format("unknown profile '{}'", name_or_file), "",
                  did_you_mean(name_or_file, names_in(built_in_profiles())) +
                      "`plumb profiles` lists them; a file of your own ends in .toml"};
-  auto file = MappedFile::open(name_or_file);
+  auto file = MappedFile::open(name_or_file, /*map=*/false);
   if (!file) return file.error();
   auto profile = parse_profile(as_text(file->bytes()), name_or_file);
   if (!profile) return std::move(profile.error()).in(name_or_file);
@@ -434,7 +434,7 @@ Result<Rules> load_rules(const std::string& profile, const std::string& rule_fil
     if (!loaded) return loaded.error();
     return Rules{profile, {Rule{"*", "", std::move(*loaded)}}};
   }
-  auto file = MappedFile::open(rule_file);
+  auto file = MappedFile::open(rule_file, /*map=*/false);
   if (!file) return file.error();
   auto rules =
       parse_rules(as_text(file->bytes()), std::filesystem::path(rule_file).parent_path().string());

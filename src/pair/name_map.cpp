@@ -157,7 +157,7 @@ std::string tensor_text(std::string_view op, const dump::Slot& slot) {
 }
 
 Result<NameMap> load_name_map(const std::filesystem::path& path) {
-  auto file = MappedFile::open(path);
+  auto file = MappedFile::open(path, /*map=*/false);
   if (!file) return file.error();
   const std::string_view text = as_text(file->bytes());
   auto map = path.extension() == ".toml" ? parse_name_map_toml(text) : parse_name_map_csv(text);

@@ -140,8 +140,9 @@ TorchairModels load_models(const DumpSet& set, const graph::Graph* extra,
   TorchairModels models;
   const std::vector<GraphFile> files = graph_files_of(set, warnings);
   std::vector<std::optional<Result<graph::Graph>>> loaded(files.size());
-  for_each_index(files.size(),
-                 [&](size_t i) { loaded[i] = graph::load_graph(set.root / files[i].path); });
+  for_each_index(files.size(), [&](size_t i) {
+    loaded[i] = graph::load_graph(set.root / files[i].path, set.map);
+  });
   models.graphs.reserve(files.size());  // borrowed from
   for (size_t i = 0; i < files.size(); ++i) {
     if (!*loaded[i]) {

@@ -7,7 +7,6 @@
 
 #include "base/file_sink.h"
 #include "base/mapped_file.h"
-#include "base/temporary_directory.h"
 #include "dump/listing.h"
 #include "input/samples.h"
 #include "io/npy.h"
@@ -82,8 +81,9 @@ dump::Entry entry_of(const std::string& name, const std::string& file, const Typ
 }  // namespace
 
 Result<GtFolder> GtFolder::make(const fs::path& path) {
-  if (auto made = make_new_directory(path, "--output-gt"); !made) return made.error();
-  GtFolder folder;
+  auto lock = DirectoryLock::make_empty(path, "--output-gt");
+  if (!lock) return lock.error();
+  GtFolder folder(std::move(*lock));
   folder.path_ = path;
   return folder;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/directory_lock.h"
 #include "dump/dump.h"
 #include "engine/dump_model.h"
 
@@ -16,7 +17,7 @@ namespace plumb::replay {
 // Writes such a folder, or one for each sample.
 class GtFolder {
  public:
-  // `path` must be new or empty.
+  // `path` must be new or empty, and is written by nobody else.
   static Result<GtFolder> make(const std::filesystem::path& path);
 
   // The outputs of a model, which are in memory: the target's as joint/, golden's as onnx/.
@@ -25,8 +26,10 @@ class GtFolder {
                           const std::vector<std::string>& files);
 
  private:
+  explicit GtFolder(DirectoryLock lock) : lock_(std::move(lock)) {}
   Result<void> save(const std::filesystem::path& folder, const engine::DumpedTensor& tensor);
 
+  DirectoryLock lock_;
   std::filesystem::path path_;
   std::map<std::filesystem::path, std::string> written_;  // tensors, by file
 };

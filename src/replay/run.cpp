@@ -8,8 +8,8 @@
 #include <tbb/parallel_invoke.h>
 #include <tbb/parallel_pipeline.h>
 
+#include "base/directory_lock.h"
 #include "base/name_pattern.h"
-#include "base/temporary_directory.h"
 #include "base/threads.h"
 #include "replay/gt_folder.h"
 #include "replay/inner_progress.h"
@@ -122,12 +122,15 @@ class Runner {
 
   // Runs whatever side is a model, and compares.
   Result<void> run_models(input::Samples& samples) {
-    if (!options_.keep.empty())
-      if (auto made = make_new_directory(options_.keep, "--keep"); !made) return made;
+    if (!options_.keep.empty()) {
+      auto lock = DirectoryLock::make_empty(options_.keep, "--keep");
+      if (!lock) return lock.error();
+      keep_.emplace(std::move(*lock));
+    }
     if (!options_.output_gt.empty()) {
       auto made = GtFolder::make(options_.output_gt);
       if (!made) return made.error();
-      gt_ = std::move(*made);
+      gt_.emplace(std::move(*made));
     }
     if (target_.model)
       target_dumper_.emplace(*target_.model, dump_options(options_, options_.target));
@@ -288,6 +291,7 @@ class Runner {
   RunContext& context_;
   RunComparison comparison_;
   std::optional<engine::ModelDumper> target_dumper_, golden_dumper_;
+  std::optional<DirectoryLock> keep_;
   std::optional<GtFolder> gt_;
 };
 

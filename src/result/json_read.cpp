@@ -371,7 +371,7 @@ Result<Saved> read_result(Bytes file) {
 }
 
 Result<Saved> load_result(const std::filesystem::path& path) {
-  auto file = MappedFile::open(path);
+  auto file = MappedFile::open(path, /*map=*/false);
   if (!file) return file.error();
   auto saved = read_result(file->bytes());
   if (!saved) return std::move(saved.error()).in(path.string());

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <tbb/parallel_for.h>
 
+#include "base/directory_lock.h"
 #include "base/file_sink.h"
 #include "base/threads.h"
 #include "io/ascend_overflow.h"
@@ -86,6 +87,7 @@ class Converter {
   struct Prepared {
     io::WriteItem item;
     std::string place;  // of the source, for messages
+    const io::TensorFile* file;
   };
 
   static std::string place_of(const io::TensorFile& file, const TensorInfo& info) {
@@ -120,7 +122,7 @@ class Converter {
     // A scalar of a dump lies there as one element; the dump tools' own converters write (1,).
     if (wanted.order.stored && out.shape.empty() && file.format->name.starts_with("ascend"))
       out.shape = {1};
-    return Prepared{std::move(out), place_of(file, info)};
+    return Prepared{std::move(out), place_of(file, info), &file};
   }
 
   void write(const fs::path& relative, const io::Format& format, std::vector<Prepared> items) {
@@ -155,6 +157,9 @@ class Converter {
     source_failed = !filled.ok();
     if (source_failed) return filled.error();
     if (context_.cancelled) return Error{"interrupted", relative.string(), "run again"};
+    for (const Prepared& each : prepared)
+      if (auto checked = each.file->mapping.check(each.file->path); !checked)
+        return checked.error();
     const uint64_t size = sink->position();
     if (auto done = sink->commit(/*sync=*/false); !done) return done.error();
     return size;
@@ -298,6 +303,13 @@ int64_t Conversion::source_bytes() const {
 
 ConvertReport Conversion::run(const RunContext& context) const {
   const State& plan = *state_;
+  ConvertReport refused{0, 0, plan.failures, plan.left_out, plan.is_path_unreadable};
+  if (plan.jobs.empty()) return refused;
+  auto lock = DirectoryLock::make(plan.options.output);
+  if (!lock) {
+    refused.failures.push_back(std::move(lock.error()));
+    return refused;
+  }
   Converter converter(plan.target, plan.order, plan.options, context);
   for (const auto& set : plan.sets) converter.protect(*set);
   on_threads_of(context, [&] {

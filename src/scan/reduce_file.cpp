@@ -67,9 +67,7 @@ Result<ReducedFile> read_dump(const std::filesystem::path& path, const FileStamp
     if (fx) tensor->slot = fx->slot;
     reduced.tensors.push_back(std::move(*tensor));
   }
-  if (!file->mapping.intact())
-    return Error{"the file changed while it was read", path.string(),
-                 "wait until its writer has finished"};
+  if (auto checked = file->mapping.check(path.string()); !checked) return checked.error();
   return reduced;
 }
 

@@ -10,11 +10,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <tbb/parallel_for.h>
 #include <unistd.h>
 
+#include "base/directory_lock.h"
 #include "base/directory_watch.h"
 #include "base/threads.h"
 #include "dump/reduced.h"
@@ -28,63 +28,10 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 using Path = std::filesystem::path;
 
-constexpr const char* kLockName = ".plumb-reduce.lock";
+constexpr DirectoryLock::Kind kReducing{
+    ".plumb-reduce.lock", "another plumb reduce works in this directory", "wait for it, or end it"};
 constexpr milliseconds kRescan{10'000};  // the kernel does not tell what other machines do
 constexpr milliseconds kRetry{2'000};    // after trouble that may pass: a full disk
-
-// Held while it lives. The file goes away with it: whoever waits for it looks whether it is still
-// the one in the directory.
-class RootLock {
- public:
-  static Result<RootLock> take(const Path& root) {
-    const Path path = root / kLockName;
-    for (;;) {
-      RootLock lock(path, ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
-      if (lock.descriptor_ < 0)
-        return Error{"cannot make a lock file", path.string() + ": " + std::strerror(errno),
-                     "check that the directory is writable: reduce writes and deletes files there"};
-      if (::flock(lock.descriptor_, LOCK_EX | LOCK_NB) != 0) {
-        char text[32] = {};
-        const ssize_t size = ::pread(lock.descriptor_, text, sizeof text - 1, 0);
-        const std::string owner(text, text + std::max<ssize_t>(size, 0));
-        lock.drop();
-        return Error{
-            "another plumb reduce works in this directory",
-            fmt::format("{}: held by process {}", path.string(), owner.empty() ? "unknown" : owner),
-            "wait for it, or end it"};
-      }
-      struct ::stat ours, there;
-      const bool is_current = ::fstat(lock.descriptor_, &ours) == 0 &&
-                              ::lstat(path.c_str(), &there) == 0 && ours.st_ino == there.st_ino &&
-                              ours.st_dev == there.st_dev;
-      if (!is_current) {  // its owner has just removed it
-        lock.drop();
-        continue;
-      }
-      const std::string pid = std::to_string(::getpid());
-      // For a message only: on a full disk it stays empty.
-      if (::ftruncate(lock.descriptor_, 0) == 0)
-        (void)!::pwrite(lock.descriptor_, pid.data(), pid.size(), 0);
-      return lock;
-    }
-  }
-  RootLock(RootLock&& other) noexcept
-      : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
-  RootLock& operator=(RootLock&&) = delete;
-  ~RootLock() {
-    if (descriptor_ >= 0) ::unlink(path_.c_str());
-    drop();
-  }
-
- private:
-  RootLock(Path path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
-  void drop() {
-    if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
-  }
-
-  Path path_;
-  int descriptor_;
-};
 
 // A dump file that waits for its turn.
 struct Pending {
@@ -355,7 +302,7 @@ Result<ReduceReport> reduce_tree(const Path& root, const ReduceTreeOptions& opti
     return Error{
         failed || !std::filesystem::exists(root, failed) ? "no such directory" : "not a directory",
         root.string(), "name the directory that the dump is written to"};
-  auto lock = RootLock::take(root);
+  auto lock = DirectoryLock::take(root, kReducing);
   if (!lock) return lock.error();
   return on_threads_of(context, [&] { return TreeReducer(root, options, context, tell).run(); });
 }

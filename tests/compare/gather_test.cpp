@@ -440,7 +440,7 @@ TEST(Gather, AFileThatShrinksIsAnError) {
       const auto facts =
           is_target ? gather(part, whole, {}, RunContext{}) : gather(whole, part, {}, RunContext{});
       ASSERT_FALSE(facts);
-      EXPECT_EQ(facts.error().what, "the file shrank while it was being read");
+      EXPECT_EQ(facts.error().what, "the file changed while it was read");
       EXPECT_THAT(facts.error().where, HasSubstr("shrinks.npy"));
       const auto crc = checksum(part, RunContext{});
       ASSERT_FALSE(crc);

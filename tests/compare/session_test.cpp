@@ -5,8 +5,12 @@
 #include "plumb/session.h"
 
 #include <algorithm>
+#include <chrono>
+#include <fstream>
 #include <numeric>
 #include <random>
+#include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -246,6 +250,60 @@ TEST(Session, WarningsTravelInTheContext) {
   RunContext context;
   const result::Run run = or_throw(compare_all(or_throw(Session::open(spec, context)), context));
   EXPECT_THAT(run.warnings, ElementsAre("target and golden are the same directory"));
+}
+
+// The verdict of a pair of large files, when `meanwhile` is called as soon as the first bytes of
+// both have been read.
+Row row_while(const Tensors& dir, bool map, const std::function<void()>& meanwhile) {
+  Spec spec;
+  spec.target.path = dir.path() / "target.npy";
+  spec.golden.path = dir.path() / "golden.npy";
+  spec.map = map;
+  RunContext context;
+  context.jobs = 1;
+  context.progress = [&, is_first = true](int64_t) mutable {
+    if (std::exchange(is_first, false)) meanwhile();
+  };
+  const Session session = or_throw(Session::open(spec, context));
+  return or_throw(compare_all(session, context)).rows.at(0);
+}
+
+TEST(Session, AFileThatIsWrittenToWhileItIsReadIsDamaged) {
+  const Tensors dir;
+  const std::vector<float> values(400000, 1.0F);
+  for (const char* side : {"target.npy", "golden.npy"}) {
+    dir.npy("target.npy", values);
+    dir.npy("golden.npy", values);
+    // The clock that stamps files goes in steps of some milliseconds.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(row_while(dir, true, [] {}).verdict, Verdict::kPass);
+    const Row row = row_while(dir, true, [&] {
+      std::fstream file(dir.path() / side, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(200).write("\0\0\x80\x3f", 4);  // the same number again
+    });
+    EXPECT_EQ(row.verdict, Verdict::kNotCompared);
+    EXPECT_THAT(row.reasons, ElementsAre("damaged_file"));
+    EXPECT_THAT(row.message, HasSubstr("the file changed while it was read"));
+    EXPECT_THAT(row.message, HasSubstr(side));
+  }
+}
+
+// The kernel knows what is mapped.
+TEST(Session, MapsLargeFilesUnlessTheHostSaysNo) {
+  const Tensors dir;
+  const std::vector<float> values(400000, 1.0F);
+  const std::string target = dir.npy("target.npy", values);
+  dir.npy("golden.npy", values);
+  for (const bool map : {true, false}) {
+    bool is_mapped = !map;
+    const Row row = row_while(dir, map, [&] {
+      std::ifstream maps("/proc/self/maps");
+      const std::string text{std::istreambuf_iterator<char>(maps), {}};
+      is_mapped = text.find(target) != std::string::npos;
+    });
+    EXPECT_EQ(is_mapped, map);
+    EXPECT_EQ(row.verdict, Verdict::kPass);
+  }
 }
 
 }  // namespace
