@@ -157,9 +157,10 @@ class Dumper {
     auto session = model_.engine().open(model_.view(), options);
     if (!session) return std::move(session.error()).in(model_.path());
     prepared_.plain = std::move(*session);
-    auto saved = LoadedModel::open({path, {}, "onnxruntime", {}, model_.shared_engine()});
+    // Weights in other files stay where they are.
+    auto saved = LoadedModel::open(
+        {path, {}, "onnxruntime", {}, model_.shared_engine(), model_.view().data});
     if (!saved) return saved.error();
-    saved->look_in(model_.view().data);  // weights in other files stay where they are
     prepared_.optimised = std::move(*saved);
     dump_.has_saved_graph = in_files_;
     return {};

@@ -67,7 +67,7 @@ std::optional<Optimization> optimization_from_text(std::string_view text) {
 Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
   LoadedModel model;
   model.path_ = wanted.path.string();
-  model.data_ = graph::data_place_of(wanted.path);
+  model.data_ = wanted.data ? *wanted.data : graph::data_place_of(wanted.path);
   auto graph = graph::load_graph(wanted.path);
   if (!graph) return graph.error();
   model.graph_ = std::move(*graph);

@@ -17,6 +17,7 @@ struct ModelFile {
   std::string engine;                         // empty: ONNX Runtime for ONNX, OpenCV for Caffe
   WorkerLimits limits = {};                   // of the engine
   std::shared_ptr<Engine> runs_in = nullptr;  // one of that name which is there already
+  std::optional<graph::DataPlace> data = {};  // of its external data, if not beside it
 };
 
 class LoadedModel {
@@ -31,9 +32,6 @@ class LoadedModel {
   Model view() const;                // borrows from this object
   bool is_caffe() const { return graph_.format == "prototxt"; }
   bool can_save_graph() const { return engine_name_ == "onnxruntime"; }  // as it was optimised
-
-  // Files that the model names are looked for there, and not beside it.
-  void look_in(graph::DataPlace data) { data_ = std::move(data); }
 
   // Another graph in place of the file's, e.g. with a branch inlined. Empty if it was damaged.
   Result<void> replace(std::string onnx);

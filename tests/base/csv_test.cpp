@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/csv.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace plumb {
@@ -59,8 +61,9 @@ TEST(Csv, Cells) {
 // "a|b/c": cells and records; '!' where a quote is never closed, '?' where one closes early.
 std::string flat(std::string_view text) {
   std::string records;
+  bool is_first = true;
   for (CsvReader reader(text); reader.next();) {
-    if (!records.empty()) records += '/';
+    if (!std::exchange(is_first, false)) records += '/';
     for (size_t i = 0; i < reader.cells().size(); ++i)
       records += (i > 0 ? "|" : "") + reader.cells()[i];
     if (reader.open_quote()) records += "!" + std::to_string(*reader.open_quote());

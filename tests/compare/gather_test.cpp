@@ -113,7 +113,7 @@ PairFacts plain_facts(const metrics::PairPiece& whole) {
     facts.sums.append(metrics::pair_sums_scalar(
         {whole.target_dtype, whole.target + first * t_item, whole.golden_dtype,
          whole.golden + first * g_item, std::min(kPairPiece, whole.count - first)},
-        {true, 0}));
+        {.relative = true, .shares = true}));
   }
   facts.second_pass = {kAll, facts};
   facts.second_pass.add(whole);

@@ -56,7 +56,10 @@ void obey(std::string_view order, const void* file, uint64_t size, int out) {
 
 }  // namespace
 
-extern "C" void plumb_hdf5_serve_1(const void* file, uint64_t size, const char* dataset, int out) {
+extern "C" __attribute__((visibility("default"))) void plumb_hdf5_serve_1(const void* file,
+                                                                          uint64_t size,
+                                                                          const char* dataset,
+                                                                          int out) {
   if (dataset != nullptr && dataset[0] == '!') return obey(dataset, file, size, out);
   const auto* bytes = static_cast<const char*>(file);
   const auto listing = plumb::load_le<uint64_t>(bytes + 8);

@@ -199,11 +199,12 @@ TEST(PairSums, EveryInstructionSetGivesTheSameBits) {
   const auto values = hostile_values(100003, 7, true);
   const Tensor golden = encode(DType::kFloat32, values);
   const Tensor target = encode(DType::kFloat16, disturbed(values, 8));
-  const PairSums expected = pair_sums_scalar(piece_of(target, golden), {true});
+  const PairSums expected =
+      pair_sums_scalar(piece_of(target, golden), {.relative = true, .shares = true});
   const int64_t all = hwy::SupportedTargets();
   for (int64_t left = all; left != 0; left &= left - 1) {
     hwy::SetSupportedTargetsForTest(left & -left);
-    expect_same(pair_sums(piece_of(target, golden), {true}), expected);
+    expect_same(pair_sums(piece_of(target, golden), {.relative = true, .shares = true}), expected);
   }
   hwy::SetSupportedTargetsForTest(0);
 }
@@ -321,7 +322,7 @@ TEST(PairSums, AgreesWithLongDouble) {
     const int64_t n = std::min(kPairPiece, std::ssize(t) - first);
     all.append(pair_sums({DType::kFloat32, target.bytes.data() + 4 * first, DType::kFloat32,
                           golden.bytes.data() + 4 * first, n},
-                         {true}));
+                         {.relative = true, .shares = true}));
   }
   const auto near = [](double ours, long double theirs, long double scale) {
     EXPECT_LE(std::fabs(ours - theirs), 1e-12L * std::fabs(scale));
@@ -342,7 +343,7 @@ TEST(PairSums, IntegersBeyondDoubles) {
   const int64_t big = (int64_t{1} << 53) + 1;
   const Tensor target = tensor<int64_t>(DType::kInt64, {big, INT64_MAX, INT64_MIN, 5, 0});
   const Tensor golden = tensor<int64_t>(DType::kInt64, {big - 1, INT64_MAX - 1, INT64_MAX, 5, 0});
-  const PairSums sums = pair_sums(piece_of(target, golden), {true});
+  const PairSums sums = pair_sums(piece_of(target, golden), {.relative = true, .shares = true});
   EXPECT_EQ(sums.equal, 2);
   EXPECT_EQ(sums.abs_max, 0x1p64);  // nearest double of 2^64 - 1
   EXPECT_EQ(sums.t_zeros, 1);
@@ -357,7 +358,7 @@ TEST(PairSums, NonFinitePairsAreSortedByKind) {
       encode(DType::kFloat32, {kNan, kNan, 1, kInf, kInf, -kInf, 3, kInf, kNan, 0});
   const Tensor golden =
       encode(DType::kFloat32, {kNan, 1, kNan, kInf, -kInf, -kInf, kInf, kNan, kInf, 0});
-  const PairSums s = pair_sums(piece_of(target, golden), {true});
+  const PairSums s = pair_sums(piece_of(target, golden), {.relative = true, .shares = true});
   EXPECT_EQ(s.count, 10);
   EXPECT_EQ(s.finite, 1);
   EXPECT_EQ(s.same_nan, 1);

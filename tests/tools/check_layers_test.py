@@ -82,7 +82,7 @@ class CheckLayers(unittest.TestCase):
         self.assertIn("src/io/a.cpp:1: the first line is not", done.stdout)
 
     def test_counts_every_complaint(self):
-        bad = TAG + '#include "io/x.h"\n#include <simdjson.h>\n'
+        bad = TAG + '#include "io/x.h"\n#include <CLI/CLI.hpp>\n'
         done = check({"base/a.h": bad, "base/b.cpp": bad, "base/c.h": TAG})
         self.assertEqual(done.stdout.splitlines()[-1], "3 files checked, 4 complaints")
 

@@ -26,8 +26,8 @@ RealData data_of(const std::vector<double>& target, const std::vector<double>& g
   const compare::Tensors files;
   auto t = compare::open_tensor(files.npy("t.npy", DType::kFloat64, {std::ssize(target)}, target));
   auto g = compare::open_tensor(files.npy("g.npy", DType::kFloat64, {std::ssize(golden)}, golden));
-  const auto facts = compare::or_throw(
-      compare::gather(t, g, metrics::Request{.relative = true, .second_pass = {}}, RunContext{}));
+  const auto facts = compare::or_throw(compare::gather(
+      t, g, metrics::Request{.relative = true, .shares = true, .second_pass = {}}, RunContext{}));
   return real_data(*facts);
 }
 
