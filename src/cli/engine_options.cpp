@@ -29,17 +29,17 @@ std::optional<uint64_t> bytes_from_text(std::string_view text) {
 void EngineOptions::declare(Options& options) {
   options.text("--engine-memory", "SIZE", memory,
                "memory an engine may use, e.g. 8G (default: three\nquarters of the machine's)");
-  options.count("--engine-timeout", "SECONDS", timeout_seconds,
-                "time an engine may take for a sample (default: 600)");
+  options.text("--engine-timeout", "SECONDS", timeout,
+               "time an engine may take for a sample (default: 600)");
 }
 
 Result<WorkerLimits> EngineOptions::limits(const RunContext& context) const {
   WorkerLimits limits;
   limits.cancelled = &context.cancelled;
-  if (timeout_seconds <= 0)
-    return Error{"no engine can run a model in no time",
-                 "--engine-timeout " + std::to_string(timeout_seconds), "write e.g. 600"};
-  limits.timeout_seconds = static_cast<unsigned>(timeout_seconds);
+  const char* end = timeout.data() + timeout.size();
+  const auto read = std::from_chars(timeout.data(), end, limits.timeout_seconds);
+  if (read.ec != std::errc() || read.ptr != end || limits.timeout_seconds == 0)
+    return Error{"this is no number of seconds", "--engine-timeout " + timeout, "write e.g. 600"};
   if (memory.empty()) return limits;
   const auto bytes = bytes_from_text(memory);
   constexpr uint64_t kLeast = 64ull << 20;  // the engines' libraries themselves

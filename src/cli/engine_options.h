@@ -9,8 +9,8 @@
 namespace plumb::cli {
 
 struct EngineOptions {
-  std::string memory;         // "8G"; empty: three quarters of what the machine has
-  int timeout_seconds = 600;  // without a finished sample
+  std::string memory;           // "8G"; empty: three quarters of what the machine has
+  std::string timeout = "600";  // seconds without a finished sample
 
   void declare(Options& options);
   Result<WorkerLimits> limits(const RunContext& context) const;
