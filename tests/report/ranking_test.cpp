@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/headline.h"
 #include "report/ranking.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "report/headline.h"
 #include "report/sample_runs.h"
 
 namespace plumb::report {
