@@ -12,14 +12,16 @@
 #pragma GCC visibility push(default)  // the library exports this
 namespace plumb::result {
 
+// Two different classes for one sample.
+struct Disagreement {
+  int64_t sample = 0;              // its place among the samples of the run
+  int64_t target = 0, golden = 0;  // classes
+};
+
 struct Accuracy {
   std::string output;  // operator of the target
   int64_t samples = 0;
-  double agree = 0;      // share of samples for which both sides put the same class first
-  struct Disagreement {  // two different ones
-    int64_t sample = 0;  // its place among the samples of the run
-    int64_t target = 0, golden = 0;  // classes
-  };
+  double agree = 0;  // share of samples for which both sides put the same class first
   std::optional<Disagreement> first_disagreement;
   int64_t labelled = 0;  // samples whose right class is known
   struct Top {           // the right class is among the first n

@@ -33,7 +33,7 @@ class Scores {
   struct Counts {  // of an output
     std::string output;
     int64_t samples = 0, agree = 0, labelled = 0;
-    std::optional<result::Accuracy::Disagreement> first_disagreement;
+    std::optional<result::Disagreement> first_disagreement;
     std::vector<Top> top;
   };
   std::vector<Counts> counts_;

@@ -42,7 +42,7 @@ void fields(auto& list, Any<Run> auto& run) {
   list.seconds("elapsed_s", run.elapsed_s);
 }
 
-void fields(auto& list, Any<Accuracy::Disagreement> auto& classes) {
+void fields(auto& list, Any<Disagreement> auto& classes) {
   list("sample", classes.sample);
   list("target", classes.target);
   list("golden", classes.golden);

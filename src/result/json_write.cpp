@@ -45,7 +45,7 @@ void append(std::string& json, const InputSide& side) { append_object(json, side
 void append(std::string& json, const Side& side) { append_object(json, side); }
 void append(std::string& json, const Accuracy& accuracy) { append_object(json, accuracy); }
 void append(std::string& json, const Accuracy::Top& top) { append_object(json, top); }
-void append(std::string& json, const Accuracy::Disagreement& classes) {
+void append(std::string& json, const Disagreement& classes) {
   append_object(json, classes);
 }
 void append(std::string& json, const Standing& standing) { append_object(json, standing); }

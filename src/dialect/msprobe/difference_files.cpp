@@ -106,8 +106,9 @@ class DifferenceFiles {
   bool by_checksum() const { return search_.mode == Mode::kChecksum; }
 
   Result<void> write_rank(const RankRows& rank) {
-    auto& [number, calls] = calls_.emplace_back();
-    number = rank.rank.value_or(0);
+    RankCalls& of_rank = calls_.emplace_back();
+    of_rank.rank = rank.rank.value_or(0);
+    std::vector<Call>& calls = of_rank.calls;
     std::vector<std::span<const size_t>>& spans = spans_.emplace_back();
     auto sink = create(name_of_result("compare_result", rank.rank, time_));
     if (!sink) return sink.error();
