@@ -83,6 +83,8 @@ int main(int argc, char** argv) {
     constexpr std::string_view kUsage = "plumb-worker is started by plumb, not by hand\n";
     return ::write(STDERR_FILENO, kUsage.data(), kUsage.size()) < 0 ? 3 : 2;
   }
+  // How it ends is told by the signal, also where a sanitizer has handlers of its own.
+  for (const int fatal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(fatal, SIG_DFL);
   plumb::be_expendable();
   plumb::limit_memory(argv[2]);
   const int status_of = plumb::serve(argv[1]);
