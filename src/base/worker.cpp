@@ -203,10 +203,15 @@ Worker::~Worker() { kill_and_wait(); }
 
 bool Worker::is_ours() const { return process_ >= 0 && owner_ == ::getpid(); }
 
+bool Worker::is_cancelled() {
+  end_.cancelled = limits_.cancelled != nullptr && *limits_.cancelled;
+  return end_.cancelled;
+}
+
 void Worker::restart_clock() { started_ms_ = now_ms(); }
 
 bool Worker::send(uint32_t kind, Bytes body, std::span<const int> files) {
-  if (!is_ours()) return false;
+  if (!is_ours() || is_cancelled()) return false;
   restart_clock();
   return send_message(socket_.get(), kind, body, files,
                       [this](int socket, short events) { return wait(socket, events); });
@@ -226,10 +231,7 @@ bool Worker::receive(Message& answer) {
 
 bool Worker::wait(int descriptor, short events) {
   while (true) {
-    if (limits_.cancelled != nullptr && *limits_.cancelled) {
-      end_.cancelled = true;
-      return false;
-    }
+    if (is_cancelled()) return false;
     const int64_t left = started_ms_ + int64_t{1000} * limits_.timeout_seconds - now_ms();
     if (left <= 0) {
       end_.timed_out = true;

@@ -67,6 +67,7 @@ class Worker {
 
  private:
   Worker() = default;
+  bool is_cancelled();
   void listen();  // to what it writes to its standard streams
   void kill_and_wait();
 

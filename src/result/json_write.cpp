@@ -45,9 +45,7 @@ void append(std::string& json, const InputSide& side) { append_object(json, side
 void append(std::string& json, const Side& side) { append_object(json, side); }
 void append(std::string& json, const Accuracy& accuracy) { append_object(json, accuracy); }
 void append(std::string& json, const Accuracy::Top& top) { append_object(json, top); }
-void append(std::string& json, const Disagreement& classes) {
-  append_object(json, classes);
-}
+void append(std::string& json, const Disagreement& classes) { append_object(json, classes); }
 void append(std::string& json, const Standing& standing) { append_object(json, standing); }
 void append(std::string& json, const TensorChange& change) { append_object(json, change); }
 void append(std::string& json, const OperatorChange& change) { append_object(json, change); }
