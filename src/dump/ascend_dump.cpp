@@ -62,6 +62,7 @@ struct Outcome {
   std::optional<Error> error;
   std::optional<io::FftsSlices> slices;
   std::vector<std::string> warnings;
+  bool is_foreign = false;  // another format under the name of a dump
 };
 
 Outcome failed(Error error) {
@@ -89,6 +90,9 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   auto opened = io::open_tensor_file(tree.absolute(*job.file), hints);
   if (!opened) return failed(std::move(opened.error()));
   Outcome outcome;
+  outcome.is_foreign =
+      job.name.content == Content::kTensors && !opened->format->name.starts_with("ascend");
+  if (outcome.is_foreign) return outcome;
   outcome.warnings = std::move(opened->listing.warnings);
   Entry model = model_of(job.name);
   if (model.type != kDebugType)
@@ -124,7 +128,7 @@ Outcome read_statistics(const Tree& tree, const Job& job, bool map) {
     entry.timestamp = model.timestamp;
     entry.record = job.file->path;
   }
-  return {std::move(*entries), {}, {}, {}};
+  return {std::move(*entries), {}, {}, {}, false};
 }
 
 Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
@@ -133,10 +137,24 @@ Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
     case Content::kReduced: {
       auto entries = list_reduced(tree.absolute(*job.file), job.file->path, model_of(job.name));
       if (!entries) return failed(std::move(entries.error()));
-      return {std::move(*entries), {}, {}, {}};
+      return {std::move(*entries), {}, {}, {}, false};
     }
     default: return read_tensors(tree, job, hints);
   }
+}
+
+// Of tools that decode a dump beside itself: NAME.output.0.npy where NAME is a dump that is there.
+bool is_decoded_copy(const Tree& tree, const TreeFile& file) {
+  constexpr std::string_view kEnd = ".npy";
+  const std::string_view name = file.name();
+  const size_t dot = name.size() < kEnd.size() ? 0 : name.rfind('.', name.size() - kEnd.size() - 1);
+  const size_t start = dot == std::string_view::npos || dot == 0 ? 0 : name.rfind('.', dot - 1);
+  if (!name.ends_with(kEnd) || start == std::string_view::npos || start == 0) return false;
+  const auto slot =
+      slot_from_tensor_name(name.substr(start + 1, name.size() - kEnd.size() - start - 1));
+  const TreeFile* dump = tree.find(file.path.substr(0, file.name_at + start));
+  return slot.kind != SlotKind::kOther && dump != nullptr && dump->size_bytes > 0 &&
+         parse_device_name(dump->name()).has_value();
 }
 
 // Sorts the files of the tree into jobs and skipped ones.
@@ -149,7 +167,9 @@ std::vector<Job> find_jobs(const Tree& tree, const RealNames& real_names, DumpSe
     const auto name = real_name ? parse_name(*real_name) : std::nullopt;
     if (!real_name) {
       ++unnamed;
-      set.skipped.push_back(skip(file, kUnnamed));
+      set.skipped.push_back(skip_unknown(tree, file, kUnnamed));
+    } else if (!name && is_decoded_copy(tree, file)) {
+      set.skipped.push_back(skip(file, "decoded copy of a dump that is there"));
     } else if (!name) {
       unknown.push_back(&file);
     } else if (file.size_bytes == 0) {
@@ -338,6 +358,8 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
       warnings.push_back(jobs[i].file->path + ": " + warning);
     if (outcomes[i].error) {
       set.skipped.push_back(skip_damaged(*jobs[i].file, std::move(*outcomes[i].error)));
+    } else if (outcomes[i].is_foreign) {
+      set.skipped.push_back(skip_unknown(tree, *jobs[i].file, "not a device dump"));
     } else if (outcomes[i].entries.empty()) {
       set.skipped.push_back(skip(*jobs[i].file, "holds no tensors"));
       outcomes[i].slices.reset();

@@ -19,6 +19,8 @@ using plumb::to_string;  // of shapes, beside that of slots
 
 namespace {
 
+constexpr std::string_view kPlainName = "plain";
+
 Result<const Convention*> choose(const Tree& tree, std::string_view wanted) {
   const Convention* best = nullptr;
   int best_score = 0;
@@ -44,8 +46,9 @@ Error nothing_in(const Tree& tree) {
           "check the path, and that the run which should have written there did write"};
 }
 
-// Where several dumps lie in one directory, the files of all but one kind are left out. Says which
-// sub-directories to look at instead: those without a listed tensor that are a dump of their own.
+// Where several dumps lie in one directory, the files of all but one kind go by their paths. Says
+// which sub-directories to look at instead: those without a tensor of the chosen kind that are a
+// dump of their own.
 void add_other_dumps(const Tree& tree, DumpSet& set) {
   std::set<std::string_view> listed;  // directories with tensors of the set below them
   const auto add = [&](std::string_view file) {
@@ -76,12 +79,48 @@ void add_other_dumps(const Tree& tree, DumpSet& set) {
   for (const auto& [directory, other] : others) {
     const auto chosen = choose(other, {});
     const bool is_dump = chosen && (*chosen)->name != set.convention &&
-                         ((*chosen)->name != "plain" || probe_format(other, other.files[0]));
+                         ((*chosen)->name != kPlainName || probe_format(other, other.files[0]));
     if (!is_dump) continue;
     set.warnings.push_back(fmt::format(
-        "{} file(s) in {} are left out: a dump of another kind ({}), see `plumb inspect {}`",
+        "{} file(s) in {} go by their paths: a dump of another kind ({}), see `plumb inspect {}`",
         other.files.size(), directory, (*chosen)->name, other.root.string()));
   }
+}
+
+// A tensor is a row wherever it lies: of the files that the convention does not know, those that
+// hold tensors are listed by their paths. No two tensors of the set get the same name.
+void add_foreign(const Tree& tree, const io::ReadHints& hints, DumpSet& set) {
+  std::vector<TreeFile> files;
+  for (const Skipped& skipped : set.skipped) {
+    if (!skipped.is_foreign) continue;
+    std::error_code gone;
+    const auto size = std::filesystem::file_size(tree.root / skipped.file, gone);
+    files.emplace_back(skipped.file, gone ? 0 : size);
+  }
+  if (files.empty()) return;
+  DumpSet found = list_plain(tree, files, hints);
+  std::set<std::string> taken, names;  // files; operators of the convention
+  int64_t last = 0;
+  for (const Entry& entry : set.entries) {
+    names.insert(entry.operator_name);
+    last = std::max(last, entry.timestamp);
+  }
+  std::erase_if(found.skipped, [](const Skipped& skipped) { return !skipped.error; });
+  for (const Skipped& skipped : found.skipped) taken.insert(skipped.file);
+  for (Entry& entry : found.entries) {
+    const std::string& file = entry.parts.empty() ? entry.record : entry.parts.front().file;
+    taken.insert(file);
+    entry.is_beside = true;
+    entry.timestamp = last == 0 ? 0 : last + 1;
+    if (names.contains(entry.operator_name)) {
+      const std::string inside = entry.parts.empty() ? "" : entry.parts.front().tensor;
+      entry.operator_name = file + (inside.empty() ? "" : "/") + inside;
+    }
+  }
+  std::erase_if(set.skipped, [&](const Skipped& skipped) { return taken.contains(skipped.file); });
+  std::move(found.entries.begin(), found.entries.end(), std::back_inserter(set.entries));
+  std::move(found.skipped.begin(), found.skipped.end(), std::back_inserter(set.skipped));
+  std::move(found.warnings.begin(), found.warnings.end(), std::back_inserter(set.warnings));
 }
 
 }  // namespace
@@ -244,7 +283,7 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
   set.traits = (*chosen)->traits;
   set.is_single_file = tree->is_single_file;
   set.map = hints.map;
-  if (tree->is_single_file && set.convention == "plain") {
+  if (tree->is_single_file && set.convention == kPlainName) {
     if (set.entries.empty() && !set.skipped.empty() && set.skipped[0].error)
       return *set.skipped[0].error;
     const io::Format* format = probe_format(*tree, tree->files[0]);
@@ -252,6 +291,7 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
     set.traits.is_device = set.convention.starts_with("ascend");
   }
   add_other_dumps(*tree, set);
+  if ((*chosen)->name != kPlainName) add_foreign(*tree, hints, set);
   for (Skipped& skipped : tree->skipped) set.skipped.push_back(std::move(skipped));
   sort_entries(set.entries);
   std::stable_sort(set.skipped.begin(), set.skipped.end(),

@@ -62,6 +62,7 @@ struct Entry {
   BoxedOptional<TensorInfo> info;        // of parts[0], if listing had to read the header anyway
   BoxedOptional<Statistics> statistics;  // recorded instead of, or beside, the data
   std::string record;                    // the file they come from, relative to DumpSet::root
+  bool is_beside = false;  // no part of the dump it was found in: goes by its path alone
   // A tensor in memory (see dump/memory.h) instead of a file: the bytes that `info` describes, kept
   // alive by DumpSet::memory. It has one part, which no file need hold.
   const std::byte* memory = nullptr;
@@ -76,6 +77,7 @@ struct Skipped {
   std::string file;            // relative to DumpSet::root; empty for the root itself
   std::string reason;          // plain words
   std::optional<Error> error;  // set if it is damaged (it costs a row), unset if it is no tensor
+  bool is_foreign = false;     // unknown to the convention, which says nothing of its content
 };
 
 // What a convention means to later stages. They ask for these, never for its name.
@@ -111,7 +113,8 @@ struct Convention {
   // How sure this convention is that the tree is its own, from names and the odd header only: 0 =
   // no, 100 = certain. The highest wins; ties go to the earlier line of the table.
   int (*match)(const Tree& tree);
-  // Puts every file of the tree into an entry or among the skipped ones; any order will do.
+  // Puts every file of the tree into an entry or among the skipped ones; any order will do. What it
+  // does not know it skips as foreign: a tensor among these becomes an entry by its path.
   DumpSet (*list)(const Tree& tree, const io::ReadHints& hints);
   Traits traits = {};
 };

@@ -86,9 +86,11 @@ Skipped skip_empty(const Tree& tree, const TreeFile& file) {
 }
 
 Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view otherwise) {
-  if (const auto reason = companion_reason(file.name())) return skip(file, *reason);
   const bool is_lost = file.size_bytes == 0 && has_tensor_extension(file.name());
-  return is_lost ? skip_empty(tree, file) : skip(file, otherwise);
+  if (is_lost) return skip_empty(tree, file);
+  Skipped skipped = skip(file, companion_reason(file.name()).value_or(otherwise));
+  skipped.is_foreign = true;
+  return skipped;
 }
 
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
@@ -185,6 +187,7 @@ void sort_entries(std::vector<Entry>& entries) {
     return natural_less(a.path, b.path);
   };
   const auto less = [&](const Entry& a, const Entry& b) {
+    if (a.is_beside != b.is_beside) return b.is_beside;  // nobody knows when it ran
     if (a.rank != b.rank) return a.rank < b.rank;
     if (a.step != b.step) return a.step < b.step;
     if (a.graph != b.graph) return natural_less(a.graph, b.graph);

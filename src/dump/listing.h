@@ -32,12 +32,17 @@ bool has_tensor_extension(std::string_view name);
 Skipped skip(const TreeFile& file, std::string_view reason);
 Skipped skip_damaged(const TreeFile& file, Error error);
 Skipped skip_empty(const Tree& tree, const TreeFile& file);
-// A companion by its reason, an empty file that should hold a tensor, or `otherwise`.
+// A companion by its reason, an empty file that should hold a tensor, or `otherwise`. Foreign
+// unless it is damaged.
 Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view otherwise);
 
 // Headerless data that cannot be used: nobody said what it is, or an npy file of that name says it
 // all.
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file, const io::ReadHints& hints);
+
+// The tensors in `files` of the tree, whatever their names: operators are paths. What any directory
+// of tensors is listed by, and what a convention does not know in its own.
+DumpSet list_plain(const Tree& tree, std::span<const TreeFile> files, const io::ReadHints& hints);
 
 // The first bytes, up to io::kProbeBytes; fewer or none if they cannot be read.
 std::string head_of(const Tree& tree, const TreeFile& file);

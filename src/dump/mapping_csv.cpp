@@ -68,8 +68,9 @@ TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string 
 }
 
 std::string unnamed_warning(size_t count) {
-  return fmt::format("{} file(s) left out: named by a number whose real name is not in {}", count,
-                     kMappingName);
+  return fmt::format(
+      "{} file(s) are named by a number whose real name is not in {}: they go by their paths",
+      count, kMappingName);
 }
 
 std::optional<std::string_view> RealNames::of(const TreeFile& file) const {

@@ -45,7 +45,7 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
     const auto golden = name ? golden_name(*name) : std::nullopt;
     if (!name) {
       ++unnamed;
-      set.skipped.push_back(skip(file, kUnnamed));
+      set.skipped.push_back(skip_unknown(tree, file, kUnnamed));
     } else if (!golden) {
       set.skipped.push_back(skip_unknown(tree, file, "name is not operator.output.timestamp.npy"));
     } else if (file.size_bytes == 0) {

@@ -8,6 +8,7 @@ namespace plumb::dump {
 namespace {
 
 constexpr size_t kMicrosecondDigits = 13;  // at least; a shorter number is no time stamp
+constexpr size_t kSecondDigits = 10;       // at least: what a clock of any unit gives
 
 // The text after the last dot, which it cuts off `text` together with the dot; empty if there is
 // none.
@@ -142,7 +143,7 @@ std::optional<GoldenName> parse_golden_name(std::string_view stem) {
       is_short(last) && is_time(second) && is_short(third) && !op.empty())
     return GoldenName{op, *number_from(third), timestamp_from(second)};
   const auto index = number_from(second);
-  if (!index || stem.empty()) return {};
+  if (!index || stem.empty() || last.size() < kSecondDigits) return {};
   return GoldenName{stem, *index, timestamp_from(last)};
 }
 

@@ -47,7 +47,8 @@ struct ManualSlice {
 std::optional<ManualSlice> parse_manual_slice(std::string_view op);
 
 // Golden files: op.index.timestamp, or op.index.timestamp.count as the TensorFlow debugger writes
-// it. `stem` is the name without its extension.
+// it. `stem` is the name without its extension. The time is one that a clock gave: "features.0.1"
+// is a module of a network.
 struct GoldenName {
   std::string_view op;
   int64_t index = 0;

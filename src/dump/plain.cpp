@@ -19,6 +19,7 @@ constexpr std::string_view kNoTensor = "not a tensor file";
 std::string_view without_extension(std::string_view path) {
   const size_t name = path.rfind('/') + 1;  // npos + 1 == 0
   const size_t dot = path.rfind('.');
+  if (dot != std::string_view::npos && is_digits(path.substr(dot + 1))) return path;  // "layer.0"
   return dot == std::string_view::npos || dot <= name ? path : path.substr(0, dot);
 }
 
@@ -91,25 +92,30 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
 int match(const Tree&) { return 1; }
 
 DumpSet list(const Tree& tree, const io::ReadHints& hints) {
+  return list_plain(tree, tree.files, hints);
+}
+
+}  // namespace
+
+DumpSet list_plain(const Tree& tree, std::span<const TreeFile> files, const io::ReadHints& hints) {
   DumpSet set;
-  std::vector<Found> found(tree.files.size());
-  for_each_index(tree.files.size(),
-                 [&](size_t i) { found[i] = look_into(tree, tree.files[i], hints); });
+  std::vector<Found> found(files.size());
+  for_each_index(files.size(), [&](size_t i) { found[i] = look_into(tree, files[i], hints); });
 
   std::multiset<std::string_view> taken;  // by tensor files and directories
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i].entries.empty()) continue;
-    const std::string_view path = tree.files[i].path;
+    const std::string_view path = files[i].path;
     taken.insert(path);
     if (without_extension(path) != path) taken.insert(without_extension(path));
   }
   std::set<std::string_view> directories;
-  for (const TreeFile& file : tree.files)
+  for (const TreeFile& file : files)
     for (auto d = file.directory(); directories.insert(d).second;) d = parent_of(d);
 
   std::vector<std::string> warnings;
   for (size_t i = 0; i < found.size(); ++i) {
-    const std::string& path = tree.files[i].path;
+    const std::string& path = files[i].path;
     for (const std::string& warning : found[i].warnings) warnings.push_back(path + ": " + warning);
     std::string name(without_extension(path));
     if (taken.count(name) > 1 || directories.contains(name)) name = path;
@@ -127,8 +133,6 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
   add_warnings(std::move(warnings), set);
   return set;
 }
-
-}  // namespace
 
 extern constexpr Convention kPlain{
     "plain", "any directory of tensor files, operators named by their path", match, list};

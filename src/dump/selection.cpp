@@ -81,8 +81,8 @@ StepsAndRanks steps_and_ranks(const DumpSet& set) {
   for (const Entry& entry : set.entries) {
     if (entry.step) found.steps.insert(*entry.step);
     if (entry.rank) found.ranks.insert(*entry.rank);
-    found.all_have_steps &= entry.step.has_value();
-    found.all_have_ranks &= entry.rank.has_value();
+    found.all_have_steps &= entry.step.has_value() || entry.is_beside;
+    found.all_have_ranks &= entry.rank.has_value() || entry.is_beside;
   }
   return found;
 }

@@ -75,8 +75,9 @@ TEST(AscendDump, SlicesAreJoined) {
 TEST(AscendDump, SlicesOfABlockedLayoutAreJoinedBeforeItIsUndone) {
   const DumpSet set = open(sample("dump/ffts_blocked"));
   EXPECT_EQ(set.convention, "ascend-dump");
-  EXPECT_THAT(skipped_of(set), ElementsAre("expected.npy: not a device dump"));
+  EXPECT_THAT(skipped_of(set), IsEmpty());
   EXPECT_THAT(set.warnings, IsEmpty());
+  EXPECT_TRUE(find(set, "expected output:0").is_beside);
   const Entry& conv = find(set, "net/conv output:0");
   EXPECT_EQ(conv.parts.size(), 3u);
   EXPECT_EQ(conv.join_axis, 2u);
@@ -152,15 +153,17 @@ TEST(AscendDump, HashedNames) {
   const DumpSet set = open(sample("ascend-dump/hashed"));
   EXPECT_EQ(set.convention, "ascend-dump");
   EXPECT_THAT(lines_of(set),
-              ElementsAre("add_fp32 input:0", "add_fp32 input:1", "add_fp32 output:0"));
+              ElementsAre("add_fp32 input:0", "add_fp32 input:1", "add_fp32 output:0",
+                          "cast_bf16 input:0", "cast_bf16 output:0"));
   EXPECT_EQ(set.entries[0].type, "Add");
   EXPECT_EQ(set.entries[0].timestamp, 1700000000000001);
   EXPECT_EQ(set.entries[0].parts[0].file, "12345678901234567890");
-  EXPECT_THAT(skipped_of(set), ElementsAre("999: its real name is not in mapping.csv",
-                                           "mapping.csv: real names of renamed files"));
-  EXPECT_THAT(
-      set.warnings,
-      ElementsAre("1 file(s) left out: named by a number whose real name is not in mapping.csv"));
+  EXPECT_FALSE(set.entries[0].is_beside);
+  EXPECT_EQ(set.entries[3].parts[0].file, "999");  // still a dump, of which the header tells more
+  EXPECT_TRUE(set.entries[3].is_beside);
+  EXPECT_THAT(skipped_of(set), ElementsAre("mapping.csv: real names of renamed files"));
+  EXPECT_THAT(set.warnings, ElementsAre("1 file(s) are named by a number whose real name is not in "
+                                        "mapping.csv: they go by their paths"));
   expect_all_accounted(set);
 }
 
@@ -271,15 +274,20 @@ TEST(AscendDump, OtherNamesAndForeignFiles) {
   dir.copy(kWire, "pool.3.1700000000000002.pb");
   dir.copy("ascend-dump/dumps/Const.c.16.7.1700000000000014", "c.5.1700000000000003.quant");
   dir.npy("Add.add_fp32.3.7.1700000000000001.input.0.npy");
+  dir.npy("Add.add_fp32.3.7.1700000000000009.input.0.npy");  // of a dump that is not there
+  dir.npy("Sub.sub.3.7.1700000000000001");                   // no dump, whatever its name
   dir.write("convert_failed_file_list.txt", "x");
   dir.write("notes", "hello, this is not a dump of any kind");
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.convention, "ascend-dump");
   EXPECT_THAT(lines_of(set),
               ElementsAre("wire input:0", "wire output:0", "add_fp32 input:0", "add_fp32 input:1",
-                          "add_fp32 output:0", "wire input:0", "wire output:0", "c output:5"));
+                          "add_fp32 output:0", "wire input:0", "wire output:0", "c output:5",
+                          "Add.add_fp32.3.7.1700000000000009.input.0 output:0",
+                          "Sub.sub.3.7.1700000000000001 output:0"));
   EXPECT_THAT(skipped_of(set),
-              ElementsAre("Add.add_fp32.3.7.1700000000000001.input.0.npy: not a device dump",
+              ElementsAre("Add.add_fp32.3.7.1700000000000001.input.0.npy: "
+                          "decoded copy of a dump that is there",
                           "convert_failed_file_list.txt: list of failed conversions",
                           "notes: not a device dump"));
   expect_all_accounted(set);

@@ -6,6 +6,7 @@
 namespace plumb::dump {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -62,8 +63,31 @@ TEST(OpenDump, MixedDirectoryGoesToTheMajority) {
   dir.npy("one.npy");
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.convention, "named-npy");
-  EXPECT_EQ(set.entries.size(), 4u);
+  EXPECT_THAT(lines_of(set), ElementsAre("op0 output:0", "op1 output:0", "op2 output:0",
+                                         "op3 output:0", "c output:0", "one output:0"));
   expect_all_accounted(set);
+}
+
+// What a convention does not know is there all the same, under a name that nobody else has.
+TEST(OpenDump, EveryTensorIsListed) {
+  Scratch dir;
+  dir.npy("conv.0.1700000000000001.npy");
+  dir.npy("conv.npy");
+  dir.npy("notes.txt");       // content decides
+  dir.npy("features.0.npy");  // modules of a network, no times
+  dir.npy("features.0.1.npy");
+  dir.npy("features.1.npy");
+  dir.write("half.npy", "\x93NUMPY");
+  dir.write("readme.txt", "no tensor");
+  const DumpSet set = open(dir.root());
+  EXPECT_EQ(set.convention, "named-npy");
+  EXPECT_THAT(lines_of(set), ElementsAre("conv output:0", "conv.npy output:0",
+                                         "features.0 output:0", "features.0.1 output:0",
+                                         "features.1 output:0", "half output:0", "notes output:0"));
+  EXPECT_THAT(skipped_of(set), ElementsAre("readme.txt: text, not a tensor"));
+  expect_all_accounted(set);
+  std::filesystem::remove(dir.root() / "conv.0.1700000000000001.npy");
+  EXPECT_EQ(open(dir.root()).convention, "plain");
 }
 
 // Two dumps side by side: one is listed, and a hint leads to the other.
@@ -76,12 +100,12 @@ TEST(OpenDump, NamesTheOtherDumpsOfADirectory) {
   dir.write("run/odd/a.model", "no tensor");
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.convention, "named-npy");
-  EXPECT_EQ(set.entries.size(), 4u);
+  EXPECT_EQ(set.entries.size(), 5u);
   EXPECT_THAT(
       set.warnings,
-      ElementsAre("1 file(s) in run/npu are left out: a dump of another kind (ascend-dump), "
-                  "see `plumb inspect " +
-                  (dir.root() / "run/npu").string() + "`"));
+      Contains("1 file(s) in run/npu go by their paths: a dump of another kind (ascend-dump), "
+               "see `plumb inspect " +
+               (dir.root() / "run/npu").string() + "`"));
   // Nothing to say where the others lie between the listed ones, or where there are none.
   dir.npy("run/golden/other.npy");
   EXPECT_THAT(open(dir.root() / "run/golden").warnings, IsEmpty());

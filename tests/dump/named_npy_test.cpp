@@ -35,18 +35,16 @@ TEST(NamedNpy, EveryFormOfName) {
   dir.npy("other.npy");
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.convention, "named-npy");
-  EXPECT_THAT(lines_of(set),
-              ElementsAre("data input:0", "input_1 output:0", "tf_op output:1", "conv.1 output:0",
-                          "relu1 output:0", "a_very_long_name output:2"));
+  EXPECT_THAT(
+      lines_of(set),
+      ElementsAre("data input:0", "input_1 output:0", "tf_op output:1", "conv.1 output:0",
+                  "relu1 output:0", "a_very_long_name output:2", "17 output:0", "other output:0"));
   EXPECT_THAT(
       skipped_of(set),
-      ElementsAre("17.npy: its real name is not in mapping.csv", "dump.json: index of a dump",
-                  "!empty.0.1700000000000001.npy: the file is empty",
-                  "mapping.csv: real names of renamed files", "model.onnx: model, not a tensor",
-                  "other.npy: name is not operator.output.timestamp.npy"));
-  EXPECT_THAT(
-      set.warnings,
-      ElementsAre("1 file(s) left out: named by a number whose real name is not in mapping.csv"));
+      ElementsAre("dump.json: index of a dump", "!empty.0.1700000000000001.npy: the file is empty",
+                  "mapping.csv: real names of renamed files", "model.onnx: model, not a tensor"));
+  EXPECT_THAT(set.warnings, ElementsAre("1 file(s) are named by a number whose real name is not in "
+                                        "mapping.csv: they go by their paths"));
   EXPECT_EQ(elements_of(set, find(set, "a_very_long_name output:2")), "float32 [3]: 1 2 3");
   expect_all_accounted(set);
 }

@@ -86,7 +86,7 @@ TEST(Names, GoldenFiles) {
       {"layer.1.conv.2.1700000000000001", "layer.1.conv", 2, 1700000000000001},
       {"conv.0.1700000000000001.3", "conv", 0, 1700000000000001},  // TensorFlow's count at the end
       {"v1.conv.1.1700000000000001.12", "v1.conv", 1, 1700000000000001},
-      {"relu.0.5", "relu", 0, 5},
+      {"relu.0.1700000000", "relu", 0, 1700000000},  // in seconds
       {"relu.0.20240125031118787351", "relu", 0, 240125031118787351},
       {"a b+c.0.1700000000000001", "a b+c", 0, 1700000000000001},
   };
@@ -98,8 +98,9 @@ TEST(Names, GoldenFiles) {
     EXPECT_EQ(parsed->index, c.index);
     EXPECT_EQ(parsed->timestamp, c.timestamp);
   }
-  for (std::string_view bad : {"", "relu", "relu.0", "0.1700000000000001", ".0.17", "relu.x.17",
-                               "relu.0.17x", "relu.99999999999999999999.17"})
+  for (std::string_view bad :
+       {"", "relu", "relu.0", "0.1700000000000001", ".0.17", "relu.x.17", "relu.0.17x",
+        "relu.99999999999999999999.1700000000", "relu.0.5", "features.0.1", "features.18.conv.0.0"})
     EXPECT_FALSE(parse_golden_name(bad)) << bad;
 }
 

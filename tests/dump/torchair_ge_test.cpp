@@ -55,8 +55,11 @@ TEST(TorchairGe, GraphsAreNamedWhereThereAreSeveral) {
   // One level up, where FX data lie beside it.
   const DumpSet both = open(sample("msprobe/ge_fx_710"));
   EXPECT_EQ(both.convention, "torchair-ge");
-  EXPECT_EQ(both.entries.size(), 16u);
-  EXPECT_EQ(both.skipped.size(), 18u);  // and the table of what comes out
+  const auto beside = std::count_if(both.entries.begin(), both.entries.end(),
+                                    [](const Entry& entry) { return entry.is_beside; });
+  EXPECT_EQ(beside, 16);
+  EXPECT_EQ(both.entries.size(), 16u + 16u);
+  EXPECT_EQ(both.skipped.size(), 2u);  // the graph, and the table of what comes out
   expect_all_accounted(both);
 }
 
