@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compare/model_outputs.h"
+#include "compare/precision.h"
 #include "compare/session_state.h"
 
 namespace plumb::compare {
@@ -16,19 +17,6 @@ namespace {
 using result::Row;
 using result::Run;
 using result::Verdict;
-
-// An operator that stores 16-bit floats where golden has wider ones: what comes behind it can be no
-// better.
-struct Narrowing {
-  RowId row;
-  std::string dtype, op;
-};
-
-bool narrows(const Row& row) {
-  return row.target && row.golden && row.verdict != Verdict::kNotCompared &&
-         (row.target->dtype == "float16" || row.target->dtype == "bfloat16") &&
-         (row.golden->dtype == "float32" || row.golden->dtype == "float64");
-}
 
 // As `plumb overflow` tells it: by times that differ, or because there is one operator only.
 bool is_ordered(const dump::DumpSet& set) {
@@ -44,7 +32,7 @@ bool is_ordered(const dump::DumpSet& set) {
 
 class Finisher {
  public:
-  explicit Finisher(const SessionState& state) : state_(state) {
+  explicit Finisher(const SessionState& state) : state_(state), precision_(state) {
     if (state.matcher)
       outputs_.emplace(*state.matcher, state.graphs.golden ? &*state.graphs.golden : nullptr);
   }
@@ -116,21 +104,33 @@ class Finisher {
 
   void see(RowId id, const Row& row) {
     if (outputs_) outputs_->see(row);
-    if (!narrowing_ && narrows(row))
-      narrowing_ = Narrowing{id, row.target->dtype, row.target->operator_name};
+    precision_.see(id, row);
   }
 
-  // Changes nothing when it is done a second time.
-  void settle(RowId id, Row& row) {
-    if (row.in_16_bits && narrowing_ && id >= narrowing_->row) {
+  // Of a row that breaks the limits for float32, and holds those for 16 bits.
+  static void settle_precision(const Precision::Answer& answer, Row& row) {
+    const auto& [dtype, op] = answer.narrow;
+    if (answer.is_behind == Precision::Known::kNo) return;
+    if (answer.is_behind == Precision::Known::kYes) {
       row.verdict = row.in_16_bits->verdict;
       row.reasons = row.in_16_bits->reasons;
       row.hint = row.in_16_bits->hint;
       row.suspicious = true;
-      row.message = fmt::format("judged as {}, in which {} before it works", narrowing_->dtype,
-                                narrowing_->op);
-      row.in_16_bits.reset();
+      row.message = fmt::format("judged as {}, in which {} before it works", dtype, op);
+    } else {
+      row.verdict = Verdict::kInconclusive;
+      row.reasons = {"precision_unknown"};
+      row.hint.clear();
+      row.message += fmt::format(
+          "; {} works in {}, and nothing tells whether it comes before: a graph would (--graph)",
+          op, dtype);
     }
+    row.in_16_bits.reset();
+  }
+
+  // Changes nothing when it is done a second time.
+  void settle(RowId id, Row& row) {
+    if (row.in_16_bits) settle_precision(precision_.behind(id), row);
     if (outputs_) outputs_->mark(row);
   }
 
@@ -153,7 +153,7 @@ class Finisher {
 
   const SessionState& state_;
   std::optional<ModelOutputs> outputs_;
-  std::optional<Narrowing> narrowing_;
+  Precision precision_;
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ judge::Limits same_bytes() {
   return {{{metrics::metric_by_name("equal_share"), judge::Comparison::kAtLeast, 1}}, {}, true};
 }
 
+constexpr double kLargestNoise = 0.25;  // rel_euclid of two golden runs
+
 constexpr size_t kSmallestBatch = 8;  // rows: handing out single tiny files would cost more
 
 Side side_of(const Entry& entry) {
@@ -113,6 +115,42 @@ std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden, bo
   return std::nullopt;
 }
 
+// What agrees says nothing where there is nothing that could differ.
+void doubt(Row& row, std::string_view reason, std::string message) {
+  if (row.verdict != Verdict::kPass) return;
+  row.verdict = Verdict::kInconclusive;
+  row.suspicious = false;
+  row.reasons = {std::string(reason)};
+  row.message = std::move(message);
+  row.hint.clear();
+}
+
+// One tensor of one file, by whatever path; a second name of its data (a hard link) is a copy.
+bool is_same_tensor(const dump::DumpSet& a_set, const Entry& a, const dump::DumpSet& b_set,
+                    const Entry& b) {
+  if (a.memory != nullptr || b.memory != nullptr) return false;
+  const auto file_of = [](const Entry& entry) {
+    return entry.parts.empty() ? entry.record : entry.parts.front().file;
+  };
+  const auto tensor_of = [](const Entry& entry) {
+    return entry.parts.empty() ? to_string(entry.slot) : entry.parts.front().tensor;
+  };
+  namespace fs = std::filesystem;
+  const std::string a_path = a_set.absolute(file_of(a)), b_path = b_set.absolute(file_of(b));
+  if (tensor_of(a) != tensor_of(b)) return false;
+  if (a_path == b_path) return true;
+  std::error_code unknown;
+  if (!fs::equivalent(a_path, b_path, unknown) || unknown) return false;
+  return fs::canonical(a_path, unknown) == fs::canonical(b_path, unknown) && !unknown;
+}
+
+// Another run would not give the very same errors, element by element.
+bool has_same_errors(const metrics::PairSums& a, const metrics::PairSums& b) {
+  constexpr int64_t kNoChance = 8;
+  return a.count - a.equal >= kNoChance && a.equal == b.equal && a.dd == b.dd &&
+         a.exponent == b.exponent && a.abs_max == b.abs_max && a.abs_sum == b.abs_sum;
+}
+
 using FloorOf = std::unordered_map<const Entry*, const Entry*>;
 
 // One row.
@@ -154,6 +192,9 @@ class RowMaker {
     } else {
       compare(planned, row);
     }
+    if (row.verdict == Verdict::kPass && !planned.golden_is_own &&
+        is_same_tensor(sides_.target, *planned.target, sides_.golden, *planned.golden))
+      doubt(row, "same_path", "both sides are the same file");
     return row;
   }
 
@@ -208,8 +249,13 @@ class RowMaker {
       row.values.push_back(metric->finish(**facts));
     const judge::Profile& profile =
         options_.rules.for_tensor(row.target->operator_name, row.target->slot);
-    if (sides_.floor == nullptr) return judge_by_profile(profile, **facts, row);
-    judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
+    if (sides_.floor == nullptr)
+      judge_by_profile(profile, **facts, row);
+    else
+      judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
+    if (const metrics::PairSums& sums = (*facts)->sums;
+        sums.count > 0 && sums.same_nan == sums.count)
+      doubt(row, "all_nan", "every value is NaN on both sides");
   }
 
   // What fails the limits for float32 may still be all that can be had where the operators before
@@ -245,6 +291,15 @@ class RowMaker {
     if (!noise) return leave_out(row, "damaged_file", in_words(noise.error()));
     if (!*noise) return leave_out(row, "interrupted", "");
     judge::judge(judge::floor_limits(limits, facts, **noise), facts, options_.columns, row);
+    const auto distance = metrics::metric_by_name("rel_euclid")->finish(**noise);
+    if (distance.is_defined() && distance.number() > kLargestNoise)
+      doubt(row, "noise_floor",
+            fmt::format("the second golden run differs from the first by rel_euclid {:.3g}; more "
+                        "than {} says nothing about the target",
+                        distance.number(), kLargestNoise));
+    if (is_same_tensor(sides_.target, *planned.target, *sides_.floor, *found->second) ||
+        has_same_errors(facts.sums, (*noise)->sums))
+      doubt(row, "same_path", "the second golden run is the target itself");
   }
 
   void compare_checksums(EntryReader& target, EntryReader& golden, Row& row) {

@@ -52,13 +52,25 @@ constexpr Companion kCompanions[] = {
 
 }  // namespace
 
+namespace {
+
+bool fits(const Companion& known, std::string_view name) {
+  return known.place == Place::kWhole   ? name == known.text
+         : known.place == Place::kStart ? name.starts_with(known.text)
+                                        : name.ends_with(known.text);
+}
+
+}  // namespace
+
+bool is_known_companion(std::string_view name) {
+  return std::any_of(std::begin(kCompanions), std::end(kCompanions), [&](const Companion& known) {
+    return known.place != Place::kEnd && fits(known, name);
+  });
+}
+
 std::optional<std::string_view> companion_reason(std::string_view name) {
-  for (const Companion& known : kCompanions) {
-    const bool fits = known.place == Place::kWhole   ? name == known.text
-                      : known.place == Place::kStart ? name.starts_with(known.text)
-                                                     : name.ends_with(known.text);
-    if (fits) return known.reason;
-  }
+  for (const Companion& known : kCompanions)
+    if (fits(known, name)) return known.reason;
   if (name.starts_with('.')) return "hidden file";
   return {};
 }

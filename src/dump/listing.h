@@ -26,6 +26,9 @@ int percent_of(const Tree& tree, IsOurs&& is_ours) {
 // Why a file that often lies beside dumps is no tensor; nothing if it might be one.
 std::optional<std::string_view> companion_reason(std::string_view name);
 
+// True if the whole name, or how it starts, is that of a companion: a list of numbers may be one.
+bool is_known_companion(std::string_view name);
+
 // True for names that promise a tensor: .npy, .pt, ...
 bool has_tensor_extension(std::string_view name);
 

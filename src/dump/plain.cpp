@@ -9,6 +9,7 @@
 
 #include "dump/listing.h"
 #include "dump/names.h"
+#include "dump/reduced.h"
 #include "io/onnx_tensor.h"
 
 namespace plumb::dump {
@@ -17,6 +18,7 @@ namespace {
 constexpr std::string_view kNoTensor = "not a tensor file";
 
 std::string_view without_extension(std::string_view path) {
+  if (path.ends_with(".npy.gz")) path.remove_suffix(3);
   const size_t name = path.rfind('/') + 1;  // npos + 1 == 0
   const size_t dot = path.rfind('.');
   if (dot != std::string_view::npos && is_digits(path.substr(dot + 1))) return path;  // "layer.0"
@@ -57,23 +59,49 @@ std::string_view why_no_tensor(const Tree& tree, const TreeFile& file, bool map)
              : kNoTensor;
 }
 
+// What `plumb reduce` left of a dump file, whatever it is called now: statistics, not tensors.
+Found find_reduced(const Tree& tree, const TreeFile& file) {
+  auto entries = list_reduced(tree.absolute(file), file.path, {});
+  if (!entries) return leave_out(skip_damaged(file, std::move(entries.error())));
+  Found found;
+  found.entries = std::move(*entries);
+  found.knows_operator = !found.entries.empty() && !found.entries.front().operator_name.empty();
+  return found;
+}
+
+// Spreadsheets and packages are zip archives: only a name that promises arrays makes them damaged.
+bool is_other_archive(const Tree& tree, const TreeFile& file, const io::Format* format) {
+  if (tree.is_single_file || format == nullptr || has_tensor_extension(file.name())) return false;
+  return format->name == "npz" || format->name == "pt";
+}
+
 // One file's tensors. The headers of npy files, which hold one tensor each, are left for later.
 Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hints) {
   if (file.size_bytes == 0 && !tree.is_single_file)
     return leave_out(skip_unknown(tree, file, kNoTensor));
   const io::Format* format = probe_format(tree, file);
+  if (format != nullptr && format->name == "text" && is_known_companion(file.name()) &&
+      !tree.is_single_file)
+    return leave_out(skip_unknown(tree, file, kNoTensor));
   if (format == nullptr && !tree.is_single_file) {
     if (auto raw = skip_raw(tree, file, hints)) return leave_out(std::move(*raw));
     if (!has_tensor_extension(file.name()))
       return leave_out(skip_unknown(tree, file, why_no_tensor(tree, file, hints.map)));
   }
   Found found;
-  if (format != nullptr && format->name == "npy" && !tree.is_single_file) {
+  const bool is_npy = format != nullptr && format->name == "npy";
+  if (is_npy && is_reduced_npy(as_bytes(head_of(tree, file)), file.size_bytes))
+    return find_reduced(tree, file);
+  if (is_npy && !tree.is_single_file) {
     found.entries.emplace_back().parts.push_back({file.path, ""});
     return found;
   }
   auto opened = io::open_tensor_file(tree.absolute(file), hints);
-  if (!opened) return leave_out(skip_damaged(file, std::move(opened.error())));
+  if (!opened) {
+    if (is_other_archive(tree, file, format)) return leave_out(skip(file, opened.error().what));
+    return leave_out(skip_damaged(file, std::move(opened.error())));
+  }
+  if (!property(opened->listing, "reduced").empty()) return find_reduced(tree, file);
   const bool is_dump = opened->format->name.starts_with("ascend");
   const std::string_view own_name = is_dump ? property(opened->listing, "op_name") : "";
   found.knows_operator = !own_name.empty();

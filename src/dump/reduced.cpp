@@ -371,10 +371,19 @@ bool has_original(const Tree& tree, const TreeFile& file) {
   return original != nullptr && original->size_bytes > 0;
 }
 
+// Nobody else counts zeros.
 bool is_reduced(const Entry& entry) {
-  const std::string_view record = entry.record;
   return entry.parts.empty() && entry.statistics && !entry.statistics->checksum.empty() &&
-         (record.ends_with("_min_max.npz") || record.ends_with("_min_max.npy"));
+         entry.statistics->zeros;
+}
+
+bool is_reduced_npy(Bytes head, uint64_t file_size) {
+  constexpr std::string_view kArchive = "PK\3\4";
+  if (!io::is_npy(head)) return false;
+  const auto info = io::parse_npy_header(head, {});
+  if (!info || info->offset_bytes + info->size_bytes + kArchive.size() > head.size()) return false;
+  const Bytes behind = head.subspan(info->offset_bytes + info->size_bytes);
+  return file_size > head.size() - behind.size() && as_text(behind).starts_with(kArchive);
 }
 
 std::optional<std::string> reduced_name(std::string_view name) {

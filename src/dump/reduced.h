@@ -49,6 +49,10 @@ bool is_reduced_name(std::string_view name);
 inline constexpr std::string_view kHasOriginal = "statistics of a dump that is there";
 bool has_original(const Tree& tree, const TreeFile& file);
 
+// True for an npy file, by its first bytes, that an archive follows: what is left of an FX array.
+// Of npz archives io tells it, by the property "reduced".
+bool is_reduced_npy(Bytes head, uint64_t file_size);
+
 // True for an entry of a reduced file that is ours.
 bool is_reduced(const Entry& entry);
 

@@ -53,6 +53,7 @@ graph::Graph graph_of(const Dump& dump) {
     run.subgraph = op.subgraph;
     run.inputs = op.inputs;
     run.origins = op.origins;
+    run.narrow = op.narrow;
     for (const graph::Output& output : op.outputs) {
       const DumpedTensor& tensor = *next++;
       graph::Output& given = run.outputs.emplace_back();
@@ -60,6 +61,8 @@ graph::Graph graph_of(const Dump& dump) {
       if (!tensor.file.empty()) {
         given.dtype = tensor.dtype;
         given.shape = tensor.shape;
+      } else {
+        given.dtype = output.dtype;
       }
       if (output.origin.empty()) continue;
       given.origin = output.origin;

@@ -56,6 +56,8 @@ struct Operator {
   bool is_multi_op = false;  // member of a many-to-many fusion
   std::string l1_group;      // operators fused through the L1 buffer share one
   std::optional<Quantization> quantization;
+  // 16-bit floats that it works in, as the model itself says: a cast to them, or a weight of them.
+  std::optional<DType> narrow;
   std::string doubt;  // why its origins could not be told, where the file does not record them
 
   bool is_inserted() const;  // by the compiler: TransData, Cast, Const, ...

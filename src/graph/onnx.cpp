@@ -21,12 +21,42 @@ namespace {
 
 constexpr size_t kMapEntryBytes = 96;  // what a name costs in an unordered_map, about
 
+std::optional<DType> narrow_of(uint64_t code) {
+  const auto dtype = dtype_from_onnx(code);
+  const bool is_narrow = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  return is_narrow ? dtype : std::nullopt;
+}
+
+std::optional<DType> narrow_type(const OnnxWeight& weight) {
+  std::optional<DType> narrow;
+  if (weight.is_sparse) return narrow;
+  each_field(weight.bytes, [&](const ProtoField& field, Bytes) {
+    if (field.number == tensor_field::kDataType) narrow = narrow_of(field.value);
+  });
+  return narrow;
+}
+
+// Of Cast, whose attribute `to` says it.
+std::optional<DType> narrow_type(const OnnxNode& node) {
+  std::optional<DType> narrow;
+  if (node.type != "Cast" || !node.is_standard()) return narrow;
+  each_field(node.bytes, [&](const ProtoField& field, Bytes) {
+    if (field.number != node_field::kAttribute) return;
+    if (text_in(field.bytes, attribute_field::kName) != "to") return;
+    each_field(field.bytes, [&](const ProtoField& part, Bytes) {
+      if (part.number == attribute_field::kInt) narrow = narrow_of(part.value);
+    });
+  });
+  return narrow;
+}
+
 // Which tensor comes from where, in one graph and those around it; and of what type it is.
 struct Scope {
   struct Producer {
     size_t op = 0;  // index in Graph::operators
     int64_t output = 0;
-    bool is_constant = false;  // an initializer; nobody produces it
+    bool is_constant = false;     // an initializer; nobody produces it
+    std::optional<DType> narrow;  // ... of 16-bit floats
   };
   const Scope* outer = nullptr;
   std::unordered_map<std::string_view, Producer> producers;
@@ -34,7 +64,7 @@ struct Scope {
 
   Scope(const OnnxGraph& graph, const Scope* around) : outer(around) {
     for (const OnnxWeight& weight : graph.initializers)
-      producers.try_emplace(weight.name, Producer{0, 0, true});
+      producers.try_emplace(weight.name, Producer{0, 0, true, narrow_type(weight)});
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.value_infos})
       for (const OnnxValue& value : *list) types.try_emplace(value.name, &value.type);
   }
@@ -88,7 +118,12 @@ class GraphMaker {
     for (size_t i = 0; i < graph.nodes.size() && !failed_at_; ++i)
       for (std::string_view input : graph.nodes[i].inputs)
         // An empty name stands for an optional input that is not given.
-        if (!input.empty()) connect(scope, input, out_.operators[first + i].inputs);
+        if (!input.empty()) {
+          connect(scope, input, out_.operators[first + i].inputs);
+          const Scope::Producer* producer = scope.find(input);
+          if (producer != nullptr && producer->narrow)
+            out_.operators[first + i].narrow = producer->narrow;
+        }
     if (is_main)
       for (const OnnxValue& output : graph.outputs) connect(scope, output.name, out_.outputs);
     for (size_t i = 0; i < graph.nodes.size() && !failed_at_; ++i)
@@ -129,6 +164,7 @@ class GraphMaker {
     const size_t index = add_operator(subgraph, node.bytes);
     Operator& op = out_.operators[index];
     op.type = node.type;
+    op.narrow = narrow_type(node);
     op.name = node.name.empty() ? fmt::format("{}_{}", node.type, index) : node.name;
     take(kMapEntryBytes + op.name.size(), node.bytes);
     for (std::string_view output : node.outputs) add_output(scope, index, output, node.bytes);
@@ -155,7 +191,7 @@ class GraphMaker {
     }
     if (name.empty()) return;  // an optional output that nobody wants
     const auto number = static_cast<int64_t>(outputs.size() - 1);
-    if (!scope.producers.try_emplace(name, Scope::Producer{op, number, false}).second)
+    if (!scope.producers.try_emplace(name, Scope::Producer{op, number, false, {}}).second)
       written_twice_.add(name);
   }
 

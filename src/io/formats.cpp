@@ -13,6 +13,7 @@ namespace plumb::io {
 extern const Format kAscendDump;
 extern const Format kAscendNano;
 extern const Format kAtb;
+extern const Format kGzip;
 extern const Format kHdf5;
 extern const Format kNpy;
 extern const Format kNpz;
@@ -20,6 +21,8 @@ extern const Format kOnnxTensor;
 extern const Format kPt;
 extern const Format kRaw;
 extern const Format kSafetensors;
+extern const Format kTar;
+extern const Format kText;
 
 namespace {
 
@@ -37,10 +40,10 @@ std::string first_bytes(Bytes file) {
 std::span<const Format> formats() {
   static const std::array kFormats{
       kNpy,        kHdf5,
-      kPt,  // a zip archive, too: before npz
-      kNpz,        kSafetensors, kAscendNano, kAtb,
+      kPt,  // a zip archive, too, or a tar archive: before npz and tar
+      kNpz,        kSafetensors, kGzip, kTar, kAscendNano, kAtb,
       kAscendDump,  // has no magic number
-      kOnnxTensor, kRaw,
+      kOnnxTensor, kText,        kRaw,
   };
   return kFormats;
 }

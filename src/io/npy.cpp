@@ -149,9 +149,47 @@ std::optional<int64_t> opaque_item_bytes(std::string_view code) {
   return kind == 'S' || kind == 'a' || kind == 'V' ? std::optional(size) : std::nullopt;
 }
 
-// Sets dtype and byte order from a descr such as "<f4". A type that cannot be decoded is counted in
-// bytes: its shape gets one more axis.
-Result<void> read_descr(std::string_view descr, const ReadHints& hints, TensorInfo& info) {
+bool probe(Bytes head, uint64_t) { return is_npy(head); }
+
+Result<Listing> list(Bytes file, const ReadHints& hints) {
+  auto info = parse_npy_header(file, hints);
+  if (!info) return info.error();
+  const uint64_t left = file.size() - info->offset_bytes;
+  if (left < info->size_bytes)
+    return Error{"npy file holds less data than its header promises",
+                 fmt::format("byte {}: {} {} needs {} bytes, {} are left", info->offset_bytes,
+                             dtype_text(*info), to_string(info->shape), info->size_bytes, left),
+                 "copy or save the file again; it is truncated"};
+  const uint64_t end = info->offset_bytes + info->size_bytes;
+  if (is_npy(file.subspan(end)))  // numpy.save into a file that was still open
+    info->error =
+        Error{"a second array follows in the file, only one per file is read",
+              fmt::format("byte {}: another npy header, {} bytes are left", end, file.size() - end),
+              "save each array to a file of its own, or all of them with numpy.savez"};
+  else if (left > info->size_bytes)
+    info->notes.push_back(fmt::format("{} bytes after the data ignored", left - info->size_bytes));
+  return Listing{{std::move(*info)}, {}, {}};
+}
+
+bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
+
+Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+  if (items.size() != 1)
+    return Error{"an npy file holds exactly one tensor",
+                 fmt::format("{} were to be written", items.size()), "write npz or one file each"};
+  out.write(npy_header(items[0].dtype, items[0].shape));
+  return write_elements(out, items[0]);
+}
+
+}  // namespace
+
+extern constexpr Format kNpy{
+    "npy", "NumPy array, versions 1 to 3", probe, list, nullptr, write, writable,
+};
+
+bool is_npy(Bytes head) { return as_text(head).starts_with(kMagic); }
+
+Result<void> read_npy_descr(std::string_view descr, const ReadHints& hints, TensorInfo& info) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
     return Error{std::string(what), fmt::format("byte 10: descr is '{}'", descr),
                  std::string(remedy)};
@@ -208,46 +246,6 @@ Result<void> read_descr(std::string_view descr, const ReadHints& hints, TensorIn
   return refuse("npy file holds a type that is not known", "save the array as a plain number type");
 }
 
-bool probe(Bytes head, uint64_t) { return is_npy(head); }
-
-Result<Listing> list(Bytes file, const ReadHints& hints) {
-  auto info = parse_npy_header(file, hints);
-  if (!info) return info.error();
-  const uint64_t left = file.size() - info->offset_bytes;
-  if (left < info->size_bytes)
-    return Error{"npy file holds less data than its header promises",
-                 fmt::format("byte {}: {} {} needs {} bytes, {} are left", info->offset_bytes,
-                             dtype_text(*info), to_string(info->shape), info->size_bytes, left),
-                 "copy or save the file again; it is truncated"};
-  const uint64_t end = info->offset_bytes + info->size_bytes;
-  if (is_npy(file.subspan(end)))  // numpy.save into a file that was still open
-    info->error =
-        Error{"a second array follows in the file, only one per file is read",
-              fmt::format("byte {}: another npy header, {} bytes are left", end, file.size() - end),
-              "save each array to a file of its own, or all of them with numpy.savez"};
-  else if (left > info->size_bytes)
-    info->notes.push_back(fmt::format("{} bytes after the data ignored", left - info->size_bytes));
-  return Listing{{std::move(*info)}, {}, {}};
-}
-
-bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
-
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
-  if (items.size() != 1)
-    return Error{"an npy file holds exactly one tensor",
-                 fmt::format("{} were to be written", items.size()), "write npz or one file each"};
-  out.write(npy_header(items[0].dtype, items[0].shape));
-  return write_elements(out, items[0]);
-}
-
-}  // namespace
-
-extern constexpr Format kNpy{
-    "npy", "NumPy array, versions 1 to 3", probe, list, nullptr, write, writable,
-};
-
-bool is_npy(Bytes head) { return as_text(head).starts_with(kMagic); }
-
 size_t npy_header_end(Bytes head) {
   if (!is_npy(head)) return 0;
   ByteReader reader(head);
@@ -282,7 +280,7 @@ Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
 
   TensorInfo info;
   info.shape = parser.shape;
-  if (auto type = read_descr(parser.descr, hints, info); !type) return type.error();
+  if (auto type = read_npy_descr(parser.descr, hints, info); !type) return type.error();
   const auto count = element_count(info.shape);
   const auto bytes = count ? byte_count(info.dtype, *count) : std::nullopt;
   if (!bytes)

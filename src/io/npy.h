@@ -18,6 +18,10 @@ size_t npy_header_end(Bytes head);
 // The result's offset_bytes is where the data starts; size_bytes is what dtype and shape need.
 Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints);
 
+// Sets dtype and byte order from a descr such as "<f4". A type that cannot be decoded is counted in
+// bytes: its shape gets one more axis.
+Result<void> read_npy_descr(std::string_view descr, const ReadHints& hints, TensorInfo& info);
+
 // Magic to the final newline of the header, a multiple of 64 bytes long. `dtype` must be portable.
 std::string npy_header(DType dtype, const Shape& shape);
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "io/inflate.h"
+#include "io/archive_member.h"
 #include "io/npy.h"
 #include "io/reader.h"
 #include "io/zip.h"
@@ -21,53 +21,9 @@ bool probe(Bytes head, uint64_t) {
   return text.starts_with("PK\3\4") || text.starts_with("PK\5\6");  // the latter holds nothing
 }
 
-// The first bytes of a member, at least all of an npy header if it has one.
-Result<Bytes> header_bytes(Bytes file, const ZipMember& member, std::vector<std::byte>& scratch) {
-  const Bytes packed = file.subspan(member.offset_bytes, member.packed_bytes);
-  if (!member.deflated) return packed;
-  Inflater inflater(packed);
-  const auto unpack_to = [&](uint64_t end) -> Result<void> {
-    const size_t start = scratch.size();
-    scratch.resize(std::max(start, static_cast<size_t>(std::min(end, member.size_bytes))));
-    return inflater.read(scratch.data() + start, scratch.size() - start);
-  };
-  if (auto start = unpack_to(kNpyPrefixBytes); !start) return start.error();
-  if (auto rest = unpack_to(npy_header_end(scratch)); !rest) return rest.error();
-  return Bytes(scratch);
-}
-
-// Describes the npy file in `member`; nullopt if it is something else.
-Result<std::optional<TensorInfo>> read_member(Bytes file, const ZipMember& member,
-                                              const ReadHints& hints) {
-  if (member.error) return *member.error;
-  const std::string where = fmt::format("member '{}'", member.name);
-  std::vector<std::byte> scratch;
-  auto head = header_bytes(file, member, scratch);
-  if (!head) return std::move(head.error()).in(where);
-  if (!is_npy(*head) && !member.name.ends_with(kSuffix)) return std::optional<TensorInfo>();
-  auto info = parse_npy_header(*head, hints);
-  if (!info) return std::move(info.error()).in(where);
-
-  const uint64_t header = info->offset_bytes, data = member.size_bytes - header;
-  if (data < info->size_bytes)
-    return Error{"npz member holds less data than its header promises",
-                 fmt::format("{}, byte {}: {} {} needs {} bytes, {} are left", where, header,
-                             dtype_text(*info), to_string(info->shape), info->size_bytes, data),
-                 "copy or save the file again; it is damaged"};
-  if (data > info->size_bytes)
-    info->notes.push_back(fmt::format("{} bytes after the data ignored", data - info->size_bytes));
-  info->crc32 = member.crc32;
-  info->crc_size_bytes = member.size_bytes;
-  info->offset_bytes = member.offset_bytes;
-  if (member.deflated) {
-    info->packing = Packing::kDeflated;
-    info->size_bytes = member.packed_bytes;
-    info->skip_bytes = header;
-  } else {
-    info->crc_offset_bytes = member.offset_bytes;
-    info->offset_bytes += header;
-  }
-  return std::optional(std::move(*info));
+// Statistics and sketches that dump/reduced.h puts beside the arrays.
+bool is_detail_of_reduced(std::string_view name) {
+  return name == "plumb.json" || (name.starts_with("plumb.sketch/") && !name.ends_with(kSuffix));
 }
 
 Result<Listing> list(Bytes file, const ReadHints& hints) {
@@ -76,7 +32,10 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
   Listing listing;
   for (const ZipMember& member : *members) {
     if (member.name.ends_with('/') && member.size_bytes == 0) continue;  // a directory
-    if (member.name.starts_with("plumb.")) continue;  // statistics of a reduced dump
+    if (is_detail_of_reduced(member.name)) {
+      listing.properties.emplace_back("reduced", member.name);
+      continue;
+    }
     auto info = read_member(file, member, hints);
     if (info && !*info) {
       listing.warnings.push_back(fmt::format("member '{}' is not an npy file", member.name));

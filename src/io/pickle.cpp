@@ -2,6 +2,7 @@
 #include "io/pickle.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <optional>
 
@@ -73,8 +74,8 @@ class Pickle::Machine {
       case 'M': push_int(reader_.u16()); break;
       case 0x8a: push_long(reader_.take(reader_.u8())); break;
       case 0x8b: push_long(reader_.take(reader_.u32())); break;
-      case 'F': line(), push_node(Kind::kFloat); break;
-      case 'G': reader_.skip(8), push_node(Kind::kFloat); break;
+      case 'F': push_float(real_from(line())); break;
+      case 'G': push_float(real_from(reader_.take(8))); break;
 
       case 'S': push_quoted(line()); break;
       case 'V': push_text(line()); break;
@@ -221,6 +222,11 @@ class Pickle::Machine {
   void push_int(int64_t value, Kind kind = Kind::kInt) {
     push(add(kind, 0, static_cast<uint64_t>(value)));
   }
+  void push_float(double value) {
+    const Ref ref = add(Kind::kFloat, 0, 0);
+    pickle_.nodes_[ref].real = value;
+    push(ref);
+  }
   void push_popped(Kind kind, size_t count) {
     const auto items = last(count);
     if (error_) return;
@@ -316,6 +322,16 @@ class Pickle::Machine {
     std::from_chars(text.data(), text.data() + text.size(), value);
     return value;
   }
+  static double real_from(std::string_view text) {
+    double value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  }
+  static double real_from(Bytes big_endian) {
+    uint64_t bits = 0;
+    for (const std::byte b : big_endian) bits = bits << 8 | static_cast<uint64_t>(b);
+    return std::bit_cast<double>(bits);
+  }
   // Protocol 0 writes False and True as 00 and 01, and Python 2 ended its long integers in L.
   void push_decimal(std::string_view text) {
     if (text == "00" || text == "01") return push_int(text == "01", Kind::kBool);
@@ -353,6 +369,10 @@ Result<Pickle> Pickle::parse(Bytes data) { return Machine(data).run(); }
 int64_t Pickle::integer(Ref ref) const {
   const Node& node = nodes_[ref];
   return node.kind == Kind::kInt || node.kind == Kind::kBool ? node.integer : 0;
+}
+
+double Pickle::real(Ref ref) const {
+  return kind(ref) == Kind::kFloat ? nodes_[ref].real : static_cast<double>(integer(ref));
 }
 
 std::string_view Pickle::text(Ref ref) const {

@@ -26,7 +26,7 @@ class Pickle {
     kNone,
     kBool,
     kInt,
-    kFloat,  // its value is not kept
+    kFloat,
     kText,
     kBytes,
     kTuple,
@@ -62,6 +62,7 @@ class Pickle {
 
   Kind kind(Ref ref) const { return nodes_[ref].kind; }
   int64_t integer(Ref ref) const;             // of kInt and kBool, else 0
+  double real(Ref ref) const;                 // of kFloat, kInt and kBool, else 0
   std::string_view text(Ref ref) const;       // of kText and kBytes, else empty
   std::span<const Ref> items(Ref ref) const;  // of containers, kGlobal and kPersistent, else empty
   Object object(Ref ref) const;               // of kObject
@@ -75,6 +76,7 @@ class Pickle {
     uint32_t size;  // of a text, or of the items of a kind whose items are fixed
     union {
       int64_t integer;
+      double real;
       const char* text;
       uint64_t first;  // in fixed_, or the number of the list in growing_
     };

@@ -2,10 +2,13 @@
 #include "io/pt_objects.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "io/npy.h"
 
 namespace plumb::io {
 namespace {
@@ -243,9 +246,6 @@ class Collector {
     visit(pickle_.root());
     if (error_) return *error_;
     if (others_ > 0) listing_.properties.emplace_back("other_values", std::to_string(others_));
-    if (arrays_ > 0)
-      listing_.warnings.push_back(
-          fmt::format("{} numpy arrays inside are not read; save them as tensors", arrays_));
     if (circles_ > 0)
       listing_.warnings.push_back(fmt::format("{} objects contain themselves", circles_));
     return {};
@@ -296,13 +296,24 @@ class Collector {
     ++depth_;
     switch (pickle_.kind(ref)) {
       case Kind::kTuple:
-      case Kind::kList:
-      case Kind::kSet: visit_elements(ref); break;
+      case Kind::kList: visit_elements(ref); break;
+      case Kind::kSet:
+        visit_making([&] { visit_elements(ref); });  // its numbers have no order
+        break;
       case Kind::kDict: visit_entries(ref, false); break;
       case Kind::kObject: visit_object(ref); break;
       case Kind::kPersistent: add_storage(ref); break;
       case Kind::kNone:
       case Kind::kGlobal: break;
+      case Kind::kBool:
+      case Kind::kInt:
+      case Kind::kFloat:
+      case Kind::kOther:
+        if (is_data_)
+          add_numbers({&ref, 1}, {});
+        else
+          ++others_;
+        break;
       default: ++others_;
     }
     --depth_;
@@ -312,7 +323,160 @@ class Collector {
   void visit_elements(Ref ref) {
     if (!may_go_on()) return;
     const auto items = pickle_.items(ref);
+    const bool is_ordered = pickle_.kind(ref) == Kind::kList || pickle_.kind(ref) == Kind::kTuple;
+    if (is_data_ && is_ordered && !items.empty() && are_numbers(items))
+      return add_numbers(items, {std::ssize(items)});
     for (size_t i = 0; i < items.size() && !error_; ++i) descend(std::to_string(i), items[i]);
+  }
+
+  bool are_numbers(std::span<const Ref> items) const {
+    return std::all_of(items.begin(), items.end(), [&](Ref ref) {
+      const Kind kind = pickle_.kind(ref);
+      return kind == Kind::kBool || kind == Kind::kInt || kind == Kind::kFloat;
+    });
+  }
+
+  // Python's numbers as a tensor of the type that NumPy would give them.
+  void add_numbers(std::span<const Ref> items, Shape shape) {
+    if (visits_left_ < items.size()) visits_left_ = 0;
+    if (!may_go_on()) return;
+    visits_left_ -= std::min<uint64_t>(visits_left_, items.size());
+    TensorInfo info;
+    const auto is_all = [&](Kind kind) {
+      return std::all_of(items.begin(), items.end(),
+                         [&](Ref ref) { return pickle_.kind(ref) == kind; });
+    };
+    const auto has_float = std::any_of(items.begin(), items.end(),
+                                       [&](Ref ref) { return pickle_.kind(ref) == Kind::kFloat; });
+    info.dtype = is_all(Kind::kBool) ? DType::kBool : has_float ? DType::kFloat64 : DType::kInt64;
+    info.shape = std::move(shape);
+    if (is_all(Kind::kOther)) {
+      info.error = Error{"an integer beyond 64 bits is not read",
+                         fmt::format("'{}'", path_.substr(0, 80)), "save it as a float"};
+      return add(std::move(info));
+    }
+    std::vector<std::byte> values;
+    const auto append = [&](auto number) {
+      const auto* bytes = reinterpret_cast<const std::byte*>(&number);
+      values.insert(values.end(), bytes, bytes + sizeof number);
+    };
+    for (const Ref ref : items) {
+      if (info.dtype == DType::kBool)
+        append(static_cast<uint8_t>(pickle_.integer(ref)));
+      else if (info.dtype == DType::kInt64)
+        append(pickle_.integer(ref));
+      else
+        append(pickle_.real(ref));
+    }
+    add_values(std::move(info), std::move(values));
+  }
+
+  void add_values(TensorInfo info, std::vector<std::byte> values) {
+    info.packing = Packing::kValues;
+    info.size_bytes = values.size();
+    info.values = std::make_shared<const std::vector<std::byte>>(std::move(values));
+    add(std::move(info));
+  }
+
+  // ---- arrays of NumPy, whose elements are in the pickle itself ----
+
+  // As bytes, or as the older protocols have it: encode(text, 'latin1').
+  std::optional<std::vector<std::byte>> raw_bytes(Ref ref) const {
+    if (pickle_.kind(ref) == Kind::kBytes) {
+      const Bytes bytes = as_bytes(pickle_.text(ref));
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    }
+    if (pickle_.kind(ref) != Kind::kObject) return std::nullopt;
+    const Pickle::Object object = pickle_.object(ref);
+    const auto args = pickle_.items(object.args);
+    const Pickle::Global function = pickle_.global(object.callable);
+    if (function == Pickle::Global{"__builtin__", "bytes"} && args.empty())
+      return std::vector<std::byte>();
+    if (function != Pickle::Global{"_codecs", "encode"} || args.size() != 2) return std::nullopt;
+    const std::string_view text = pickle_.text(args[0]);
+    std::vector<std::byte> bytes;
+    bytes.reserve(text.size());
+    for (size_t i = 0; i < text.size(); ++i) {  // UTF-8 of the first 256 characters
+      auto code = static_cast<uint8_t>(text[i]);
+      if (code >= 0x80) {
+        if ((code != 0xc2 && code != 0xc3) || i + 1 == text.size()) return std::nullopt;
+        code = static_cast<uint8_t>(code << 6 | (static_cast<uint8_t>(text[++i]) & 0x3f));
+      }
+      bytes.push_back(std::byte{code});
+    }
+    return bytes;
+  }
+
+  // dtype('f4') with its byte order in its state: (3, '<', ...).
+  std::string descr_of(Ref ref) const {
+    if (pickle_.kind(ref) != Kind::kObject) return {};
+    const Pickle::Object object = pickle_.object(ref);
+    const auto args = pickle_.items(object.args);
+    if (pickle_.global(object.callable).name != "dtype" || args.empty()) return {};
+    const std::string code(pickle_.text(args[0]));
+    const auto state =
+        object.state == Pickle::kNothing ? std::span<const Ref>() : pickle_.items(object.state);
+    const std::string_view order = state.size() > 1 ? pickle_.text(state[1]) : "|";
+    return std::string(order.substr(0, 1)) + code;
+  }
+
+  // `shape` is kNothing for a single number.
+  void add_array(Ref dtype, Ref shape, Ref elements, bool is_fortran) {
+    TensorInfo info;
+    const auto refuse = [&](std::string_view why) {
+      info.error = Error{"numpy array inside is of a kind that is not read", std::string(why),
+                         "save it as a tensor: torch.from_numpy(x)"};
+      add(std::move(info));
+    };
+    const auto sizes = shape == Pickle::kNothing ? Shape() : read_shape(pickle_, shape);
+    if (!sizes) return refuse("its shape is not understood");
+    info.shape = *sizes;
+    if (auto read = read_npy_descr(descr_of(dtype), {}, info); !read)
+      return refuse(read.error().what);
+    auto bytes = raw_bytes(elements);
+    const auto count = element_count(info.shape);
+    const auto needed = count ? byte_count(info.dtype, *count) : std::nullopt;
+    if (!bytes || !needed || std::ssize(*bytes) != *needed)
+      return refuse(fmt::format("{} {} and its elements do not fit together", dtype_text(info),
+                                to_string(info.shape)));
+    if (is_fortran && sizes->size() > 1 && *count > 0) info.strides = column_major_strides(*sizes);
+    add_values(std::move(info), std::move(*bytes));
+  }
+
+  // True if the object is an array or a number of NumPy.
+  bool add_numpy(const Pickle::Object& object) {
+    const Pickle::Global function = pickle_.global(object.callable);
+    if (!function.module.starts_with("numpy")) return false;
+    const auto args = pickle_.items(object.args);
+    if (function.name == "scalar" && args.size() == 2) {
+      add_array(args[0], Pickle::kNothing, args[1], false);
+      return true;
+    }
+    if (function.name == "_frombuffer" && args.size() == 4) {
+      add_array(args[1], args[2], args[0], pickle_.text(args[3]) == "F");
+      return true;
+    }
+    if (function.name != "_reconstruct") return false;
+    const auto state =
+        object.state == Pickle::kNothing ? std::span<const Ref>() : pickle_.items(object.state);
+    if (state.size() == 5) {
+      add_array(state[2], state[1], state[4], pickle_.integer(state[3]) != 0);
+    } else {
+      TensorInfo info;
+      info.error = Error{"numpy array inside is described in a way that is not understood",
+                         fmt::format("'{}'", path_.substr(0, 80)),
+                         "save it as a tensor: torch.from_numpy(x)"};
+      add(std::move(info));
+    }
+    return true;
+  }
+
+  // Visits the parts of how an object is made, whose numbers are no data.
+  template <class Visit>
+  void visit_making(Visit&& use) {
+    const bool was_data = std::exchange(is_data_, false);
+    use();
+    is_data_ = was_data;
   }
 
   // A module keeps its tensors and its parts in three dictionaries that state_dict() leaves out of
@@ -338,10 +502,11 @@ class Collector {
 
   void visit_object(Ref ref) {
     const Pickle::Object object = pickle_.object(ref);
+    if (add_numpy(object)) return;
     visit_call(object.callable, object.args);
     if (object.elements != Pickle::kNothing) visit_elements(object.elements);
     if (object.entries != Pickle::kNothing) visit_entries(object.entries, false);
-    if (object.state != Pickle::kNothing) visit_state(object.state);
+    if (object.state != Pickle::kNothing) visit_making([&] { visit_state(object.state); });
   }
 
   // An object's state is its attributes, or a pair of those kept in a dictionary and those in
@@ -364,14 +529,14 @@ class Collector {
     const auto args = pickle_.items(args_ref);
     if (gives_first_argument(function)) {
       if (!args.empty()) visit(args[0]);
-      if (args.size() > 3) visit_state(args[3]);
+      if (args.size() > 3) visit_making([&] { visit_state(args[3]); });
     } else if (function == Pickle::Global{"torch._tensor", "_rebuild_from_type_v2"} &&
                args.size() == 4) {  // a subclass, or with attributes: (function, type, args, state)
       if (depth_ == kMaxDepth) return fail_depth();
       ++depth_;
       visit_call(args[0], args[2]);
       --depth_;
-      visit_state(args[3]);
+      visit_making([&] { visit_state(args[3]); });
     } else if (function.name.find("_rebuild") != function.name.npos &&
                function.name.find("tensor") != function.name.npos) {
       add_tensor(function, args);
@@ -384,11 +549,19 @@ class Collector {
           descend(std::to_string(i), pairs[i]);
         }
       }
-    } else if (function.module.starts_with("numpy") && function.name == "_reconstruct") {
-      ++arrays_;
+    } else if (function.name == "complex" && args.size() == 2 && are_numbers(args) && is_data_) {
+      add_complex(args);
     } else {
-      visit_elements(args_ref);
+      visit_making([&] { visit_elements(args_ref); });
     }
+  }
+
+  void add_complex(std::span<const Ref> parts) {
+    TensorInfo info;
+    info.dtype = DType::kComplex128;
+    const std::array number{pickle_.real(parts[0]), pickle_.real(parts[1])};
+    const auto bytes = std::as_bytes(std::span(number));
+    add_values(std::move(info), {bytes.begin(), bytes.end()});
   }
 
   static bool gives_first_argument(const Pickle::Global& function) {
@@ -413,7 +586,24 @@ class Collector {
       view->storage.type = element_type(pickle_.global(args[6]).name);
       view->storage.count /= std::max<int64_t>(view->storage.type.item_bytes, 1);
     }
-    add(tensor_of(*view, places_, big_endian_));
+    TensorInfo info = tensor_of(*view, places_, big_endian_);
+    const size_t metadata = function.name == "_rebuild_tensor_v3" ? 7 : 6;
+    if (const auto lazy = args.size() > metadata ? lazy_bit(args[metadata]) : std::string_view();
+        !lazy.empty() && !info.error)
+      info.error =
+          Error{"tensor is a lazy view, whose elements are stored unchanged",
+                fmt::format("its '{}' bit is set", lazy), "save x.resolve_conj().resolve_neg()"};
+    add(std::move(info));
+  }
+
+  // "conj" or "neg" if the metadata {name: True} of a tensor say that its elements stand for
+  // others.
+  std::string_view lazy_bit(Ref metadata) const {
+    const auto items = pickle_.items(metadata);
+    for (size_t i = 0; i + 1 < items.size(); i += 2)
+      for (const std::string_view bit : {"conj", "neg"})
+        if (pickle_.text(items[i]) == bit && pickle_.integer(items[i + 1]) != 0) return bit;
+    return {};
   }
 
   // A storage saved by itself reads as a vector.
@@ -434,7 +624,8 @@ class Collector {
                 fmt::format("more than {} bytes below '{}...'", kMaxNameBytes, path_.substr(0, 80)),
                 "use shorter keys"};
     uint64_t memory = sizeof info + info.name.size() + info.dtype_name.size() +
-                      8 * (info.shape.size() + info.strides.size());
+                      8 * (info.shape.size() + info.strides.size()) +
+                      (info.values == nullptr ? 0 : info.values->size());
     if (info.error) memory += info.error->what.size() + info.error->where.size();
     if (memory > memory_left_)
       return fail("pickle names more tensors than its size allows",
@@ -460,7 +651,8 @@ class Collector {
   size_t depth_ = 0;
   size_t steps_left_out_ = 0;  // of the path, since it would have become too long
   uint64_t visits_left_, memory_left_, elements_left_;
-  uint64_t others_ = 0, arrays_ = 0, circles_ = 0;
+  uint64_t others_ = 0, circles_ = 0;
+  bool is_data_ = true;  // what is visited is data, not part of how an object is made
   std::optional<Error> error_;
 };
 

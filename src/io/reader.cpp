@@ -50,7 +50,8 @@ struct TensorReader::State {
   uint32_t crc = 0;
   int64_t crc_next = 0;  // next element the running checksum needs; -1 = read out of order
 
-  Buffer unpacked;  // owns `stored` when it is not part of the file
+  Buffer unpacked;  // owns `stored` when it is not part of the file ...
+  std::shared_ptr<const std::vector<std::byte>> values;  // ... as this does
   std::vector<std::byte> owned;
   Buffer piece;
   Buffer widened;
@@ -273,7 +274,8 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
 
   const auto needed = static_cast<uint64_t>(*byte_count(info.dtype, used));
   const auto whole = checked_add(info.offset_bytes, info.size_bytes);
-  if (info.packing != Packing::kFormat && (!whole || *whole > file.size()))
+  const bool is_in_file = info.packing == Packing::kPlain || info.packing == Packing::kDeflated;
+  if (is_in_file && (!whole || *whole > file.size()))
     return Error{"tensor lies outside its file",
                  fmt::format("byte {}: {} bytes wanted, the file has {}", info.offset_bytes,
                              info.size_bytes, file.size()),
@@ -321,6 +323,13 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
       s.stored = loaded->first(needed);
       break;
     }
+    case Packing::kValues:
+      if (info.values == nullptr || info.values->size() < needed)
+        return too_short(info, needed, info.values == nullptr ? 0 : info.values->size());
+      s.values = info.values;
+      s.stored = Bytes(*s.values).first(needed);
+      s.mapping = nullptr;
+      break;
   }
   // What is handed out is then not what is stored, or nothing: check now.
   if (s.expected_crc && (s.map || s.dtype != s.stored_dtype || s.count == 0)) {

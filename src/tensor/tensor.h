@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ enum class Packing : uint8_t {
   kPlain,     // `size_bytes` bytes at `offset_bytes`, as they are
   kDeflated,  // a raw deflate stream there; the elements start `skip_bytes` into what it unpacks to
   kFormat,    // only the format itself knows: ask its `load`
+  kValues,    // in `values`: the file has them in a form that is no tensor
 };
 
 struct TensorInfo {
@@ -35,11 +37,12 @@ struct TensorInfo {
   std::optional<Shape> logical_shape;  // before the device layout was applied
   Packing packing = Packing::kPlain;
   uint64_t offset_bytes = 0;
-  uint64_t size_bytes = 0;         // in the file, packed
-  uint64_t skip_bytes = 0;         // kDeflated: bytes of the member before the first element
-  std::optional<uint32_t> crc32;   // kDeflated and stored zip members: of the whole unpacked member
-  uint64_t crc_offset_bytes = 0;   // kPlain zip members: where the bytes under `crc32` start
-  uint64_t crc_size_bytes = 0;     // ... and how many they are; kDeflated: of the member, unpacked
+  uint64_t size_bytes = 0;        // in the file, packed
+  uint64_t skip_bytes = 0;        // kDeflated: bytes of the member before the first element
+  std::optional<uint32_t> crc32;  // kDeflated and stored zip members: of the whole unpacked member
+  uint64_t crc_offset_bytes = 0;  // kPlain zip members: where the bytes under `crc32` start
+  uint64_t crc_size_bytes = 0;    // ... and how many they are; kDeflated: of the member, unpacked
+  std::shared_ptr<const std::vector<std::byte>> values;  // kValues: the elements, plain
   std::vector<std::string> notes;  // oddities worth telling, e.g. "8 bytes of padding ignored"
   std::optional<Error> error;      // listed, but cannot be read
 };

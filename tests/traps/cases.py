@@ -63,6 +63,7 @@ NOT_FINITE = [
          pair(X, put(NAN, 7, 8), put(NAN, 7, 9)), "fail nan_only_in_target nan_only_in_golden"),
     trap("nan/all_of_target", "no finite pair is left to compare", pair(X, all_of(NAN)), "fail nan_only_in_target"),
     trap("nan/all_of_golden", "the reference run itself broke", pair(X, None, all_of(NAN)), "fail nan_only_in_golden"),
+    trap("nan/all_of_both", "nothing could differ, so nothing agrees", pair(np.full(9, NAN, f32)), "inconclusive all_nan"),
     trap("nan/for_inf", "both are 'not finite', and not the same", pair(X, put(NAN, 7), put(INF, 7)), "fail nan_only_in_target"),
     trap("nan/one_in_a_million", "sampled comparison misses it",
          pair(normal(1_000_000, dtype=f16), put(NAN, 765_432)), "fail nan_only_in_target"),
@@ -603,7 +604,6 @@ HONEST_FLOATS = [
     honest("special/inf_in_place", "both infinities", pair(X, *[put([INF, -INF], 3, 99)] * 2)),
     honest("special/nan_payload", "any NaN is like any other",
            pair(np.array([1, NAN], f32), lambda x, _: (x.view(np.uint32) | np.uint32([0, 0x1234])).view(f32))),
-    honest("special/all_nan", "nothing finite, all alike", pair(np.full(9, NAN, f32))),
     honest("special/inf_mask", "attention scores, -inf above the diagonal", pair(attention(-INF), to(f16))),
     honest("special/number_mask", "attention scores, -65504 above the diagonal", pair(attention(-65504), to(f16))),
     honest("special/minus_zero", "+0 equals -0", pair(np.zeros(10, f32), lambda x, _: -x)),
@@ -743,7 +743,9 @@ HONEST_FILES = [
     honest("stats/committed_tensors", "with its data", pair(None, *[lambda _, r: folder("msprobe/stats_tensor/target")] * 2)),
 ]
 
+from rows import ROWS  # noqa: E402: generated families, which are written in the words above
+
 CASES = [*NOT_FINITE, *ZEROS, *SCALE, *PLACES, *MASKED, *NARROW, *SHAPES, *NAMES, *FILES, *DUMPS,
-         *HONEST_FLOATS, *HONEST_INTEGERS, *HONEST_FILES]
+         *HONEST_FLOATS, *HONEST_INTEGERS, *HONEST_FILES, *ROWS]
 _TWICE = {case.name for case in CASES if sum(other.name == case.name for other in CASES) > 1}
 assert not _TWICE, f"two cases have the same name: {_TWICE}"

@@ -419,7 +419,7 @@ def field(number, value):
 
 
 ASCEND_TYPES = {f32: 1, f16: 2}
-ASCEND_LAYOUTS = {"NC1HWC0": 3, "FRACTAL_NZ": 29}
+ASCEND_LAYOUTS = {"ND": 2, "NC1HWC0": 3, "FRACTAL_NZ": 29}
 
 
 def ascend(op, stored, layout, logical):

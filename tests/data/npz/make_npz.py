@@ -89,9 +89,9 @@ add("objects.npz", archive([("a.npy", npy(np.array([None, {}], object)))] + both
 add("not_npy.npz", archive([("a.npy", b"no array at all")] + both[1:]),
     [bad("a", "not an npy file"), two[1]])
 add("short.npz", archive([("a.npy", npy(a)[:-4])] + both[1:]),
-    [bad("a", "npz member holds less data than its header promises"), two[1]])
+    [bad("a", "archive member holds less data than its header promises"), two[1]])
 add("short_deflated.npz", archive([("a.npy", npy(a)[:-4])] + both[1:], zipfile.ZIP_DEFLATED),
-    [bad("a", "npz member holds less data than its header promises"), two[1]])
+    [bad("a", "archive member holds less data than its header promises"), two[1]])
 add("bzip2.npz", archive(both, zipfile.ZIP_BZIP2),
     [bad("a", "zip member is compressed by an unknown method"),
      bad("b", "zip member is compressed by an unknown method")])

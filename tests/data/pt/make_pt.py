@@ -289,7 +289,30 @@ add("made_objects.pt", Writer().archive({
     [good("sub", w, "float32"), good("sub.tag", w, "float32"), good("pair.0", w, "float32"),
      good("npu", w, "float32"), good("old", w, "float32"), good("7.<key 0>", w, "float32"),
      good("7.<key 1>", w, "float32"), good("default.k.0", w, "float32"),
-     good("storage", base[:6], "float32")], other_values=10)
+     good("size.0", np.array(1, "<i8"), "int64"), good("size.1", np.array(2.5), "float64"),
+     good("size.5", np.array(True), "bool"), bad("size.6", "an integer beyond 64 bits is not read"),
+     good("storage", base[:6], "float32")], other_values=6)
+
+# Numbers of dictionaries and lists are tensors; those by which objects are made are not.
+add("made_numbers.pt", Writer().archive(collections.OrderedDict([
+    ("epoch", 3), ("lr", 0.25), ("betas", (0.9, 0.999)), ("params", [0, 1, 2]), ("mixed", [True, 2, 0.5]),
+    ("flags", [True, False]), ("none", None), ("z", 1 - 2j), ("empty", []), ("name", "x"), ("w", weight)])),
+    [good("epoch", np.array(3, "<i8"), "int64"), good("lr", np.array(0.25), "float64"),
+     good("betas", np.array([0.9, 0.999]), "float64"), good("params", np.array([0, 1, 2], "<i8"), "int64"),
+     good("mixed", np.array([1, 2, 0.5]), "float64"), good("flags", np.array([True, False]), "bool"),
+     good("z", np.array(1 - 2j), "complex128"), good("w", w, "float32")], other_values=1)
+
+# Conjugated and negated views keep the elements of what they are views of; a bit says so.
+def lazy(function=rebuild_v2, more=(), **bits):
+    return Called(function, (weight.args[0], 0, (2, 3), (3, 1), False, collections.OrderedDict(), *more, bits))
+
+
+view = "tensor is a lazy view, whose elements are stored unchanged"
+add("made_lazy.pt", Writer().archive(collections.OrderedDict([
+    ("conj", lazy(conj=True)), ("neg", lazy(neg=True)), ("both", lazy(conj=True, neg=True)),
+    ("off", lazy(conj=False, neg=False)), ("none", lazy())])),
+    [bad("conj", view), bad("neg", view), bad("both", view), good("off", w, "float32"),
+     good("none", w, "float32")])
 
 # Tensors that cannot be read are listed all the same.
 unknown = make_class("torch", "FancyStorage")
@@ -329,9 +352,15 @@ add("made_bad_tensors.pt", out.getvalue(),
      bad("negative", kind), bad("short", beyond), good("good", w, "float32"),
      bad("lost", "tensor's data is missing")])
 
-# numpy arrays stay unread, but are mentioned.
-add("made_numpy.pt", Writer().archive({"a": base, "t": weight, "s": np.float32(2)}),
-    [good("t", w, "float32")], warnings=1)
+# Arrays and numbers of numpy have their elements in the pickle itself; objects are never made.
+ARRAYS = {"a": base, "t": weight, "s": np.float32(2), "f": np.asfortranarray(base.reshape(4, 6)),
+          "big": ids.astype(">i8"), "h": half, "none": np.zeros((0, 3), "<f4"), "o": np.array([{}], object)}
+for name, protocol in (("made_numpy.pt", 2), ("made_numpy4.pt", 4)):
+    add(name, Writer(protocol=protocol).archive(ARRAYS),
+        [good("a", base, "float32"), good("t", w, "float32"), good("s", np.array(2, "<f4"), "float32"),
+         good("f", base.reshape(4, 6), "float32"), good("big", ids, "int64"), good("h", half, "float16"),
+         good("none", np.zeros((0, 3), "<f4"), "float32"),
+         bad("o", "numpy array inside is of a kind that is not read")])
 
 # The older form: a part of another storage, data cut off.
 part = Storage("FloatStorage", base.tobytes(), 4, view=(shared, 4, 6))

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/precision.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace plumb::compare {
+namespace {
+
+using dump::Entry;
+using dump::SlotKind;
+using result::Row;
+
+bool is_narrow(const std::optional<DType>& dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
+// 16-bit floats where golden has wider ones.
+bool narrows(const Row& row) {
+  return row.target && row.golden && row.verdict != result::Verdict::kNotCompared &&
+         (row.target->dtype == "float16" || row.target->dtype == "bfloat16") &&
+         (row.golden->dtype == "float32" || row.golden->dtype == "float64");
+}
+
+}  // namespace
+
+Precision::Precision(const SessionState& state) : state_(state) {
+  const std::vector<Entry>& entries = state.target.entries;
+  const auto first = std::find_if(entries.begin(), entries.end(),
+                                  [](const Entry& entry) { return !entry.is_beside; });
+  records_order_ = std::any_of(first, entries.end(), [&](const Entry& entry) {
+    return !entry.is_beside && entry.timestamp != first->timestamp;
+  });
+  if (state.matcher) by_name_ = state.matcher->target().by_name();
+}
+
+void Precision::see(RowId id, const Row& row) {
+  if (!narrows(row)) return;
+  const Entry& entry = *state_.rows[static_cast<size_t>(id)].target;
+  const Narrow narrow{row.target->dtype, row.target->operator_name};
+  if (!any_) any_ = narrow;
+  if (entry.slot.kind == SlotKind::kInput) reads_.try_emplace(entry.operator_name, narrow);
+  if (!entry.is_beside) {
+    const Time time{entry.step, entry.timestamp};
+    const auto [at, is_new] = first_.try_emplace(entry.rank, time, narrow);
+    if (!is_new && time < at->second.first) at->second = {time, narrow};
+  }
+  if (!state_.matcher) return;
+  const graph::Operator* op = state_.matcher->find(entry.operator_name);
+  if (op != nullptr && entry.slot.kind == SlotKind::kOutput) shown_[op] = row.target->dtype;
+}
+
+// The 16-bit type that an operator gives out or works in; nullptr if it does not.
+const std::string* Precision::dtype_of(const graph::Operator& op) {
+  const auto [at, is_new] = shown_.try_emplace(&op);
+  if (!is_new) return at->second.empty() ? nullptr : &at->second;
+  std::optional<DType> dtype = op.narrow;
+  for (const graph::Output& output : op.outputs)
+    if (is_narrow(output.dtype)) dtype = output.dtype;
+  if (dtype) at->second = name_of(*dtype);
+  return at->second.empty() ? nullptr : &at->second;
+}
+
+// Against the edges, the nearest first.
+std::optional<Precision::Answer> Precision::by_graph(const Entry& entry) {
+  const graph::Operator* own = state_.matcher ? state_.matcher->find(entry.operator_name) : nullptr;
+  if (own == nullptr) return {};
+  if (own->narrow && entry.slot.kind == SlotKind::kOutput)
+    return Answer{Known::kYes, {std::string(name_of(*own->narrow)), own->name}};
+  std::vector<const graph::Operator*> waiting{own};
+  std::unordered_set<const graph::Operator*> seen{own};
+  for (size_t i = 0; i < waiting.size(); ++i)
+    for (const graph::Edge& edge : waiting[i]->inputs) {
+      const auto producer = by_name_.find(edge.producer);
+      if (producer == by_name_.end() || !seen.insert(producer->second).second) continue;
+      if (const std::string* dtype = dtype_of(*producer->second))
+        return Answer{Known::kYes, {*dtype, producer->second->name}};
+      waiting.push_back(producer->second);
+    }
+  return Answer{Known::kNo, {}};
+}
+
+std::optional<Precision::Answer> Precision::by_time(const Entry& entry) const {
+  if (const auto read = reads_.find(entry.operator_name);
+      read != reads_.end() && entry.slot.kind == SlotKind::kOutput)
+    return Answer{Known::kYes, read->second};
+  if (!records_order_ || entry.is_beside) return {};
+  const auto first = first_.find(entry.rank);
+  if (first == first_.end() || first->second.first >= Time{entry.step, entry.timestamp})
+    return Answer{Known::kNo, {}};
+  return Answer{Known::kYes, first->second.second};
+}
+
+Precision::Answer Precision::behind(RowId id) {
+  const Entry& entry = *state_.rows[static_cast<size_t>(id)].target;
+  if (auto answer = by_graph(entry)) return *answer;
+  if (auto answer = by_time(entry)) return *answer;
+  if (any_) return {Known::kUnknown, *any_};
+  return {};
+}
+
+}  // namespace plumb::compare
