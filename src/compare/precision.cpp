@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace plumb::compare {
 namespace {
@@ -15,11 +16,12 @@ bool is_narrow(const std::optional<DType>& dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
-// 16-bit floats where golden has wider ones.
-bool narrows(const Row& row) {
-  return row.target && row.golden && row.verdict != result::Verdict::kNotCompared &&
-         (row.target->dtype == "float16" || row.target->dtype == "bfloat16") &&
-         (row.golden->dtype == "float32" || row.golden->dtype == "float64");
+// As the listing knows it, else as the file says; empty if it cannot be read.
+std::string dtype_in(const dump::DumpSet& set, const Entry& entry, const io::ReadHints& hints) {
+  if (entry.info) return dtype_text(*entry.info);
+  if (entry.parts.empty()) return entry.dtype_text();
+  const auto opened = dump::EntryReader::open(set, entry, hints);
+  return opened ? dtype_text(opened->info()) : std::string();
 }
 
 }  // namespace
@@ -35,9 +37,28 @@ Precision::Precision(const SessionState& state) : state_(state) {
 }
 
 void Precision::see(RowId id, const Row& row) {
-  if (!narrows(row)) return;
-  const Entry& entry = *state_.rows[static_cast<size_t>(id)].target;
-  const Narrow narrow{row.target->dtype, row.target->operator_name};
+  const pair::PlannedRow& planned = state_.rows[static_cast<size_t>(id)];
+  if (planned.target == nullptr || planned.golden == nullptr) return;
+  if (row.is_filtered()) return hidden_.push_back(id);
+  if (row.verdict != result::Verdict::kNotCompared)
+    note(*planned.target, row.target->dtype, row.golden->dtype);
+}
+
+// What is selected changes no verdict. Asked only if a verdict may depend on it.
+void Precision::look_at_hidden() {
+  for (const RowId id : std::exchange(hidden_, {})) {
+    const pair::PlannedRow& planned = state_.rows[static_cast<size_t>(id)];
+    note(*planned.target, dtype_in(state_.target, *planned.target, state_.hints),
+         dtype_in(planned.golden_is_own ? state_.target : state_.golden, *planned.golden,
+                  state_.hints));
+  }
+}
+
+// 16-bit floats where golden has wider ones.
+void Precision::note(const Entry& entry, std::string_view target, std::string_view golden) {
+  if ((target != "float16" && target != "bfloat16") || (golden != "float32" && golden != "float64"))
+    return;
+  const Narrow narrow{std::string(target), entry.operator_name};
   if (!any_) any_ = narrow;
   if (entry.slot.kind == SlotKind::kInput) reads_.try_emplace(entry.operator_name, narrow);
   if (!entry.is_beside) {
@@ -47,7 +68,7 @@ void Precision::see(RowId id, const Row& row) {
   }
   if (!state_.matcher) return;
   const graph::Operator* op = state_.matcher->find(entry.operator_name);
-  if (op != nullptr && entry.slot.kind == SlotKind::kOutput) shown_[op] = row.target->dtype;
+  if (op != nullptr && entry.slot.kind == SlotKind::kOutput) shown_[op] = target;
 }
 
 // The 16-bit type that an operator gives out or works in; nullptr if it does not.
@@ -92,6 +113,7 @@ std::optional<Precision::Answer> Precision::by_time(const Entry& entry) const {
 }
 
 Precision::Answer Precision::behind(RowId id) {
+  look_at_hidden();
   const Entry& entry = *state_.rows[static_cast<size_t>(id)].target;
   if (auto answer = by_graph(entry)) return *answer;
   if (auto answer = by_time(entry)) return *answer;

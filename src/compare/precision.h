@@ -37,11 +37,14 @@ class Precision {
  private:
   using Time = std::pair<std::optional<int64_t>, int64_t>;  // step, timestamp
 
+  void note(const dump::Entry& entry, std::string_view target, std::string_view golden);
+  void look_at_hidden();
   std::optional<Answer> by_graph(const dump::Entry& entry);
   std::optional<Answer> by_time(const dump::Entry& entry) const;
   const std::string* dtype_of(const graph::Operator& op);
 
   const SessionState& state_;
+  std::vector<RowId> hidden_;  // rows the user did not ask for: they still tell the precision
   std::optional<Narrow> any_;  // that a row shows
   bool records_order_ = false;
   // The first by rank, and those that an operator reads itself.

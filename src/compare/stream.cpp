@@ -137,7 +137,7 @@ bool is_same_tensor(const dump::DumpSet& a_set, const Entry& a, const dump::Dump
   };
   namespace fs = std::filesystem;
   const std::string a_path = a_set.absolute(file_of(a)), b_path = b_set.absolute(file_of(b));
-  if (tensor_of(a) != tensor_of(b)) return false;
+  if (tensor_of(a) != tensor_of(b) || file_of(a).empty() || file_of(b).empty()) return false;
   if (a_path == b_path) return true;
   std::error_code unknown;
   if (!fs::equivalent(a_path, b_path, unknown) || unknown) return false;

@@ -41,7 +41,8 @@ Result<Bytes> member_head(Bytes file, const ZipMember& member, std::vector<std::
 Result<std::optional<TensorInfo>> read_member(Bytes file, const ZipMember& member,
                                               const ReadHints& hints) {
   if (member.error) return *member.error;
-  const std::string where = member.name.empty() ? "" : fmt::format("member '{}'", member.name);
+  const std::string where = member.name.empty() ? fmt::format("byte {}", member.offset_bytes)
+                                                : fmt::format("member '{}'", member.name);
   std::vector<std::byte> scratch;
   auto head = member_head(file, member, scratch);
   if (!head) return std::move(head.error()).in(where);
