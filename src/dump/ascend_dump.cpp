@@ -136,8 +136,11 @@ Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
     case Content::kStatistics: return read_statistics(tree, job, hints.map);
     case Content::kReduced: {
       auto entries = list_reduced(tree.absolute(*job.file), job.file->path, model_of(job.name));
-      if (!entries) return failed(std::move(entries.error()));
-      return {std::move(*entries), {}, {}, {}, false};
+      if (entries) return {std::move(*entries), {}, {}, {}, false};
+      Outcome outcome = failed(std::move(entries.error()));
+      outcome.is_foreign = outcome.error->what == kNotReduced;
+      if (outcome.is_foreign) outcome.error.reset();
+      return outcome;
     }
     default: return read_tensors(tree, job, hints);
   }

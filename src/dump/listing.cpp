@@ -136,11 +136,14 @@ std::string head_of(const Tree& tree, const TreeFile& file) {
   return head;
 }
 
-const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
-  const std::string head = head_of(tree, file);
+const io::Format* probe_format(std::string_view head, uint64_t file_size) {
   for (const io::Format& format : io::formats())
-    if (format.probe(as_bytes(head), file.size_bytes)) return &format;
+    if (format.probe(as_bytes(head), file_size)) return &format;
   return nullptr;
+}
+
+const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
+  return probe_format(head_of(tree, file), file.size_bytes);
 }
 
 void unify_timestamps(std::vector<Entry>& entries) {

@@ -53,6 +53,8 @@ std::string head_of(const Tree& tree, const TreeFile& file);
 Skipped skip_not_given(std::string_view op, const Slot& slot, int64_t timestamp,
                        const std::string& problem);
 
+// The format these first bytes of a file look like; null if no format claims them.
+const io::Format* probe_format(std::string_view head, uint64_t file_size);
 // The format the first bytes look like; null if no format claims them or they cannot be read.
 const io::Format* probe_format(const Tree& tree, const TreeFile& file);
 

@@ -79,7 +79,8 @@ bool is_other_archive(const Tree& tree, const TreeFile& file, const io::Format* 
 Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hints) {
   if (file.size_bytes == 0 && !tree.is_single_file)
     return leave_out(skip_unknown(tree, file, kNoTensor));
-  const io::Format* format = probe_format(tree, file);
+  const std::string head = head_of(tree, file);
+  const io::Format* format = probe_format(head, file.size_bytes);
   if (format != nullptr && format->name == "text" && is_known_companion(file.name()) &&
       !tree.is_single_file)
     return leave_out(skip_unknown(tree, file, kNoTensor));
@@ -90,8 +91,7 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
   }
   Found found;
   const bool is_npy = format != nullptr && format->name == "npy";
-  if (is_npy && is_reduced_npy(as_bytes(head_of(tree, file)), file.size_bytes))
-    return find_reduced(tree, file);
+  if (is_npy && is_reduced_npy(as_bytes(head), file.size_bytes)) return find_reduced(tree, file);
   if (is_npy && !tree.is_single_file) {
     found.entries.emplace_back().parts.push_back({file.path, ""});
     return found;

@@ -285,7 +285,8 @@ Result<std::vector<ReducedTensor>> read_arrays(const io::TensorFile& file) {
   std::vector<ReducedTensor> tensors;
   const bool is_npy = file.format->name == "npy";
   for (const TensorInfo& info : file.listing.tensors) {
-    if (!is_npy && info.name != "inputs" && info.name != "outputs") continue;
+    if (!is_npy && info.name != "inputs" && info.name != "outputs")
+      return Error{std::string(kNotReduced), fmt::format("array '{}'", info.name), kAgain};
     if (info.error) return *info.error;
     if (info.shape.size() > (is_npy ? 1 : 2)) return not_pairs(info);
     auto numbers = read_pairs(file, info);
@@ -330,7 +331,7 @@ Result<ReducedFile> read_opened(const io::TensorFile& opened) {
   const bool is_npy = opened.format->name == "npy";
   if ((!is_npy && opened.format->name != "npz") || opened.listing.tensors.empty())
     return Error{
-        "not a reduced file",
+        std::string(kNotReduced),
         fmt::format("byte 0: {}, {} array(s)", opened.format->name, opened.listing.tensors.size()),
         kAgain};
   auto arrays = read_arrays(opened);

@@ -62,7 +62,8 @@ DType common_dtype(std::span<const DType> dtypes);
 // `as_npy`: the only tensor as an npy array, else an npz archive. Full statistics must be there.
 Result<void> write_reduced(FileSink& out, const ReducedFile& file, bool as_npy);
 
-// Ours or the script's. Errors name the path.
+// Ours or the script's. Errors name the path; what was never reduced is kNotReduced.
+inline constexpr std::string_view kNotReduced = "not a reduced file";
 Result<ReducedFile> read_reduced(const std::filesystem::path& path);
 Result<std::vector<std::byte>> read_sketch(const std::filesystem::path& path, const Slot& slot);
 

@@ -104,6 +104,7 @@ GraphFit fit_of(const Graph& graph, const DumpSet& set) {
   std::map<std::string_view, GraphFit> by_model;
   std::set<std::pair<std::string_view, std::string_view>> seen;
   for (const Entry& entry : set.entries) {
+    if (entry.is_beside) continue;
     const auto found = names.find(entry.operator_name);
     dumped.insert(found.name);
     if (keeps_values(entry.type) || !seen.emplace(entry.graph, entry.operator_name).second)

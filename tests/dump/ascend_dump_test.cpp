@@ -267,6 +267,21 @@ TEST(AscendDump, SameOperatorTwiceIsKept) {
   EXPECT_EQ(set.entries[3].timestamp, 1700000000000024);
 }
 
+// The name alone makes no reduced file.
+TEST(AscendDump, ArraysUnderTheNameOfAReducedFile) {
+  Scratch dir;
+  dir.copy(kAdd, "Add.add_fp32.3.7.1700000000000001");
+  dir.copy("npz/stored.npz", "Relu.relu.3.7.1700000000000002_min_max.npz");
+  const DumpSet set = open(dir.root());
+  EXPECT_EQ(set.convention, "ascend-dump");
+  EXPECT_THAT(skipped_of(set), IsEmpty());
+  ASSERT_GT(set.entries.size(), 3u);
+  for (const Entry& entry : set.entries)
+    EXPECT_EQ(entry.is_beside,
+              entry.operator_name.starts_with("Relu.relu.3.7.1700000000000002_min_max/"));
+  expect_all_accounted(set);
+}
+
 TEST(AscendDump, OtherNamesAndForeignFiles) {
   Scratch dir;
   dir.copy(kAdd, "Add.add_fp32.3.7.1700000000000001");
