@@ -4,7 +4,7 @@
 // as many in each line, with commas, semicolons, tabs or blanks between them; lines that start with
 // '#' are remarks. A table whose columns have names is a table, and no tensor.
 #include <charconv>
-#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -30,10 +30,13 @@ std::optional<Number> number_from(std::string_view word) {
   const auto whole = std::from_chars(word.data(), end, number.integer);
   number.is_integer = whole.ec == std::errc() && whole.ptr == end;
   const auto read = std::from_chars(word.data(), end, number.real);
-  // What no double holds is written as text all the same: from_chars gives no value for it.
   if (read.ptr != end || word.empty()) return {};
-  if (read.ec == std::errc::result_out_of_range)
-    number.real = std::strtod(std::string(word).c_str(), nullptr);
+  if (read.ec == std::errc::result_out_of_range) {  // what no double holds
+    const bool is_tiny = word.find("e-") != word.npos || word.find("E-") != word.npos ||
+                         word.find_first_not_of("-0.") > word.find('.');
+    const double size = is_tiny ? 0 : std::numeric_limits<double>::infinity();
+    number.real = word.starts_with('-') ? -size : size;
+  }
   return number;
 }
 

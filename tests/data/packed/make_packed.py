@@ -81,6 +81,7 @@ write("text", {
     "blanks.txt": (b"  -2.5 -1.5\t-0.5\r\n\r\n+0.5 1.5 2.5", [good("", wide, "float64")], None),
     "whole.csv": (b"3;-1\n2;7\n", [good("", ids, "int64")], None),
     "column.txt": (b"1\n2.5\nnan\n-inf\n", [good("", np.array([1, 2.5, np.nan, -np.inf]), "float64")], None),
+    "range.txt": (b"1e999 -1e999 1e-999 0.5\n", [good("", np.array([np.inf, -np.inf, 0, 0.5]), "float64")], None),
     "row.txt": (b"1 2 3\n", [good("", np.array([1, 2, 3], "<i8"), "int64")], None),
     "frame.csv": (b",0,1\n0,3,-1\n1,2,7\n", [good("", np.array([[0, 3, -1], [1, 2, 7]], "<i8"), "int64")], None),
     "ragged.csv": (b"1,2,3\n4,5\n", [], "lines of numbers have different lengths"),
