@@ -53,6 +53,7 @@ graph::Graph graph_of(const Dump& dump) {
     run.subgraph = op.subgraph;
     run.inputs = op.inputs;
     run.origins = op.origins;
+    run.constants = op.constants;
     for (const graph::Output& output : op.outputs) {
       const DumpedTensor& tensor = *next++;
       graph::Output& given = run.outputs.emplace_back();

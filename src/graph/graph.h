@@ -34,13 +34,21 @@ struct Output {
   std::string evidence;       // how the origin is known, if the file did not record it
   std::string origin_layout;  // "NCHW"
   std::optional<Shape> origin_shape;
-  bool has_attributes = false;  // the file had an attribute list for it, even an empty one
+  bool has_attributes = false;     // the file had an attribute list for it, even an empty one
 };
 
 // How an operator turns numbers into integers: integer = round(number * scale + offset).
 struct Quantization {
   double scale = 1;
   double offset = 0;
+};
+
+// What a constant holds, in short: equal numbers are equal constants, as far as their first and
+// last bytes tell.
+struct Constant {
+  uint64_t print = 0;
+  int64_t elements = 0;
+  bool operator==(const Constant&) const = default;
 };
 
 struct Operator {
@@ -57,6 +65,8 @@ struct Operator {
   std::string l1_group;      // operators fused through the L1 buffer share one
   std::optional<Quantization> quantization;
   std::string doubt;  // why its origins could not be told, where the file does not record them
+  std::vector<Constant>
+      constants;  // it reads, without those of other operators; of a Constant: its own
 
   bool is_inserted() const;  // by the compiler: TransData, Cast, Const, ...
 };
