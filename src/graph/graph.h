@@ -22,6 +22,12 @@ struct Edge {
   int64_t output = 0;    // its output
 };
 
+// Why no tensor of the other model stands for one, where structure had to tell.
+struct Absence {
+  std::string_view reason;  // a reason code: "no_counterpart", "inside_fusion", "ambiguous_pair"
+  std::string message;      // ... in words
+};
+
 // A tensor an operator produces, and which tensor of the original model it stands for. Empty
 // strings and nullopt for what the file does not say.
 struct Output {
@@ -35,6 +41,7 @@ struct Output {
   std::string origin_layout;  // "NCHW"
   std::optional<Shape> origin_shape;
   bool has_attributes = false;     // the file had an attribute list for it, even an empty one
+  std::optional<Absence> absence;  // of a counterpart; filled in by who pairs two graphs
 };
 
 // How an operator turns numbers into integers: integer = round(number * scale + offset).
@@ -64,7 +71,6 @@ struct Operator {
   bool is_multi_op = false;  // member of a many-to-many fusion
   std::string l1_group;      // operators fused through the L1 buffer share one
   std::optional<Quantization> quantization;
-  std::string doubt;  // why its origins could not be told, where the file does not record them
   std::vector<Constant>
       constants;  // it reads, without those of other operators; of a Constant: its own
 
