@@ -13,7 +13,7 @@ namespace plumb::pair {
 namespace {
 
 constexpr size_t kFewElements = 8;         // a constant of so few may be anywhere
-constexpr size_t kMostCells = 16'000'000;  // of a table that aligns two sequences
+constexpr size_t kMostCells = 16'000'000;  // of all tables that align two sequences
 constexpr size_t kMostVisited = 256;       // unpaired operators that are searched through
 constexpr int kMostRounds = 32;
 
@@ -364,7 +364,8 @@ class Aligner {
   void pair_sequence(const std::vector<int>& own, const std::vector<int>& theirs,
                      std::vector<int>& proposed) {
     const size_t rows = own.size(), columns = theirs.size();
-    if (rows == 0 || columns == 0 || rows > kMostCells / columns) return;
+    if (rows == 0 || columns == 0 || rows > cells_ / columns) return;
+    cells_ -= rows * columns;
     std::vector<float> best((rows + 1) * (columns + 1));
     const auto cell = [&](size_t i, size_t k) -> float& { return best[i * (columns + 1) + k]; };
     for (size_t i = rows; i-- > 0;)
@@ -505,6 +506,7 @@ class Aligner {
   const Net &t_, &g_;
   Aligned found_;
   std::vector<std::pair<int, int>> proposals_;
+  size_t cells_ = kMostCells;  // that may still be filled
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -29,6 +30,9 @@ struct Side {
 
   bool is_free(int op) const { return partner[at(op)] == kNone; }
 };
+
+// Operators without a counterpart, by kind, the nearest pair, and whether that is before them.
+using Rivals = std::map<std::tuple<std::string, int, bool>, std::vector<int>>;
 
 // Operators of a side without a counterpart on the way back from one to another, which is not among
 // them; empty if the way does not lead there.
@@ -341,18 +345,19 @@ class Stander {
   }
 
   void tell_absences(Side& side, const Side& others) {
+    const Rivals rivals = rivals_of(others);
     std::set<int> inside;  // of a fused operator of the other side
     for (const auto& [op, parts] : others.inside) inside.insert(parts.begin(), parts.end());
     for (int op = 0; op < side.net.size(); ++op) {
       if (side.net.kind(op) == "netoutput") continue;
       for (int64_t k = 0; k < side.net.outputs(op); ++k)
         if (!side.standing.contains({op, k}))
-          side.absence[{op, k}] = why_absent(side, others, {op, k}, inside.contains(op));
+          side.absence[{op, k}] = why_absent(side, others, rivals, {op, k}, inside.contains(op));
     }
   }
 
-  graph::Absence why_absent(const Side& side, const Side& others, const Ref& tensor,
-                            bool is_inside) {
+  graph::Absence why_absent(const Side& side, const Side& others, const Rivals& rivals,
+                            const Ref& tensor, bool is_inside) {
     const int op = tensor.op;
     const std::string& name = side.net.at(op).name;
     if (side.turned.contains(op))
@@ -368,7 +373,7 @@ class Stander {
       return {"no_counterpart", fmt::format("{} has no such operator, which changes no value or "
                                             "only its precision",
                                             side.other)};
-    if (!moves(side.net.kind(op)) && has_rival(side, others, op))
+    if (!moves(side.net.kind(op)) && side.net.is_main(op) && has_rival(side, others, rivals, op))
       return {"ambiguous_pair",
               fmt::format("neither name nor structure tells what {} stands for", name)};
     if (leads_to(side, op))
@@ -389,21 +394,30 @@ class Stander {
   }
 
   // One of the same kind that has no counterpart either, and stands near the same pairs.
-  static bool has_rival(const Side& side, const Side& others, int op) {
-    for (int rival = 0; rival < others.net.size(); ++rival) {
-      if (!others.is_free(rival) || !others.net.is_main(rival) || !side.net.is_main(op) ||
-          others.net.kind(rival) != side.net.kind(op))
-        continue;
-      const auto &own = side.net.sizes(op), &theirs = others.net.sizes(rival);
-      if (own && theirs && *own != *theirs && side.net.is_exact && others.net.is_exact) continue;
-      for (const bool before : {true, false})
-        for (const int near : nearest_pairs(side.net, side.partner, op, before)) {
-          const auto around = nearest_pairs(others.net, others.partner, rival, before);
-          if (std::find(around.begin(), around.end(), side.partner[at(near)]) != around.end())
-            return true;
-        }
-    }
+  static bool has_rival(const Side& side, const Side& others, const Rivals& rivals, int op) {
+    for (const bool before : {true, false})
+      for (const int near : nearest_pairs(side.net, side.partner, op, before)) {
+        const auto found = rivals.find({side.net.kind(op), side.partner[at(near)], before});
+        if (found != rivals.end() &&
+            std::any_of(found->second.begin(), found->second.end(), [&](int rival) {
+              return shapes_of(side.net, {op, 0}, others.net, {rival, 0}) != Shapes::kOther;
+            }))
+          return true;
+      }
     return false;
+  }
+
+  static Rivals rivals_of(const Side& side) {
+    constexpr size_t kEnough = 8;
+    Rivals rivals;
+    for (int op = 0; op < side.net.size(); ++op) {
+      if (!side.is_free(op) || !side.net.is_main(op) || moves(side.net.kind(op))) continue;
+      for (const bool before : {true, false})
+        for (const int near : nearest_pairs(side.net, side.partner, op, before))
+          if (auto& known = rivals[{side.net.kind(op), near, before}]; known.size() < kEnough)
+            known.push_back(op);
+    }
+    return rivals;
   }
 
   std::set<Ref>& withdrawn(const Side& side) {

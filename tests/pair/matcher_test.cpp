@@ -308,5 +308,21 @@ TEST(Structure, CastsOfTheOriginalAreCompared) {
   EXPECT_EQ(output_of(matcher, "i"), "i:0 (structure)");
 }
 
+// Long chains that differ everywhere: nothing is paired but their ends, and it does not take for
+// ever.
+TEST(Structure, LongChainsThatHaveNothingInCommon) {
+  const auto chain = [](const char* first, const char* second, int length) {
+    std::vector<Operator> ops{op("x", "Data", {})};
+    for (int i = 0; i < length; ++i)
+      ops.push_back(op(fmt::format("{}{}", i % 2 == 0 ? first : second, i),
+                       i % 2 == 0 ? first : second, {{ops.back().name, 0}}));
+    return graph_of(std::move(ops));
+  };
+  const Graph told = with_origins(chain("Exp", "Log", 5'000), chain("Sin", "Cos", 5'000));
+  EXPECT_EQ(output_of(Matcher(told), "Exp100"), "no_counterpart");
+  const Graph longer = with_origins(chain("Exp", "Log", 5'000), chain("Log", "Exp", 4'900));
+  EXPECT_EQ(longer.operators.size(), 5'001U);
+}
+
 }  // namespace
 }  // namespace plumb::pair
