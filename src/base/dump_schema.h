@@ -26,7 +26,8 @@ inline constexpr const char *kSchema = "schema", *kTool = "tool", *kEngine = "en
 inline constexpr const char *kVersion = "version", *kPath = "path", *kFormat = "format";
 // Of an operator, which has outputs, too.
 inline constexpr const char *kName = "name", *kType = "type", *kTimestamp = "timestamp",
-                            *kSubgraph = "subgraph", *kInputs = "inputs", *kOrigins = "origins";
+                            *kSubgraph = "subgraph", *kInputs = "inputs", *kOrigins = "origins",
+                            *kConstants = "constants", *kPrint = "print", *kElements = "elements";
 // Of an edge, and of an input that was dumped.
 inline constexpr const char *kProducer = "producer", *kOutput = "output";
 // Of an output.

@@ -78,6 +78,8 @@ struct Skipped {
   std::string reason;          // plain words
   std::optional<Error> error;  // set if it is damaged (it costs a row), unset if it is no tensor
   bool is_foreign = false;     // unknown to the convention, which says nothing of its content
+  bool is_not_given =
+      false;  // ... nor is it damaged: the engine that ran the model has no such tensor
 };
 
 // What a convention means to later stages. They ask for these, never for its name.

@@ -125,7 +125,8 @@ Skipped skip_not_given(std::string_view op, const Slot& slot, int64_t timestamp,
   return {std::move(promised), problem,
           Error{"the engine could not give this tensor",
                 fmt::format("{} {}: {}", op, to_string(slot), problem),
-                "dump the model by another engine"}};
+                "dump the model by another engine"},
+          true};
 }
 
 std::string head_of(const Tree& tree, const TreeFile& file) {

@@ -54,6 +54,7 @@ graph::Graph graph_of(const Dump& dump) {
     run.inputs = op.inputs;
     run.origins = op.origins;
     run.narrow = op.narrow;
+    run.constants = op.constants;
     for (const graph::Output& output : op.outputs) {
       const DumpedTensor& tensor = *next++;
       graph::Output& given = run.outputs.emplace_back();

@@ -4,6 +4,7 @@
 // described in docs/dump.md): the operators as they were run, their edges, and what a fused one was
 // made from.
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -50,6 +51,11 @@ Operator operator_of(dom::element item) {
   each(item, field::kInputs, [&](dom::element input) { op.inputs.push_back(edge_of(input)); });
   each(item, field::kOutputs,
        [&](dom::element output) { op.outputs.push_back(output_of(output)); });
+  each(item, field::kConstants, [&](dom::element constant) {
+    const std::string print = text(constant, field::kPrint);
+    op.constants.push_back({std::strtoull(print.c_str(), nullptr, 16),
+                            number(constant, field::kElements).value_or(0)});
+  });
   dom::array origins;
   if (item[field::kOrigins].get(origins) == simdjson::SUCCESS) {
     op.origins.emplace();
@@ -85,7 +91,7 @@ Result<Graph> graph_from_dump_index(Bytes file) {
     if (!fits) return;
     const Operator& op = graph.operators.emplace_back(operator_of(item));
     fits = limit.take(sizeof(Operator) + op.inputs.size() * sizeof(Edge) +
-                      op.outputs.size() * sizeof(Output));
+                      op.outputs.size() * sizeof(Output) + op.constants.size() * sizeof(Constant));
   });
   each(root, field::kOutputs, [&](dom::element item) { graph.outputs.push_back(edge_of(item)); });
   if (!fits)

@@ -22,6 +22,12 @@ struct Edge {
   int64_t output = 0;    // its output
 };
 
+// Why no tensor of the other model stands for one, where structure had to tell.
+struct Absence {
+  std::string_view reason;  // a reason code: "no_counterpart", "inside_fusion", "ambiguous_pair"
+  std::string message;      // ... in words
+};
+
 // A tensor an operator produces, and which tensor of the original model it stands for. Empty
 // strings and nullopt for what the file does not say.
 struct Output {
@@ -34,13 +40,22 @@ struct Output {
   std::string evidence;       // how the origin is known, if the file did not record it
   std::string origin_layout;  // "NCHW"
   std::optional<Shape> origin_shape;
-  bool has_attributes = false;  // the file had an attribute list for it, even an empty one
+  bool has_attributes = false;     // the file had an attribute list for it, even an empty one
+  std::optional<Absence> absence;  // of a counterpart; filled in by who pairs two graphs
 };
 
 // How an operator turns numbers into integers: integer = round(number * scale + offset).
 struct Quantization {
   double scale = 1;
   double offset = 0;
+};
+
+// What a constant holds, in short: equal numbers are equal constants, as far as their first and
+// last bytes tell.
+struct Constant {
+  uint64_t print = 0;
+  int64_t elements = 0;
+  bool operator==(const Constant&) const = default;
 };
 
 struct Operator {
@@ -58,7 +73,8 @@ struct Operator {
   std::optional<Quantization> quantization;
   // 16-bit floats that it works in, as the model itself says: a cast to them, or a weight of them.
   std::optional<DType> narrow;
-  std::string doubt;  // why its origins could not be told, where the file does not record them
+  std::vector<Constant>
+      constants;  // it reads, without those of other operators; of a Constant: its own
 
   bool is_inserted() const;  // by the compiler: TransData, Cast, Const, ...
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operators of an ONNX model (see onnx_model.h). Weights are stepped over and files with
-// external data never opened, so a model of gigabytes takes no longer than its list of nodes. The
-// bodies of If, Loop and Scan become operators too; their `subgraph` is "<node>.<attribute>", since
-// exporters give all bodies the same name.
+// The operators of an ONNX model (see onnx_model.h). Weights are stepped over, but for their ends,
+// and files with external data never opened, so a model of gigabytes takes no longer than its list
+// of nodes. The bodies of If, Loop and Scan become operators too; their `subgraph` is
+// "<node>.<attribute>", since exporters give all bodies the same name.
 #include <optional>
 #include <unordered_map>
 
@@ -11,6 +11,7 @@
 
 #include "graph/memory_limit.h"
 #include "graph/oddity.h"
+#include "graph/onnx_constant.h"
 #include "graph/onnx_fields.h"
 #include "graph/onnx_model.h"
 #include "graph/onnx_wire.h"
@@ -55,8 +56,7 @@ struct Scope {
   struct Producer {
     size_t op = 0;  // index in Graph::operators
     int64_t output = 0;
-    bool is_constant = false;     // an initializer; nobody produces it
-    std::optional<DType> narrow;  // ... of 16-bit floats
+    const OnnxWeight* constant = nullptr;  // an initializer; nobody produces it
   };
   const Scope* outer = nullptr;
   std::unordered_map<std::string_view, Producer> producers;
@@ -64,7 +64,7 @@ struct Scope {
 
   Scope(const OnnxGraph& graph, const Scope* around) : outer(around) {
     for (const OnnxWeight& weight : graph.initializers)
-      producers.try_emplace(weight.name, Producer{0, 0, true, narrow_type(weight)});
+      producers.try_emplace(weight.name, Producer{0, 0, &weight});
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.value_infos})
       for (const OnnxValue& value : *list) types.try_emplace(value.name, &value.type);
   }
@@ -119,13 +119,15 @@ class GraphMaker {
       for (std::string_view input : graph.nodes[i].inputs)
         // An empty name stands for an optional input that is not given.
         if (!input.empty()) {
-          connect(scope, input, out_.operators[first + i].inputs);
+          Operator& op = out_.operators[first + i];
+          connect(scope, input, op.inputs, &op.constants);
           const Scope::Producer* producer = scope.find(input);
-          if (producer != nullptr && producer->narrow)
-            out_.operators[first + i].narrow = producer->narrow;
+          if (producer != nullptr && producer->constant != nullptr)
+            if (const auto narrow = narrow_type(*producer->constant)) op.narrow = narrow;
         }
     if (is_main)
-      for (const OnnxValue& output : graph.outputs) connect(scope, output.name, out_.outputs);
+      for (const OnnxValue& output : graph.outputs)
+        connect(scope, output.name, out_.outputs, nullptr);
     for (size_t i = 0; i < graph.nodes.size() && !failed_at_; ++i)
       add_bodies(scope, graph.nodes[i], out_.operators[first + i].name, subgraph);
   }
@@ -146,7 +148,7 @@ class GraphMaker {
   void add_constant_outputs(Scope& scope, const OnnxGraph& graph) {
     for (const OnnxValue& output : graph.outputs) {
       const auto found = scope.producers.find(output.name);
-      if (found == scope.producers.end() || !found->second.is_constant) continue;
+      if (found == scope.producers.end() || found->second.constant == nullptr) continue;
       scope.producers.erase(found);
       add_source(scope, output, "Constant", "");
     }
@@ -167,6 +169,14 @@ class GraphMaker {
     op.narrow = narrow_type(node);
     op.name = node.name.empty() ? fmt::format("{}_{}", node.type, index) : node.name;
     take(kMapEntryBytes + op.name.size(), node.bytes);
+    if (node.type == "Constant" && node.is_standard())
+      each_field(node.bytes, [&](const ProtoField& field, Bytes) {
+        if (field.number != node_field::kAttribute) return;
+        each_field(field.bytes, [&](const ProtoField& value, Bytes) {
+          if (value.number == attribute_field::kTensor)
+            op.constants.push_back(constant_of(value.bytes));
+        });
+      });
     for (std::string_view output : node.outputs) add_output(scope, index, output, node.bytes);
   }
 
@@ -191,20 +201,32 @@ class GraphMaker {
     }
     if (name.empty()) return;  // an optional output that nobody wants
     const auto number = static_cast<int64_t>(outputs.size() - 1);
-    if (!scope.producers.try_emplace(name, Scope::Producer{op, number, false, {}}).second)
+    if (!scope.producers.try_emplace(name, Scope::Producer{op, number, nullptr}).second)
       written_twice_.add(name);
   }
 
-  void connect(const Scope& scope, std::string_view name, std::vector<Edge>& edges) {
+  // `constants` gets what is read of a weight; null: nobody wants to know.
+  void connect(const Scope& scope, std::string_view name, std::vector<Edge>& edges,
+               std::vector<Constant>* constants) {
     const Scope::Producer* producer = scope.find(name);
     if (producer == nullptr) {
       unknown_.add(name);
       edges.push_back({});
-    } else if (!producer->is_constant) {
+    } else if (producer->constant != nullptr) {
+      take(sizeof(Constant), file_);
+      if (constants != nullptr && !failed_at_) constants->push_back(print_of(*producer->constant));
+    } else {
       const std::string& producer_name = out_.operators[producer->op].name;
       take(sizeof(Edge) + producer_name.size(), file_);
       if (!failed_at_) edges.push_back({producer_name, producer->output});
     }
+  }
+
+  // Each weight is looked at once, though many may read it.
+  Constant print_of(const OnnxWeight& weight) {
+    const auto [found, is_new] = prints_.try_emplace(&weight);
+    if (is_new && !weight.is_sparse) found->second = constant_of(weight.bytes);
+    return found->second;
   }
 
   void take(size_t bytes, Bytes message) {
@@ -217,6 +239,7 @@ class GraphMaker {
   MemoryLimit limit_;
   std::optional<uint64_t> failed_at_;  // byte of the file
   Oddity written_twice_, unknown_;
+  std::unordered_map<const OnnxWeight*, Constant> prints_;
 };
 
 }  // namespace

@@ -125,6 +125,13 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
       });
     }
     if (places.empty()) places = twins_for(skipped.file, is_target, twins, rows);
+    if (skipped.is_not_given) {
+      for (size_t at : places) {
+        rows[at].reason = "no_counterpart";
+        rows[at].message = skipped.error->what + ": " + skipped.error->where;
+      }
+      continue;
+    }
     if (places.empty()) {
       places.push_back(rows.size());
       rows.emplace_back();

@@ -35,14 +35,14 @@ std::string layer_of(std::string_view name) {
 // The original tensor of an output, as far as the file says; `rule` and `evidence` tell how.
 std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is_alone,
                                       Match& match) {
-  if (!op.doubt.empty()) {
-    match.reason = "ambiguous_pair";
-    match.message = op.doubt;
-    return std::nullopt;
-  }
   // Files may record any index as that of an origin.
   if (index >= 0 && index < std::ssize(op.outputs)) {
     const Output& output = op.outputs[static_cast<size_t>(index)];
+    if (output.absence) {
+      match.reason = output.absence->reason;
+      match.message = output.absence->message;
+      return std::nullopt;
+    }
     if (!output.origin.empty()) {
       Tensor tensor{output.origin, output.origin_output.value_or(index)};
       match.rule = output.evidence.empty() ? "origin" : "structure";

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <unordered_map>
 
 namespace plumb::pair {
 namespace {
@@ -21,6 +23,146 @@ bool ends_in(std::string_view name, const std::array<std::string_view, n>& endin
 }
 
 }  // namespace
+
+// One word for what frameworks and compilers call differently.
+std::string kind_of_type(std::string_view type) {
+  static const std::unordered_map<std::string_view, std::string_view> kinds = {
+      {"Conv2D", "conv"},
+      {"Convolution", "conv"},
+      {"Conv", "conv"},
+      {"DepthwiseConv2D", "conv"},
+      {"DepthwiseConv2dNative", "conv"},
+      {"QLinearConv", "conv"},
+      {"FusedConv", "conv"},
+      {"NhwcFusedConv", "conv"},
+      {"ConvInteger", "conv"},
+      {"BatchNorm", "bn"},
+      {"BatchNormalization", "bn"},
+      {"BNInference", "bn"},
+      {"BNInferenceD", "bn"},
+      {"BatchNormExt2", "bn"},
+      {"FusedBatchNorm", "bn"},
+      {"Scale", "scale"},
+      {"ReLU", "relu"},
+      {"Relu", "relu"},
+      {"Relu6", "relu6"},
+      {"ReLU6", "relu6"},
+      {"Clip", "clip"},
+      {"ClipByValue", "clip"},
+      {"LeakyRelu", "leakyrelu"},
+      {"LeakyReLU", "leakyrelu"},
+      {"QLinearLeakyRelu", "leakyrelu"},
+      {"PReLU", "prelu"},
+      {"PRelu", "prelu"},
+      {"Sigmoid", "sigmoid"},
+      {"QLinearSigmoid", "sigmoid"},
+      {"Tanh", "tanh"},
+      {"TanH", "tanh"},
+      {"Pooling", "pool"},
+      {"MaxPool", "pool"},
+      {"MaxPoolV3", "pool"},
+      {"AvgPool", "pool"},
+      {"AvgPoolV2", "pool"},
+      {"AveragePool", "pool"},
+      {"GlobalAveragePool", "pool"},
+      {"GlobalAvgPool", "pool"},
+      {"ReduceMeanD", "pool"},
+      {"ReduceMean", "pool"},
+      {"QLinearGlobalAveragePool", "pool"},
+      {"QLinearAveragePool", "pool"},
+      {"InnerProduct", "fc"},
+      {"FullyConnection", "fc"},
+      {"Gemm", "fc"},
+      {"MatMul", "fc"},
+      {"MatMulV2", "fc"},
+      {"BatchMatMul", "fc"},
+      {"BatchMatMulV2", "fc"},
+      {"FusedGemm", "fc"},
+      {"FusedMatMul", "fc"},
+      {"QGemm", "fc"},
+      {"QLinearMatMul", "fc"},
+      {"MatMulInteger", "fc"},
+      {"Softmax", "softmax"},
+      {"SoftmaxV2", "softmax"},
+      {"QLinearSoftmax", "softmax"},
+      {"LogSoftmax", "logsoftmax"},
+      {"LogSoftmaxV2", "logsoftmax"},
+      {"Concat", "concat"},
+      {"ConcatD", "concat"},
+      {"ConcatV2", "concat"},
+      {"ConcatV2D", "concat"},
+      {"QLinearConcat", "concat"},
+      {"Split", "split"},
+      {"SplitD", "split"},
+      {"SplitV", "split"},
+      {"SplitVD", "split"},
+      {"Slice", "slice"},
+      {"SliceD", "slice"},
+      {"StridedSlice", "slice"},
+      {"StridedSliceD", "slice"},
+      {"Pad", "pad"},
+      {"PadD", "pad"},
+      {"PadV3", "pad"},
+      {"PadV3D", "pad"},
+      {"ZeroPad2D", "pad"},
+      {"Eltwise", "add"},
+      {"Add", "add"},
+      {"AddV2", "add"},
+      {"QLinearAdd", "add"},
+      {"BiasAdd", "biasadd"},
+      {"Bias", "biasadd"},
+      {"Mul", "mul"},
+      {"Multiply", "mul"},
+      {"QLinearMul", "mul"},
+      {"Reshape", "reshape"},
+      {"Flatten", "reshape"},
+      {"FlattenV2", "reshape"},
+      {"Squeeze", "reshape"},
+      {"Unsqueeze", "reshape"},
+      {"Transpose", "transpose"},
+      {"TransposeD", "transpose"},
+      {"Permute", "transpose"},
+      {"Dropout", "identity"},
+      {"Identity", "identity"},
+      {"Data", "data"},
+      {"Input", "data"},
+      {"Placeholder", "data"},
+      {"AippData", "data"},
+      {"Upsample", "resize"},
+      {"Resize", "resize"},
+      {"ResizeNearestNeighborV2", "resize"},
+      {"ResizeBilinearV2", "resize"}};
+  if (const auto found = kinds.find(type); found != kinds.end()) return std::string(found->second);
+  std::string kind(type);
+  std::transform(kind.begin(), kind.end(), kind.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return kind;
+}
+
+bool hands_on(std::string_view kind) {
+  return is_one_of(
+      kind, std::to_array<std::string_view>({"identity", "quantizelinear", "dequantizelinear",
+                                             "reorderinput", "reorderoutput"}));
+}
+
+bool commutes(std::string_view kind) {
+  return is_one_of(kind, std::to_array<std::string_view>({"add", "mul", "max", "min", "sum"}));
+}
+
+bool has_weights(std::string_view kind) {
+  return is_one_of(kind, std::to_array<std::string_view>(
+                             {"conv", "convtranspose", "fc", "bn", "scale", "biasadd"}));
+}
+
+bool is_affine(std::string_view kind, size_t inputs) {
+  if (is_one_of(kind, std::to_array<std::string_view>({"bn", "scale", "biasadd"}))) return true;
+  return inputs == 1 &&
+         is_one_of(kind, std::to_array<std::string_view>({"add", "sub", "mul", "div"}));
+}
+
+bool is_prefix(std::string_view kind) { return kind == "pad"; }
+
+bool moves(std::string_view kind) { return kind == "reshape" || kind == "transpose"; }
 
 bool keeps_values(std::string_view type) {
   return is_one_of(type, std::to_array<std::string_view>({"TransData", "Cast", "TransDataRNN"}));

@@ -4,6 +4,7 @@
 // way, quantizes them, or never writes them. The lists stand here and nowhere else.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "graph/graph.h"
@@ -16,6 +17,21 @@ bool keeps_values(std::string_view type);
 bool keeps_scale(std::string_view type);
 // Operators that never write a dump: Data, Const, NetOutput.
 bool is_never_dumped(const graph::Operator& op);
+// One word for what frameworks and compilers call differently: "conv" for Conv2D, Convolution, ...
+std::string kind_of_type(std::string_view type);
+// Of a kind that changes no value, or only its precision or place in memory: beside what
+// keeps_values(), which is told by the type.
+bool hands_on(std::string_view kind);
+// Inputs may come in any order.
+bool commutes(std::string_view kind);
+// A converter may fold an affine operator behind it into its weights.
+bool has_weights(std::string_view kind);
+// Multiplies and adds constants only; `inputs` without constants.
+bool is_affine(std::string_view kind, size_t inputs);
+// Is folded into the operator behind it, all others into the one before.
+bool is_prefix(std::string_view kind);
+// Changes no value, only where it is: optimisers insert, remove and exchange such operators.
+bool moves(std::string_view kind);
 bool is_quant(const graph::Operator& op);
 bool is_dequant(const graph::Operator& op);
 

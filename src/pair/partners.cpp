@@ -380,6 +380,10 @@ Pairing Partners::why_left(const Entry& golden) const {
     return Pairing::none("no_counterpart", fmt::format("the same tensor as output {} of {}",
                                                        edge.output, edge.producer));
   }
+  if (own != nullptr && golden.slot.kind == SlotKind::kOutput && golden.slot.index >= 0 &&
+      golden.slot.index < std::ssize(own->outputs))
+    if (const auto& absence = own->outputs[static_cast<size_t>(golden.slot.index)].absence)
+      return Pairing::none(absence->reason, absence->message);
   if (own != nullptr && keeps_values(own->type))
     return Pairing::none("no_counterpart",
                          fmt::format("{} only changes how values are stored", own->type));

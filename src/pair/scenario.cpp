@@ -171,7 +171,7 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
 
 std::optional<Matcher> make_matcher(Graphs& graphs) {
   if (graphs.target && graphs.golden && !is_converted(*graphs.target))
-    graphs.target = with_origins(std::move(*graphs.target), *graphs.golden);
+    align_graphs(*graphs.target, *graphs.golden);
   const graph::Graph* const quant = get(graphs.quant);
   const graph::Graph* const golden = get(graphs.golden);
   // Without the graph of the converted model, that of the quantized one is the next best.

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a converted graph was made from, if it does not say so itself: told by names, then by
-// structure. Operators of the same name and kind are anchors; from them, and from the model's
-// inputs, the two graphs are followed edge by edge. An operator of the original that nothing in the
-// target stands for was fused into the one before it (a normalisation, an activation) or after it
-// (a padding). Where structure leaves a choice, nothing is paired.
+// What two graphs have to do with each other, if neither says so itself: their operators are
+// aligned (pair/align.h), their tensors told from that (pair/standing.h), and both graphs say so as
+// if a converter had recorded it.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace plumb::pair {
 
-// The target graph with origins filled in as a converter would have recorded them. Operators that
-// could not be told have a `doubt`. Linear in the size of the graphs.
-graph::Graph with_origins(graph::Graph target, const graph::Graph& original);
+// Fills in the origins of the target's operators; on either side those without a counterpart get an
+// `absence`.
+void align_graphs(graph::Graph& target, graph::Graph& golden);
 
 }  // namespace plumb::pair

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/model.h"
+#include "graph/importers.h"
 
 namespace plumb::replay {
 namespace {
@@ -71,6 +73,11 @@ Result<Sources> Sources::open(const result::Run& run, const std::string& target,
   sources.golden_ = std::move(*golden_set);
   sources.target_entries_ = index(*sources.target_);
   sources.golden_entries_ = index(*sources.golden_);
+  if (const auto file = sources.target_->own_graph())
+    if (auto graph = graph::load_graph(*file); graph) {
+      sources.target_graph_ = std::move(*graph);
+      sources.target_operators_ = sources.target_graph_->by_name();
+    }
 
   if (!step)
     for (const Row& row : run.rows)
@@ -78,6 +85,7 @@ Result<Sources> Sources::open(const result::Run& run, const std::string& target,
   for (const Row& row : run.rows) {
     if (row.step && row.step != step) continue;
     sources.rows_.push_back(&row);
+    if (row.target && row.golden) sources.paired_.insert(row.target->operator_name);
     if (!row.golden || row.golden->operator_name.empty()) continue;
     sources.golden_names_.add(row.golden->operator_name);
     sources.by_golden_[key(row.golden->operator_name, row.golden->slot)].push_back(&row);
@@ -108,7 +116,54 @@ Result<size_t> Sources::find_node(std::string_view name) const {
       if (!node.outputs.empty() && pair::normalised(node.outputs[0]) == written) return i;
     }
   }
+  for (const Row* row : rows_)
+    if (row->target && !row->golden && row->target->operator_name == name)
+      return Error{
+          fmt::format("'{}' is an operator of the target alone", name),
+          fmt::format("{}: {}", row->reasons.empty() ? "" : row->reasons.front(), row->message),
+          "name the operator of the original that comes next: what is inserted before it "
+          "is then part of its input"};
   return found;
+}
+
+// Operators without a counterpart on the way from a tensor of the target to one that is read; empty
+// if the way does not lead there, or has none.
+std::vector<std::string> Sources::inserted_between(const graph::Edge& read,
+                                                   const dump::Entry& source) const {
+  constexpr size_t kMost = 16;
+  std::vector<std::string> passed;
+  for (graph::Edge at = read; passed.size() < kMost;) {
+    if (at.producer == source.operator_name && at.output == source.slot.index) {
+      std::reverse(passed.begin(), passed.end());
+      return passed;
+    }
+    const auto op = target_operators_.find(at.producer);
+    if (op == target_operators_.end() || paired_.contains(at.producer) ||
+        op->second->inputs.size() != 1)
+      break;
+    passed.push_back(at.producer);
+    at = op->second->inputs.front();
+  }
+  return {};
+}
+
+// What the target inserted before an operator is in what that one reads: it must not be blamed.
+void Sources::read_through_inserted(const std::set<std::string_view>& readers,
+                                    TensorSources& sources) const {
+  if (sources.target.entry == nullptr) return;
+  for (std::string_view reader : readers) {
+    const auto op = target_operators_.find(reader);
+    if (op == target_operators_.end()) continue;
+    for (const graph::Edge& read : op->second->inputs) {
+      const auto inserted = inserted_between(read, *sources.target.entry);
+      const auto entry =
+          target_entries_.find(key(read.producer, fmt::format("output:{}", read.output)));
+      if (inserted.empty() || entry == target_entries_.end() || entry->second == nullptr) continue;
+      sources.target.entry = entry->second;
+      sources.place += fmt::format(" through {}", fmt::join(inserted, ", "));
+      return;
+    }
+  }
 }
 
 std::optional<size_t> Sources::producer(std::string_view tensor) const {
@@ -180,6 +235,7 @@ TensorSources Sources::of_input(std::string_view tensor, std::span<const size_t>
     for (std::string_view output : model_->graph.nodes[node].outputs)
       for (const Row* row : rows_of_tensor(output))
         if (row->target) operators.insert(row->target->operator_name);
+  read_through_inserted(operators, sources);
   const auto is_own_input = [&](const Row& row) {
     return row.target && row.target->slot.starts_with("input") &&
            operators.count(row.target->operator_name) != 0;

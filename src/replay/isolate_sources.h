@@ -9,6 +9,7 @@
 
 #include "dump/dump.h"
 #include "engine/engine.h"
+#include "graph/graph.h"
 #include "graph/onnx_wiring.h"
 #include "pair/names.h"
 #include "result/json_read.h"
@@ -53,11 +54,18 @@ class Sources {
   const Rows& rows_of_tensor(std::string_view tensor) const;
   Source target_of(const result::Row& row) const;
   Source golden_of(const result::Row& row) const;
+  void read_through_inserted(const std::set<std::string_view>& readers,
+                             TensorSources& sources) const;
+  std::vector<std::string> inserted_between(const graph::Edge& read,
+                                            const dump::Entry& source) const;
 
   const graph::OnnxModel* model_ = nullptr;
   std::unique_ptr<dump::DumpSet> target_, golden_;
-  Rows rows_;                                        // of the step
-  pair::Names golden_names_;                         // operators
+  Rows rows_;                                 // of the step
+  pair::Names golden_names_;                  // operators
+  std::optional<graph::Graph> target_graph_;  // if the dump brings it along
+  std::unordered_map<std::string_view, const graph::Operator*> target_operators_;
+  std::set<std::string_view> paired_;                // target operators with a counterpart
   std::unordered_map<std::string, Rows> by_golden_;  // "operator\nslot"
   std::unordered_map<std::string, const dump::Entry*> target_entries_, golden_entries_;
   struct Place {

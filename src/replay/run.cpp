@@ -9,7 +9,6 @@
 #include <tbb/parallel_pipeline.h>
 
 #include "base/directory_lock.h"
-#include "base/name_pattern.h"
 #include "base/threads.h"
 #include "replay/gt_folder.h"
 #include "replay/inner_progress.h"
@@ -67,11 +66,8 @@ engine::DumpWishes dump_options(const RunOptions& options, const RunSideOptions&
   dump.threads = options.threads;
   dump.batch_outputs = options.batch_outputs;
   dump.synced = !options.keep.empty();
+  // Of a pattern, too, all is run: what is around a tensor tells its partner and its limits.
   dump.outputs_only = options.layers == "outputs";
-  if (options.layers != "outputs" && options.layers != "all")
-    dump.wants = [pattern = options.layers](const std::string& op) {
-      return operator_matches(pattern, op);
-    };
   return dump;
 }
 

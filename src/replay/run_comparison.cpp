@@ -81,7 +81,10 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
     if (row.verdict == result::Verdict::kNotCompared && !row.is_excused())
       note_missing(row.any_side().operator_name);
   }
-  scores.judge_classes(*session_, sample->rows);
+  scores.judge_classes(*session_, sample->rows);  // by their places in the plan
+  std::erase_if(sample->rows, [](const result::Row& row) {
+    return row.reasons == std::vector<std::string>{"filtered"};
+  });
   run.is_ordered = has_graphs;
   run.bytes += sample->bytes;
   give_back_memory(sample->bytes);
@@ -120,6 +123,8 @@ Result<void> RunComparison::open(const RunSide& target, const RunSide& golden,
   spec.golden.dump = std::make_shared<const dump::DumpSet>(std::move(*golden_set));
   spec.profile = options_.profile.empty() ? run.profile : options_.profile;
   spec.metrics = metric_names();
+  if (options_.layers != "outputs" && options_.layers != "all")
+    spec.selection.ops = {options_.layers};
   spec.command = "run";
   auto session = Session::open(spec, context);
   if (!session) {

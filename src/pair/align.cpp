@@ -1,0 +1,580 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pair/align.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "pair/names.h"
+#include "pair/operator_kinds.h"
+
+namespace plumb::pair {
+namespace {
+
+constexpr size_t kFewElements = 8;         // a constant of so few may be anywhere
+constexpr size_t kMostCells = 16'000'000;  // of all tables that align two sequences
+constexpr size_t kMostVisited = 256;       // unpaired operators that are searched through
+constexpr int kMostRounds = 32;
+
+size_t at(int op) { return static_cast<size_t>(op); }
+
+template <class Key>
+struct Groups {  // operators of both sides that look alike
+  std::map<Key, std::pair<std::vector<int>, std::vector<int>>> groups;
+  void add(const Key& key, bool is_target, int op) {
+    auto& group = groups[key];
+    (is_target ? group.first : group.second).push_back(op);
+  }
+  template <class Use>
+  void each_only(Use use) const {
+    for (const auto& [key, group] : groups)
+      if (group.first.size() == 1 && group.second.size() == 1)
+        use(group.first.front(), group.second.front());
+  }
+};
+
+// The pairs that a tensor comes from: its own operator, if that is one.
+std::vector<int> sources(const Net& net, const std::vector<int>& partner, int op) {
+  if (partner[at(op)] != kNone) return {op};
+  return nearest_pairs(net, partner, op, true);
+}
+
+class Aligner {
+ public:
+  Aligner(const Net& target, const Net& golden) : t_(target), g_(golden) {
+    found_.golden_of.assign(at(t_.size()), kNone);
+    found_.target_of.assign(at(g_.size()), kNone);
+    found_.proof.assign(at(t_.size()), Proof::kNothing);
+  }
+
+  Aligned run() {
+    pair_model_inputs();
+    pair_model_outputs();
+    pair_constants();
+    follow(&Net::main);
+    const bool names_tell = names_are_believed();
+    if (names_tell) {
+      pair_names([](const Net& net, int op) { return net.is_main(op); });
+      follow(&Net::main);
+    }
+    for (int round = 0; round < kMostRounds; ++round) {
+      if (!pair_sequences()) break;
+      follow(&Net::main);
+    }
+    undo_cycles();
+    follow(&Net::plain);
+    if (names_tell) pair_names([](const Net&, int) { return true; });
+    pair_constant_operators();
+    return std::move(found_);
+  }
+
+ private:
+  int golden(int op) const { return found_.golden(op); }
+  int target(int op) const { return found_.target(op); }
+  bool is_free(const Net& net, int op) const {
+    return (&net == &t_ ? golden(op) : target(op)) == kNone;
+  }
+  void pair(int t, int g, Proof proof) {
+    found_.golden_of[at(t)] = g;
+    found_.target_of[at(g)] = t;
+    found_.proof[at(t)] = proof;
+  }
+  void part(int t) {
+    found_.target_of[at(golden(t))] = kNone;
+    found_.golden_of[at(t)] = kNone;
+    found_.proof[at(t)] = Proof::kNothing;
+  }
+
+  // 1: they agree; -1: they do not; 0: that says nothing.
+  int shapes_speak(int t, int g) const {
+    if (!t_.shape(t) || !g_.shape(g)) return 0;
+    if (*t_.shape(t) == *g_.shape(g)) return 1;
+    const bool is_turned = *t_.sizes(t) == *g_.sizes(g) && !moves(t_.kind(t));
+    return is_turned || !t_.is_exact || !g_.is_exact ? 0 : -1;
+  }
+  bool may_pair(int t, int g) const {
+    return is_free(t_, t) && is_free(g_, g) && t_.kind(t) == g_.kind(g) && shapes_speak(t, g) >= 0;
+  }
+
+  // By name, else by place.
+  void pair_model_inputs() {
+    std::vector<int> own, theirs;
+    std::unordered_map<std::string, int> by_name;
+    for (int g = 0; g < g_.size(); ++g)
+      if (g_.kind(g) == "data") by_name.emplace(normalised(g_.at(g).name), g);
+    for (int t = 0; t < t_.size(); ++t) {
+      if (t_.kind(t) != "data") continue;
+      const auto same = by_name.find(normalised(t_.at(t).name));
+      if (same != by_name.end() && may_pair(t, same->second))
+        pair(t, same->second, Proof::kInput);
+      else
+        own.push_back(t);
+    }
+    for (int g = 0; g < g_.size(); ++g)
+      if (g_.kind(g) == "data" && is_free(g_, g)) theirs.push_back(g);
+    if (own.size() != theirs.size()) return;
+    for (size_t i = 0; i < own.size(); ++i) pair(own[i], theirs[i], Proof::kInput);
+  }
+
+  // By the name of the tensor, else by place among those that are left.
+  void pair_model_outputs() {
+    const auto name = [](const Net& net, size_t i) -> std::string_view {
+      const Ref& ref = net.plain.outputs[i];
+      const auto& outputs = net.at(ref.op).outputs;
+      if (ref.output < 0 || ref.output >= std::ssize(outputs)) return {};
+      return outputs[static_cast<size_t>(ref.output)].name;
+    };
+    std::vector<size_t> own, theirs;
+    std::unordered_map<std::string_view, size_t> by_name;
+    std::set<size_t> taken;
+    for (size_t i = 0; i < g_.plain.outputs.size(); ++i)
+      if (!name(g_, i).empty()) by_name.emplace(name(g_, i), i);
+    for (size_t i = 0; i < t_.plain.outputs.size(); ++i) {
+      const auto same = by_name.find(name(t_, i));
+      if (same == by_name.end() || !taken.insert(same->second).second)
+        own.push_back(i);
+      else
+        pair_outputs(i, same->second);
+    }
+    for (size_t i = 0; i < g_.plain.outputs.size(); ++i)
+      if (!taken.contains(i)) theirs.push_back(i);
+    if (own.size() != theirs.size()) return;
+    for (size_t i = 0; i < own.size(); ++i) pair_outputs(own[i], theirs[i]);
+  }
+  void pair_outputs(size_t own, size_t theirs) {
+    found_.outputs.emplace_back(t_.plain.outputs[own], g_.plain.outputs[theirs]);
+    found_.sources.emplace_back(t_.main.outputs[own], g_.main.outputs[theirs]);
+  }
+
+  // Weights that each model has in one place only.
+  void pair_constants() {
+    Groups<std::pair<std::string, uint64_t>> alike;
+    for (const Net* net : {&t_, &g_})
+      for (int op = 0; op < net->size(); ++op) {
+        if (!net->is_main(op)) continue;
+        std::set<uint64_t> prints;
+        for (const graph::Constant& constant : net->constants(op))
+          if (constant.elements >= static_cast<int64_t>(kFewElements))
+            prints.insert(constant.print);
+        for (const uint64_t print : prints) alike.add({net->kind(op), print}, net == &t_, op);
+      }
+    std::map<int, std::set<int>> votes;  // constants of one operator need not agree
+    alike.each_only([&](int t, int g) { votes[t].insert(g); });
+    for (const auto& [t, goldens] : votes)
+      if (goldens.size() == 1 && may_pair(t, *goldens.begin()))
+        pair(t, *goldens.begin(), Proof::kConstants);
+  }
+
+  // Along the edges until nothing is left that has no choice.
+  void follow(Edges Net::*edges) {
+    const bool is_main = edges == &Net::main;
+    const auto concerns = [&](int op) {
+      return is_free(t_, op) && t_.is_counted(op) && t_.is_main(op) == is_main;
+    };
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (const int op : t_.order)
+        if (concerns(op)) changes |= forward(edges, op);
+      for (auto op = t_.order.rbegin(); op != t_.order.rend(); ++op)
+        if (concerns(*op)) changes |= backward(edges, *op);
+    }
+  }
+
+  // What is read, in an order that says all that the order of inputs means.
+  static std::vector<Ref> reads(const Net& net, const Edges& edges, int op) {
+    std::vector<Ref> inputs = edges.in(op);
+    if (commutes(net.kind(op))) std::sort(inputs.begin(), inputs.end());
+    return inputs;
+  }
+
+  bool forward(Edges Net::*edges, int op) {
+    const Edges &own_edges = t_.*edges, &their_edges = g_.*edges;
+    const std::vector<Ref> own_inputs = reads(t_, own_edges, op);
+    if (own_inputs.empty()) return false;
+    std::vector<Ref> inputs;
+    for (const Ref& input : own_inputs) {
+      if (golden(input.op) == kNone) return false;
+      inputs.push_back({golden(input.op), input.output});
+    }
+    const Ref first = inputs.front();
+    if (commutes(t_.kind(op))) std::sort(inputs.begin(), inputs.end());
+    std::vector<int> own, theirs;
+    for (const int reader : own_edges.readers_of(own_inputs.front()))
+      if (is_free(t_, reader) && t_.kind(reader) == t_.kind(op) &&
+          reads(t_, own_edges, reader) == own_inputs)
+        own.push_back(reader);
+    for (const int reader : their_edges.readers_of(first))
+      if (is_free(g_, reader) && g_.kind(reader) == t_.kind(op) &&
+          reads(g_, their_edges, reader) == inputs)
+        theirs.push_back(reader);
+    return pair_only(own, theirs, edges);
+  }
+
+  // Operators of one kind that all read the same.
+  bool pair_only(const std::vector<int>& own, const std::vector<int>& theirs, Edges Net::*edges) {
+    if (own.empty() || theirs.empty()) return false;
+    if (own.size() == 1 && theirs.size() == 1) {
+      if (!may_pair(own.front(), theirs.front())) return false;
+      pair(own.front(), theirs.front(), Proof::kEdges);
+      return true;
+    }
+    const auto told_apart = [&](const auto& key_of) {
+      Groups<decltype(key_of(t_, 0))> alike;
+      for (const int op : own) alike.add(key_of(t_, op), true, op);
+      for (const int op : theirs) alike.add(key_of(g_, op), false, op);
+      bool changes = false;
+      alike.each_only([&](int t, int g) {
+        if (!may_pair(t, g)) return;
+        pair(t, g, Proof::kEdges);
+        changes = true;
+      });
+      return changes;
+    };
+    const auto constants = [](const Net& net, int op) {
+      std::vector<uint64_t> prints;
+      for (const graph::Constant& constant : net.constants(op)) prints.push_back(constant.print);
+      return prints;
+    };
+    const auto shape = [](const Net& net, int op) { return net.shape(op).value_or(Shape{-1}); };
+    const auto readers = [&](const Net& net, int op) {
+      std::vector<std::string> kinds;
+      for (const auto& [reader, output] : (net.*edges).readers[at(op)])
+        kinds.push_back(net.kind(reader));
+      std::sort(kinds.begin(), kinds.end());
+      return kinds;
+    };
+    return told_apart(constants) || told_apart(shape) || told_apart(readers);
+  }
+
+  // The golden operators at whose place those stand that read the operator.
+  std::set<Ref> read_alike(Edges Net::*edges, int op) const {
+    std::set<Ref> alike;
+    for (const auto& [reader, output] : (t_.*edges).readers[at(op)])
+      if (golden(reader) != kNone)
+        for (const auto& [own, theirs] : inputs_of_pair(found_, t_, g_, edges, reader))
+          if (own.op == op && own.output == theirs.output) alike.insert(theirs);
+    for (const auto& [own, theirs] : edges == &Net::main ? found_.sources : found_.outputs)
+      if (own.op == op && own.output == theirs.output) alike.insert(theirs);
+    return alike;
+  }
+
+  bool backward(Edges Net::*edges, int op) {
+    const std::set<Ref> alike = read_alike(edges, op);
+    std::set<int> ops;
+    for (const Ref& ref : alike) ops.insert(ref.op);
+    if (ops.size() != 1 || !may_pair(op, *ops.begin())) return false;
+    // Nobody who reads that one may say that it is another.
+    for (const auto& [reader, output] : (g_.*edges).readers[at(*ops.begin())])
+      if (target(reader) != kNone)
+        for (const auto& [own, theirs] : inputs_of_pair(found_, t_, g_, edges, target(reader)))
+          if (theirs.op == *ops.begin() && own.op != op) return false;
+    pair(op, *ops.begin(), Proof::kEdges);
+    return true;
+  }
+
+  // Names that belong together, of operators of one kind.
+  std::vector<std::pair<int, int>> namesakes() const {
+    Groups<std::pair<std::string, std::string>> alike;
+    for (const Net* net : {&t_, &g_})
+      for (int op = 0; op < net->size(); ++op)
+        if (net->kind(op) != "netoutput" && net->kind(op) != "data")
+          alike.add({net->kind(op), normalised(net->at(op).name)}, net == &t_, op);
+    std::vector<std::pair<int, int>> found;
+    alike.each_only([&](int t, int g) { found.emplace_back(t, g); });
+    return found;
+  }
+
+  // Names of a model that was renamed, or numbered anew, contradict what edges tell.
+  bool names_are_believed() const {
+    size_t right = 0, wrong = 0;
+    for (const auto& [t, g] : namesakes()) {
+      if (golden(t) == kNone && target(g) == kNone) continue;
+      ++(golden(t) == g ? right : wrong);
+    }
+    return wrong * 10 <= right;
+  }
+
+  template <class Concerns>
+  void pair_names(Concerns concerns) {
+    for (const auto& [t, g] : namesakes())
+      if (may_pair(t, g) && concerns(t_, t) && concerns(g_, g)) pair(t, g, Proof::kName);
+  }
+
+  // Operators that are constants, by what they hold.
+  void pair_constant_operators() {
+    Groups<uint64_t> alike;
+    for (const Net* net : {&t_, &g_})
+      for (int op = 0; op < net->size(); ++op)
+        if (!net->is_counted(op) && is_free(*net, op) && net->constants(op).size() == 1)
+          alike.add(net->constants(op).front().print, net == &t_, op);
+    alike.each_only([&](int t, int g) {
+      if (may_pair(t, g)) pair(t, g, Proof::kConstants);
+    });
+  }
+
+  // Sequences of both sides between pairs that come in the same order.
+  bool pair_sequences() {
+    std::vector<int> place(at(g_.size()), kNone);
+    for (size_t i = 0; i < g_.from_outputs.size(); ++i)
+      place[at(g_.from_outputs[i])] = static_cast<int>(i);
+    std::vector<std::pair<int, int>> pairs;  // places on both sides, those of the target ascend
+    for (size_t i = 0; i < t_.from_outputs.size(); ++i)
+      if (const int g = golden(t_.from_outputs[i]); g != kNone && place[at(g)] != kNone)
+        pairs.emplace_back(static_cast<int>(i), place[at(g)]);
+    pairs = longest_ascent(std::move(pairs));
+    pairs.emplace_back(static_cast<int>(t_.from_outputs.size()),
+                       static_cast<int>(g_.from_outputs.size()));
+    std::vector<int> proposed;
+    std::pair<int, int> from{0, 0};
+    for (const auto& to : pairs) {
+      const auto free = [&](const Net& net, int first, int last) {
+        std::vector<int> ops;
+        for (int i = first; i < last; ++i)
+          if (const int op = net.from_outputs[at(i)]; is_free(net, op)) ops.push_back(op);
+        return ops;
+      };
+      pair_sequence(free(t_, from.first, to.first), free(g_, from.second, to.second), proposed);
+      from = {to.first + 1, to.second + 1};
+    }
+    return keep_supported(proposed);
+  }
+
+  // The longest list of pairs in which both places ascend.
+  static std::vector<std::pair<int, int>> longest_ascent(std::vector<std::pair<int, int>> pairs) {
+    std::vector<size_t> ends, before(pairs.size());  // ends: of the best list of each length
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      const auto longer =
+          std::lower_bound(ends.begin(), ends.end(), pairs[i].second,
+                           [&](size_t end, int second) { return pairs[end].second < second; });
+      before[i] = longer == ends.begin() ? pairs.size() : *(longer - 1);
+      if (longer == ends.end())
+        ends.push_back(i);
+      else
+        *longer = i;
+    }
+    std::vector<std::pair<int, int>> longest;
+    for (size_t i = ends.empty() ? pairs.size() : ends.back(); i < pairs.size(); i = before[i])
+      longest.push_back(pairs[i]);
+    std::reverse(longest.begin(), longest.end());
+    return longest;
+  }
+
+  // Needleman and Wunsch's table, without a price for gaps.
+  void pair_sequence(const std::vector<int>& own, const std::vector<int>& theirs,
+                     std::vector<int>& proposed) {
+    const size_t rows = own.size(), columns = theirs.size();
+    if (rows == 0 || columns == 0 || rows > cells_ / columns) return;
+    cells_ -= rows * columns;
+    std::vector<float> best((rows + 1) * (columns + 1));
+    const auto cell = [&](size_t i, size_t k) -> float& { return best[i * (columns + 1) + k]; };
+    for (size_t i = rows; i-- > 0;)
+      for (size_t k = columns; k-- > 0;) {
+        const float with =
+            may_pair(own[i], theirs[k]) ? cell(i + 1, k + 1) + likeness(own[i], theirs[k]) : 0;
+        cell(i, k) = std::max({with, cell(i + 1, k), cell(i, k + 1)});
+      }
+    for (size_t i = 0, k = 0; i < rows && k < columns;) {
+      if (may_pair(own[i], theirs[k]) && likeness(own[i], theirs[k]) > 0 &&
+          cell(i, k) == cell(i + 1, k + 1) + likeness(own[i], theirs[k])) {
+        proposed.push_back(own[i]);
+        proposals_.emplace_back(own[i++], theirs[k++]);
+      } else if (cell(i, k) == cell(i + 1, k)) {
+        ++i;
+      } else {
+        ++k;
+      }
+    }
+  }
+
+  // How much speaks for a pair of the same kind. Whole numbers and halves: sums are exact.
+  float likeness(int t, int g) const {
+    float sum = (moves(t_.kind(t)) ? 1.0F : 2.0F) + 2 * static_cast<float>(shapes_speak(t, g));
+    sum += t_.main.in(t).size() == g_.main.in(g).size() ? 0.5F : 0;
+    if (!t_.constants(t).empty() && t_.constants(t) == g_.constants(g)) sum += 2;
+    const auto neighbours = [&](const auto& own, const auto& theirs, const auto& op_of) {
+      for (size_t i = 0; i < std::min(own.size(), theirs.size()); ++i) {
+        const int a = op_of(own[i]), b = op_of(theirs[i]);
+        if (golden(a) != kNone || target(b) != kNone)
+          sum += golden(a) == b ? 2.0F : -1.0F;
+        else
+          sum += t_.kind(a) == g_.kind(b) ? 0.5F : 0;
+      }
+    };
+    neighbours(t_.main.in(t), g_.main.in(g), [](const Ref& ref) { return ref.op; });
+    neighbours(t_.main.readers[at(t)], g_.main.readers[at(g)],
+               [](const auto& reader) { return reader.first; });
+    return sum;
+  }
+
+  // Pairs the proposals, and parts those again that no neighbour speaks for. True if any stays.
+  bool keep_supported(const std::vector<int>& proposed) {
+    for (const auto& [t, g] : proposals_) pair(t, g, Proof::kSequence);
+    proposals_.clear();
+    for (bool changes = true; changes;) {
+      changes = false;
+      for (const int op : proposed)
+        if (golden(op) != kNone && !is_supported(op)) {
+          part(op);
+          changes = true;
+        }
+    }
+    return std::any_of(proposed.begin(), proposed.end(),
+                       [&](int op) { return golden(op) != kNone; });
+  }
+
+  // The nearest pairs before it are those before its counterpart, or those behind it are.
+  bool is_supported(int op) const {
+    if (has_twin(t_, op) || has_twin(g_, golden(op))) return false;
+    for (const bool before : {true, false}) {
+      std::vector<int> own = nearest_pairs(t_, found_.golden_of, op, before);
+      if (own.empty()) continue;
+      for (int& each : own) each = golden(each);
+      std::sort(own.begin(), own.end());
+      if (own == nearest_pairs(g_, found_.target_of, golden(op), before)) return true;
+    }
+    return false;
+  }
+
+  // Another one reads the same and is read by the same, in no order that a compiler would keep.
+  bool has_twin(const Net& net, int op) const {
+    if (t_.is_exact && g_.is_exact) return false;
+    const auto readers_commute = [&](int each) {
+      const auto& readers = net.main.readers[at(each)];
+      return std::all_of(readers.begin(), readers.end(),
+                         [&](const auto& reader) { return commutes(net.kind(reader.first)); });
+    };
+    if (net.main.in(op).empty() || !readers_commute(op)) return false;
+    for (const int other : net.main.readers_of(net.main.in(op).front()))
+      if (other != op && net.kind(other) == net.kind(op) && net.shape(other) == net.shape(op) &&
+          net.constants(other) == net.constants(op) && net.main.in(other) == net.main.in(op) &&
+          net.main.readers[at(other)] == net.main.readers[at(op)])
+        return true;
+    return false;
+  }
+
+  // Both graphs as one, in which pairs are one operator: what lies on a cycle of it is paired
+  // against the order of one of them. The weakest such pairs are parted.
+  void undo_cycles() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      std::vector<int> on_cycle = pairs_on_cycles();
+      if (on_cycle.empty()) return;
+      Proof weakest = Proof::kNothing;
+      for (const int op : on_cycle) weakest = std::max(weakest, found_.proof[at(op)]);
+      for (const int op : on_cycle)
+        if (found_.proof[at(op)] == weakest) part(op);
+    }
+  }
+
+  // Target operators of pairs that are left when all that nothing waits for is taken away, from
+  // either end.
+  std::vector<int> pairs_on_cycles() const {
+    const auto node_of_golden = [&](int g) {
+      return target(g) != kNone ? target(g) : t_.size() + g;
+    };
+    const size_t count = at(t_.size() + g_.size());
+    std::vector<std::vector<int>> next(count), back(count);
+    const auto add = [&](int from, int to) {
+      next[at(from)].push_back(to);
+      back[at(to)].push_back(from);
+    };
+    for (int t = 0; t < t_.size(); ++t)
+      for (const Ref& input : t_.main.in(t)) add(input.op, t);
+    for (int g = 0; g < g_.size(); ++g)
+      for (const Ref& input : g_.main.in(g)) add(node_of_golden(input.op), node_of_golden(g));
+    std::vector<bool> gone(count);
+    for (const auto& [ways, others] : {std::pair{&next, &back}, std::pair{&back, &next}}) {
+      std::vector<size_t> waiting(count);
+      std::vector<int> ready;
+      for (size_t i = 0; i < count; ++i) {
+        if (gone[i]) continue;
+        for (const int from : (*others)[i]) waiting[i] += gone[at(from)] ? 0 : 1;
+        if (waiting[i] == 0) ready.push_back(static_cast<int>(i));
+      }
+      for (size_t i = 0; i < ready.size(); ++i) {
+        gone[at(ready[i])] = true;
+        for (const int to : (*ways)[at(ready[i])])
+          if (!gone[at(to)] && --waiting[at(to)] == 0) ready.push_back(to);
+      }
+    }
+    std::vector<int> left;
+    for (int t = 0; t < t_.size(); ++t)
+      if (!gone[at(t)] && golden(t) != kNone) left.push_back(t);
+    return left;
+  }
+
+  const Net &t_, &g_;
+  Aligned found_;
+  std::vector<std::pair<int, int>> proposals_;
+  size_t cells_ = kMostCells;  // that may still be filled
+};
+
+}  // namespace
+
+std::vector<std::pair<Ref, Ref>> inputs_of_pair(const Aligned& aligned, const Net& target,
+                                                const Net& golden, Edges Net::*edges, int op) {
+  std::vector<Ref> own = (target.*edges).in(op), theirs = (golden.*edges).in(aligned.golden(op));
+  std::vector<std::pair<Ref, Ref>> pairs;
+  const auto zip = [&] {
+    for (size_t i = 0; i < own.size(); ++i) pairs.emplace_back(own[i], theirs[i]);
+    return pairs;
+  };
+  if (own.size() == theirs.size() && !commutes(target.kind(op))) return zip();
+  // Those that are known first; then what is left has no choice, or is told by its kind.
+  const auto take = [&](const auto& belong) {
+    for (size_t i = 0; i < own.size();) {
+      const auto is_own = [&](const Ref& other) { return belong(own[i], other); };
+      const auto found = std::find_if(theirs.begin(), theirs.end(), is_own);
+      const bool is_only =
+          found != theirs.end() && std::find_if(found + 1, theirs.end(), is_own) == theirs.end() &&
+          std::count_if(own.begin(), own.end(),
+                        [&](const Ref& other) { return belong(other, *found); }) == 1;
+      if (!is_only) {
+        ++i;
+        continue;
+      }
+      pairs.emplace_back(own[i], *found);
+      own.erase(own.begin() + static_cast<std::ptrdiff_t>(i));
+      theirs.erase(found);
+    }
+  };
+  take([&](const Ref& a, const Ref& b) { return Ref{aligned.golden(a.op), a.output} == b; });
+  if (own.size() != theirs.size()) return pairs;
+  if (own.size() > 1)
+    take([&](const Ref& a, const Ref& b) {
+      return aligned.golden(a.op) == kNone && aligned.target(b.op) == kNone &&
+             target.kind(a.op) == golden.kind(b.op) && target.sizes(a.op) == golden.sizes(b.op);
+    });
+  // ... or by the pair that it comes from.
+  if (own.size() > 1)
+    take([&](const Ref& a, const Ref& b) {
+      std::vector<int> from = sources(target, aligned.golden_of, a.op);
+      for (int& each : from) each = aligned.golden(each);
+      std::sort(from.begin(), from.end());
+      return !from.empty() && from == sources(golden, aligned.target_of, b.op);
+    });
+  return own.size() == 1 ? zip() : pairs;
+}
+
+std::vector<int> nearest_pairs(const Net& net, const std::vector<int>& partner, int op,
+                               bool before) {
+  std::set<int> found, seen;
+  std::vector<int> open{op};
+  for (size_t i = 0; i < open.size() && open.size() < kMostVisited; ++i) {
+    const auto visit = [&](int next) {
+      if (partner[at(next)] != kNone)
+        found.insert(next);
+      else if (seen.insert(next).second)
+        open.push_back(next);
+    };
+    if (before)
+      for (const Ref& input : net.main.in(open[i])) visit(input.op);
+    else
+      for (const auto& [reader, output] : net.main.readers[at(open[i])]) visit(reader);
+  }
+  return {found.begin(), found.end()};
+}
+
+Aligned align(const Net& target, const Net& golden) { return Aligner(target, golden).run(); }
+
+}  // namespace plumb::pair
