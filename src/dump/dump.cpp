@@ -307,7 +307,8 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
     return Error{"only statistics of this tensor were recorded",
                  fmt::format("{}: {} {}", entry.record, entry.operator_name, to_string(entry.slot)),
                  "dump the tensor itself"};
-  FileCache own;
+  std::optional<FileCache> own;
+  if (cache == nullptr) cache = &own.emplace();
   EntryReader opened;
   opened.order_ = order;
   std::vector<const TensorInfo*> infos;
@@ -316,7 +317,7 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
     if (entry.memory != nullptr) {
       opened.files_.push_back(memory_file(set, entry));
     } else {
-      auto file = (cache != nullptr ? *cache : own).open(set, part, hints, !is_known);
+      auto file = cache->open(set, part, hints, !is_known);
       if (!file) return file.error();
       opened.files_.push_back(std::move(*file));
     }
