@@ -136,11 +136,14 @@ class FileCache {
   // What is in the file is told only if it is to be `listed`.
   Result<std::shared_ptr<const io::TensorFile>> open(const DumpSet& set, const TensorRef& part,
                                                      io::ReadHints hints, bool listed = true);
+  // Room for what is brought into another order, which nobody uses any more.
+  std::shared_ptr<io::Kept> spare();
 
  private:
   static constexpr size_t kKept = 8;
   std::mutex guard_;
   std::deque<std::shared_ptr<const io::TensorFile>> kept_;  // the latest first
+  std::vector<std::shared_ptr<io::Kept>> spares_;           // in use, if others know them, too
 };
 
 // The elements of an entry, slices joined. Keeps the files it reads from open.
