@@ -15,6 +15,12 @@ constexpr auto kQuoted = [] {
   return quoted;
 }();
 
+constexpr auto kPlain = [] {
+  std::array<bool, 256> plain{};
+  for (size_t c = 0x20; c < 0x7F; ++c) plain[c] = !kQuoted[c];
+  return plain;
+}();
+
 bool is_number(std::string_view text) {
   double number = 0;
   text.remove_prefix(text.starts_with('+'));
@@ -49,6 +55,11 @@ bool is_formula(std::string_view text) { return starts_like_formula(text) && !is
 
 bool needs_csv_quotes(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return kQuoted[c]; });
+}
+
+bool is_plain_csv(std::string_view text) {
+  return !starts_like_formula(text) &&
+         std::all_of(text.begin(), text.end(), [](unsigned char c) { return kPlain[c]; });
 }
 
 void append_csv_quoted(std::string& line, std::string_view text) { append_quoted(line, "", text); }

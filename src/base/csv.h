@@ -19,6 +19,8 @@ bool is_formula(std::string_view text);
 
 // Whether a cell with this text has to stand in quotes.
 bool needs_csv_quotes(std::string_view text);
+// Whether it stands there as it is in every table: printable ASCII, no quotes, no formula.
+bool is_plain_csv(std::string_view text);
 
 // Append a cell: always in quotes; in quotes if it needs them; and, for tables that people open,
 // with the apostrophe that marks text in front of what a spreadsheet would run.

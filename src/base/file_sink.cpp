@@ -17,7 +17,7 @@
 namespace plumb {
 namespace {
 
-constexpr size_t kPendingBytes = 256 * 1024;
+constexpr size_t kPendingBytes = 64 * 1024;
 
 int write_all(int descriptor, const std::byte* data, size_t size) {
   while (size > 0) {

@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,12 @@ unsigned char byte_at(std::string_view text, size_t i) {
   return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
 }
 
-bool needs_no_escape(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+constexpr auto kNeedsEscape = [] {
+  std::array<bool, 256> escaped{};
+  for (size_t c = 0; c < escaped.size(); ++c)
+    escaped[c] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\';
+  return escaped;
+}();
 
 }  // namespace
 
@@ -54,7 +60,7 @@ std::string valid_utf8(std::string_view text) {
 
 void append_json_text(std::string& json, std::string_view text) {
   json += '"';
-  if (std::all_of(text.begin(), text.end(), needs_no_escape)) {
+  if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return kNeedsEscape[c]; })) {
     json.append(text) += '"';
     return;
   }

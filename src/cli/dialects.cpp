@@ -33,15 +33,14 @@ int status_of(const msaccucmp::Outcome<int>& outcome) {
 }
 
 // Records take several times the room of their files, in small pieces. The system would need a
-// quarter of the run to hand out their pages one by one, so they are asked for in one call; and
-// what the text of one file took is used again for what comes after it, instead of being given
-// back.
+// quarter of the run to hand out their pages one by one, so it is asked for large ones; and what
+// the text of one file took is used again for what comes after it, instead of being given back.
 void prepare_heap(std::initializer_list<std::string> files) {
-  constexpr uintmax_t kMost = 256 << 20,
-                      kGrowth = 3;  // of what is asked for at once; it may be less
+  constexpr uintmax_t kMost = 1 << 29, kGrowth = 6;  // it may be less, and takes no room until used
   constexpr int kNever = 1 << 30, kStep = 1 << 20;
   ::mallopt(M_MMAP_THRESHOLD, kNever);
   ::mallopt(M_TRIM_THRESHOLD, kNever);
+  ::mallopt(M_ARENA_MAX, 1);  // this one, for all threads
   uintmax_t bytes = 0;
   for (const std::string& file : files) {
     std::error_code unknown;
@@ -56,8 +55,8 @@ void prepare_heap(std::initializer_list<std::string> files) {
   std::free(piece);
   ::mallopt(M_TOP_PAD, kStep);
   const auto end = reinterpret_cast<uintptr_t>(::sbrk(0));
-  // An older system says no, and the pages come one by one.
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+  // Where the system has none, small pages come one by one.
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 int report(const Result<msprobe::Written>& written) {

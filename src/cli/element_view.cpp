@@ -123,7 +123,7 @@ Result<void> ElementView::show_row(const compare::Sides& sides, const pair::Plan
                                    const result::Row& row, const std::string& file_name,
                                    const RunContext& context) const {
   io::ReadOrder order;
-  order.dequantize = planned.dequantize;
+  if (planned.dequantize) order.dequantize = *planned.dequantize;
   auto target = EntryReader::open(sides.target, *planned.target, sides.target_hints, order);
   if (!target) return target.error();
   auto golden = EntryReader::open(sides.golden_of(planned), *planned.golden, sides.golden_hints);

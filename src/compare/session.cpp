@@ -272,17 +272,25 @@ Result<void> RunInMemory::row(result::Row&& row) {
   return {};
 }
 
-std::vector<result::Row> stream_all(const Session& session, RunContext& context) {
+namespace {
+
+Result<void> stream_into(RunInMemory& memory, const Session& session, RunContext& context) {
   std::vector<RowId> ids(static_cast<size_t>(session.plan().size()));
   std::iota(ids.begin(), ids.end(), RowId{0});
+  return session.stream(ids, memory, context);
+}
+
+}  // namespace
+
+std::vector<result::Row> stream_all(const Session& session, RunContext& context) {
   RunInMemory memory(session.plan());
-  if (auto streamed = session.stream(ids, memory, context); !streamed) return {};  // all are there
+  if (auto streamed = stream_into(memory, session, context); !streamed) return {};  // all are there
   return std::move(memory.run.rows);
 }
 
 Result<result::Run> compare_all(const Session& session, RunContext& context) {
   RunInMemory memory(session.plan());
-  memory.run.rows = stream_all(session, context);
+  if (auto streamed = stream_into(memory, session, context); !streamed) return streamed.error();
   if (auto finished = session.finish(memory, memory); !finished) return finished.error();
   return std::move(memory.run);
 }

@@ -47,6 +47,7 @@ judge::Limits same_bytes() {
 constexpr double kLargestNoise = 0.25;  // rel_euclid of two golden runs
 
 constexpr size_t kSmallestBatch = 8;  // rows: handing out single tiny files would cost more
+constexpr size_t kMostAtOnce = 64;    // rows that a thread has made and not handed on
 
 Side side_of(const Entry& entry) {
   Side side;
@@ -219,7 +220,7 @@ class RowMaker {
     const bool stands_for_numbers =
         planned.is_quantized && kind_of(golden->reader().dtype()) == DKind::kFloat;
     io::ReadOrder order = order_of(planned.target_order);
-    if (stands_for_numbers) order.dequantize = planned.dequantize;
+    if (stands_for_numbers && planned.dequantize) order.dequantize = *planned.dequantize;
     auto target =
         EntryReader::open(sides_.target, *planned.target, sides_.target_hints, order, &files_);
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
@@ -411,13 +412,16 @@ void stream(const Streamer& streamer, const std::vector<pair::PlannedRow>& plan,
   std::mutex guard;
   tbb::parallel_for(tbb::blocked_range<size_t>(0, ids.size(), kSmallestBatch),
                     [&](const tbb::blocked_range<size_t>& batch) {
-                      std::vector<Row> rows;
-                      rows.reserve(batch.size());
-                      for (size_t i = batch.begin(); i < batch.end(); ++i)
+                      std::vector<Row> rows;  // of which nobody knows yet
+                      rows.reserve(std::min(batch.size(), kMostAtOnce));
+                      for (size_t i = batch.begin(); i < batch.end(); ++i) {
                         rows.push_back(streamer.row(plan[static_cast<size_t>(ids[i])], context));
-                      std::lock_guard lock(guard);
-                      for (size_t i = 0; i < rows.size(); ++i)
-                        take(batch.begin() + i, std::move(rows[i]));
+                        if (rows.size() < kMostAtOnce && i + 1 < batch.end()) continue;
+                        std::lock_guard lock(guard);
+                        size_t at = i + 1 - rows.size();
+                        for (Row& row : rows) take(at++, std::move(row));
+                        rows.clear();
+                      }
                     });
 }
 

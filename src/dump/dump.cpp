@@ -321,6 +321,16 @@ Result<std::shared_ptr<const io::TensorFile>> FileCache::open(const DumpSet& set
   return file;
 }
 
+std::shared_ptr<io::Kept> FileCache::spare() {
+  std::lock_guard lock(guard_);
+  for (const auto& spare : spares_) {
+    if (spare.use_count() > 1) continue;
+    spare->forget();
+    return spare;
+  }
+  return spares_.emplace_back(std::make_shared<io::Kept>());
+}
+
 namespace {
 
 // A tensor in memory, seen as a file that holds nothing else.
@@ -347,16 +357,18 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
     return Error{"only statistics of this tensor were recorded",
                  fmt::format("{}: {} {}", entry.record, entry.operator_name, to_string(entry.slot)),
                  "dump the tensor itself"};
-  FileCache own;
+  std::optional<FileCache> own;
+  if (cache == nullptr) cache = &own.emplace();
   EntryReader opened;
   opened.order_ = order;
+  if (order.map) opened.order_.kept = cache->spare();
   std::vector<const TensorInfo*> infos;
   for (const TensorRef& part : entry.parts) {
     const bool is_known = entry.info && entry.parts.size() == 1 && entry.info->name == part.tensor;
     if (entry.memory != nullptr) {
       opened.files_.push_back(memory_file(set, entry));
     } else {
-      auto file = (cache != nullptr ? *cache : own).open(set, part, hints, !is_known);
+      auto file = cache->open(set, part, hints, !is_known);
       if (!file) return file.error();
       opened.files_.push_back(std::move(*file));
     }
@@ -370,7 +382,7 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
   }
   if (entry.parts.size() == 1) {
     opened.info_ = *infos[0];
-    auto reader = opened.files_[0]->open(opened.info_, order);
+    auto reader = opened.files_[0]->open(opened.info_, opened.order_);
     if (!reader) return reader.error();
     opened.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));
     return opened;

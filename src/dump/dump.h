@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/boxed_optional.h"
+#include "base/rare_text.h"
 #include "io/file.h"
 #include "plumb/result.h"
 #include "tensor/statistics.h"
@@ -31,7 +32,7 @@ inline constexpr int64_t kNamed = -1;
 struct Slot {
   SlotKind kind = SlotKind::kOutput;
   int64_t index = 0;  // or kNamed
-  std::string path;
+  RareText path;
   auto operator<=>(const Slot&) const = default;
 };
 std::string to_string(const Slot& slot);  // "output:0", "input:1.2", "parameter:weight"
@@ -40,7 +41,7 @@ std::optional<Slot> slot_from_text(std::string_view text);
 // A tensor in a file; `tensor` is its name there (TensorInfo::name), empty for the only one.
 struct TensorRef {
   std::string file;  // relative to DumpSet::root, with '/'; empty in memory
-  std::string tensor;
+  RareText tensor;
   // What the writer meant to call the file, where it is stored under a number (see
   // dump/mapping_csv.h): some formats keep in the name what is nowhere else.
   BoxedOptional<std::string> real_name = {};
@@ -52,7 +53,7 @@ struct Entry {
   Slot slot;
   std::optional<int64_t> step;  // iteration, token or run
   std::optional<int64_t> rank;
-  std::string graph;  // model or sub-graph the operator belongs to, empty if there is one only
+  RareText graph;  // model or sub-graph the operator belongs to, empty if there is one only
   // Order of execution where the convention has it, one for all tensors of one execution of an
   // operator; units are the tool's.
   int64_t timestamp = 0;
@@ -141,11 +142,14 @@ class FileCache {
   // What is in the file is told only if it is to be `listed`.
   Result<std::shared_ptr<const io::TensorFile>> open(const DumpSet& set, const TensorRef& part,
                                                      io::ReadHints hints, bool listed = true);
+  // Room for what is brought into another order, which nobody uses any more.
+  std::shared_ptr<io::Kept> spare();
 
  private:
   static constexpr size_t kKept = 8;
   std::mutex guard_;
   std::deque<std::shared_ptr<const io::TensorFile>> kept_;  // the latest first
+  std::vector<std::shared_ptr<io::Kept>> spares_;           // in use, if others know them, too
 };
 
 // The elements of an entry, slices joined. Keeps the files it reads from open.

@@ -156,7 +156,7 @@ void place_entries(const std::filesystem::path& root, std::vector<Entry>& entrie
                                       {name_model, &levels.model},
                                       {name_model_id, &levels.model_id}}) {
       if (!named || name->empty()) continue;
-      if (!entry.graph.empty()) entry.graph += '/';
+      if (!entry.graph.empty()) entry.graph += "/";
       entry.graph += *name;
     }
   }

@@ -39,6 +39,7 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
   DumpSet set;
   const RealNames real_names(tree);
   set.warnings = real_names.warnings();
+  set.entries.reserve(tree.files.size());
   size_t unnamed = 0;
   for (const TreeFile& file : tree.files) {
     const auto name = real_names.of(file);

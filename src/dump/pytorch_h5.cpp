@@ -36,7 +36,7 @@ bool parse_path(std::string_view path, Entry& entry) {
   entry.timestamp = *number_from(parts[1]);
   entry.slot = {parts[2] == "input" ? SlotKind::kInput : SlotKind::kOutput, kNamed, {}};
   for (size_t i = 3; i < parts.size(); ++i) {
-    if (i > 3) entry.slot.path += '.';
+    if (i > 3) entry.slot.path += ".";
     entry.slot.path += parts[i];
   }
   return true;

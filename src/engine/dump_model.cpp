@@ -255,7 +255,8 @@ class Dumper {
     constexpr int64_t kAlwaysKept = int64_t{64} << 20;
     kept_bytes_ += std::ssize(view.bytes);
     if (kept_bytes_ > kAlwaysKept && memory_ == 0) memory_ = available_memory() / 4;
-    const bool fits = kept_bytes_ <= std::max(kAlwaysKept, memory_);
+    const bool fits = kept_bytes_ <= (wishes_.kept_bytes > 0 ? wishes_.kept_bytes
+                                                             : std::max(kAlwaysKept, memory_));
     if (fits && owner && tensor.dtype == view.dtype) {
       tensor.bytes = view.bytes;
       tensor.owner = owner;

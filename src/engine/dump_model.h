@@ -19,6 +19,7 @@ struct DumpWishes {
   bool as_npz = false;        // one archive instead of a file for each tensor
   bool synced = true;         // the index is on the disk when done; a scratch dump need not be
   int64_t batch_outputs = 0;  // tensors held in memory at a time; 0: as many as memory allows
+  int64_t kept_bytes = 0;     // of tensors that `keep` holds in memory, not files; 0: the same
   std::function<bool(const std::string& op)> wants;  // empty: every operator
 };
 

@@ -40,11 +40,9 @@ void put_random(DType dtype, uint64_t bits, std::byte* at) {
   }
 }
 
-constexpr int64_t kMostBytes = int64_t{2} << 30;  // the model decides the shape, and may be hostile
-
 }  // namespace
 
-Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed) {
+Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed, int64_t taken) {
   const std::string where = fmt::format("input '{}' takes {}", port.name, to_string(port.shape));
   if (!port.dtype || kind_of(*port.dtype) == DKind::kComplex || bits_of(*port.dtype) % 8 != 0 ||
       *port.dtype == DType::kFloat8E4M3Fn || *port.dtype == DType::kFloat8E5M2 ||
@@ -59,9 +57,14 @@ Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed) {
                    fmt::format("say it: --shape {}:1,3,224,224", port.name)};
   const auto count = element_count(port.shape);
   const auto bytes = count ? byte_count(*port.dtype, *count) : std::nullopt;
-  if (!bytes || *bytes > kMostBytes)
-    return Error{"no random input is as large as that", where,
-                 "pass a smaller --shape, or a file: --input NAME=FILE"};
+  if (!bytes || *bytes > kMostRandomBytes - taken)
+    return Error{
+        "the model asks for larger inputs than are made at random",
+        fmt::format("{}: {}at most {} MiB for all inputs", where,
+                    bytes ? fmt::format("{} bytes, ", *bytes) : "", kMostRandomBytes >> 20),
+        fmt::format("pass a file: --input {0}=FILE, or a smaller --shape {0}:1,3,224,224 "
+                    "if the model leaves it open",
+                    port.name)};
   engine::Tensor tensor{*port.dtype, port.shape, {}};
   tensor.bytes.resize(static_cast<size_t>(*bytes));
   const auto item = static_cast<size_t>(bits_of(*port.dtype) / 8);

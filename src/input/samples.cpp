@@ -379,12 +379,14 @@ std::vector<std::string> Samples::files(size_t sample) const {
 
 Result<Sample> Samples::load(size_t sample) {
   Sample made{names_[sample], {}};
+  int64_t random_bytes = 0;
   for (size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
     const Feed& feed = feeds_[i];
     if (feed.sources.empty()) {
-      auto tensor = random_input(port, *request_.seed);
+      auto tensor = random_input(port, *request_.seed, random_bytes);
       if (!tensor) return tensor.error();
+      random_bytes += std::ssize(tensor->bytes);
       made.inputs.emplace(port.name, std::move(*tensor));
       continue;
     }

@@ -22,7 +22,7 @@ class HeaderParser {
  public:
   HeaderParser(std::string_view text, size_t offset) : text_(text), offset_(offset) {}
 
-  std::string descr;
+  std::string_view descr;
   bool fortran_order = false;
   Shape shape;
   bool has_descr = false, has_order = false, has_shape = false;
@@ -30,7 +30,7 @@ class HeaderParser {
   Result<void> parse() {
     if (!accept('{')) return fail("'{'");
     while (!accept('}')) {
-      std::string key;
+      std::string_view key;
       if (!quoted(key) || !accept(':')) return fail("a quoted key and ':'");
       if (key == "descr") {
         if (peek() == '[' || peek() == '(') return structured();
@@ -43,7 +43,7 @@ class HeaderParser {
         has_shape = tuple(shape);
         if (!has_shape) return fail("a tuple of sizes");
       } else {
-        return Error{"npy header has an unknown key", where() + ": '" + key + "'",
+        return Error{"npy header has an unknown key", fmt::format("{}: '{}'", where(), key),
                      "save the array again with numpy.save"};
       }
       if (!accept(',') && peek() != '}') return fail("',' or '}'");
@@ -68,7 +68,7 @@ class HeaderParser {
     ++at_;
     return true;
   }
-  bool quoted(std::string& out) {
+  bool quoted(std::string_view& out) {
     const char quote = peek();
     if (quote != '\'' && quote != '"') return false;
     const size_t end = text_.find(quote, at_ + 1);
@@ -90,6 +90,7 @@ class HeaderParser {
   bool tuple(Shape& out) {
     if (!accept('(')) return false;
     out.clear();
+    out.reserve(8);  // once for nearly all of them
     while (!accept(')')) {
       spaces();
       int64_t dim = 0;
@@ -168,7 +169,9 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
               "save each array to a file of its own, or all of them with numpy.savez"};
   else if (left > info->size_bytes)
     info->notes.push_back(fmt::format("{} bytes after the data ignored", left - info->size_bytes));
-  return Listing{{std::move(*info)}, {}, {}};
+  Listing listing;
+  listing.tensors.push_back(std::move(*info));
+  return listing;
 }
 
 bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
@@ -194,13 +197,6 @@ Result<void> read_npy_descr(std::string_view descr, const ReadHints& hints, Tens
     return Error{std::string(what), fmt::format("byte 10: descr is '{}'", descr),
                  std::string(remedy)};
   };
-  // ml_dtypes: "bfloat16". Full names only: numpy's f16 is a long double, its float a float64.
-  for (const DTypeInfo& named : dtypes()) {
-    if (named.name != descr || named.dtype != named.unpacked || named.dtype == DType::kOpaque)
-      continue;
-    info.dtype = named.dtype;
-    return {};
-  }
   std::string_view code = descr;
   if (!code.empty() && std::string_view("<>=|").find(code.front()) != std::string_view::npos) {
     info.big_endian = code.front() == '>';
@@ -210,6 +206,13 @@ Result<void> read_npy_descr(std::string_view descr, const ReadHints& hints, Tens
     if (known.code != code) continue;
     info.dtype = known.dtype;
     if (bits_of(info.dtype) == 8) info.big_endian = false;
+    return {};
+  }
+  // ml_dtypes: "bfloat16". Full names only: numpy's f16 is a long double, its float a float64.
+  for (const DTypeInfo& named : dtypes()) {
+    if (named.name != descr || named.dtype != named.unpacked || named.dtype == DType::kOpaque)
+      continue;
+    info.dtype = named.dtype;
     return {};
   }
   if (code == "?") {

@@ -17,7 +17,6 @@ constexpr size_t kMaxAxes = 64;  // as in numpy 2
 constexpr size_t kReleaseBytes = 4 << 20;
 constexpr size_t kMediumBytes = 8 << 20;  // up to this a tensor stays, for who reads it twice
 constexpr size_t kSmallBytes = 256 << 10;
-constexpr int64_t kKeptElements = 1 << 21;
 }  // namespace
 
 struct TensorReader::State {
@@ -55,10 +54,7 @@ struct TensorReader::State {
   std::vector<std::byte> owned;
   Buffer piece;
   Buffer widened;
-  // An order of its own is asked for by who may read twice: what was gathered is kept.
-  bool keeps = false;
-  Buffer kept;
-  int64_t kept_until = 0;  // elements, from the first
+  std::shared_ptr<Kept> kept;  // null: what was gathered is not
 
   Bytes gathered(int64_t first, int64_t count);
 
@@ -199,12 +195,14 @@ void TensorReader::State::release_used() {
 
 Bytes TensorReader::State::gathered(int64_t first, int64_t wanted) {
   const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements * item_bytes); };
-  const bool goes_on = keeps && first <= kept_until;
+  const bool is_kept = kept != nullptr && first % Kept::kPiece == 0 &&
+                       wanted == std::min(Kept::kPiece, count - first);
   std::byte* const out =
-      goes_on ? kept.reserve(bytes(count)) + bytes(first) : piece.reserve(bytes(wanted));
-  if (goes_on && first + wanted <= kept_until) return {out, bytes(wanted)};
+      is_kept ? kept->elements.reserve(0) + bytes(first) : piece.reserve(bytes(wanted));
+  const auto at = static_cast<size_t>(first / Kept::kPiece);
+  if (is_kept && kept->has[at]) return {out, bytes(wanted)};
   gather(*map, static_cast<size_t>(item_bytes), stored.data(), first, wanted, out);
-  if (goes_on) kept_until = first + wanted;
+  if (is_kept) kept->has[at] = true;
   // A layout is read from many places at once: now and then all of them may go.
   used = stored;
   gathered_bytes += bytes(wanted);
@@ -270,7 +268,10 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
   s.count = *element_count(s.shape);
   if (order.at_most > 0) s.count = std::min(s.count, order.at_most);
   const int64_t used = s.map ? *stored : s.count;
-  s.keeps = order.map && s.count <= kKeptElements;
+  if (order.kept && s.count <= Kept::kElements) {
+    s.kept = order.kept;
+    s.kept->elements.reserve(static_cast<size_t>(Kept::kElements * s.item_bytes));
+  }
 
   const auto needed = static_cast<uint64_t>(*byte_count(info.dtype, used));
   const auto whole = checked_add(info.offset_bytes, info.size_bytes);

@@ -5,6 +5,8 @@
 // nothing else.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -20,6 +22,19 @@ struct Dequantize {
   double offset = 0;
 };
 
+// What was brought into another order, for all readers of a tensor and whoever reads it twice. The
+// pieces that are kept are the multiples of kPiece and the last one.
+struct Kept {
+  static constexpr int64_t kElements = 1 << 22;  // larger tensors are not kept
+  static constexpr int64_t kPiece = 1 << 16;
+  Buffer elements;
+  std::array<std::atomic<bool>, kElements / kPiece> has{};  // a piece: set once it is complete
+
+  void forget() {
+    for (auto& piece : has) piece = false;
+  }
+};
+
 // In which order and shape a tensor is wanted.
 struct ReadOrder {
   bool stored = false;           // exactly as it lies in the file, device shape and all
@@ -31,8 +46,9 @@ struct ReadOrder {
   // This order of the stored elements, instead of what layout and shapes say. It must fit the
   // stored shape; not for tensors with strides.
   std::optional<IndexMap> map = {};
-  bool as_float32 = false;  // real numbers that float32 cannot hold are rounded to it
-  int64_t at_most = 0;      // only the first elements of that order; 0: all
+  std::shared_ptr<Kept> kept = {};  // where what `map` gave is kept, if it is
+  bool as_float32 = false;          // real numbers that float32 cannot hold are rounded to it
+  int64_t at_most = 0;              // only the first elements of that order; 0: all
 };
 
 class TensorReader {

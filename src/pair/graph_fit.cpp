@@ -22,11 +22,16 @@ using graph::Operator;
 
 constexpr std::string_view kOther = "the graph seems to be of another model or build";
 
-bool is_quantizing(const Entry& entry) {
+// The first entry of an operator that quantizes; null if there is none.
+const Entry* find_quantizing(const DumpSet& set) {
   Operator op;
-  op.name = entry.operator_name;
-  op.type = entry.type;
-  return is_quant(op) || is_dequant(op);
+  for (const Entry& entry : set.entries) {
+    if (op.name == entry.operator_name && op.type == entry.type) continue;  // another of its slots
+    op.name = entry.operator_name;
+    op.type = entry.type;
+    if (is_quant(op) || is_dequant(op)) return &entry;
+  }
+  return nullptr;
 }
 
 // Operators that the compiler may drop, because what they give is what they read.
@@ -67,8 +72,8 @@ std::string_view quantizing_in(const Graph& graph) {
   return {};
 }
 std::string_view quantizing_in(const DumpSet& set) {
-  const auto found = std::find_if(set.entries.begin(), set.entries.end(), is_quantizing);
-  return found == set.entries.end() ? std::string_view() : found->operator_name;
+  const Entry* found = find_quantizing(set);
+  return found == nullptr ? std::string_view() : found->operator_name;
 }
 
 bool says_quantized(std::string_view mode) { return mode.starts_with("quantized"); }
@@ -81,9 +86,7 @@ bool may_be_a_part(const GraphFit& fit) {
 
 }  // namespace
 
-bool has_quantizing_operators(const DumpSet& set) {
-  return std::any_of(set.entries.begin(), set.entries.end(), is_quantizing);
-}
+bool has_quantizing_operators(const DumpSet& set) { return find_quantizing(set) != nullptr; }
 
 bool is_quantized(const DumpSet& set, const Graph* graph) {
   if (has_quantizing_operators(set)) return true;

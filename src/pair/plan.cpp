@@ -81,7 +81,7 @@ std::string scope_text(const Entry& entry) {
   std::string text;
   if (entry.rank) text += fmt::format(", rank {}", *entry.rank);
   if (entry.step) text += fmt::format(", step {}", *entry.step);
-  if (!entry.graph.empty()) text += ", graph " + entry.graph;
+  if (!entry.graph.empty()) text += ", graph " + entry.graph.str();
   return text.empty() ? "no rank or step" : text.substr(2);
 }
 
@@ -221,7 +221,8 @@ class Pairer {
         row.evidence = pairing.evidence;
         row.is_quantized = pairing.is_quantized;
         if (pairing.quantization)
-          row.dequantize = {pairing.quantization->scale, pairing.quantization->offset};
+          row.dequantize =
+              io::Dequantize{pairing.quantization->scale, pairing.quantization->offset};
       }
       t->is_placed = g->is_placed = true;
       if (target.size > 1)

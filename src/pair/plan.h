@@ -25,13 +25,13 @@ struct PlannedRow {
   const dump::Skipped* damaged = nullptr;  // the file that should have held a side
   bool damaged_is_target = false;
   std::string_view rule;  // how the two were paired; empty if they were not
-  std::string evidence;
+  RareText evidence;
   std::string_view reason;           // a reason code if there is nothing to compare, else empty
-  std::string message;               // ... in words
+  RareText message;                  // ... in words
   BoxedOptional<TensorName> wanted;  // what a side alone would be compared with
   int64_t index = 0;                 // the operator's position in the order of execution
   bool is_quantized = false;         // integers of a quantized model stand for golden's numbers ...
-  std::optional<io::Dequantize> dequantize;  // ... by a scale, if that is known
+  BoxedOptional<io::Dequantize> dequantize;  // ... by a scale, if that is known
   bool golden_is_own = false;                // `golden` is another tensor of the target set
   bool is_flat = false;                      // the number of elements has to agree, shapes need not
   const dump::Entry* owner = nullptr;        // golden alone: a tensor of the operator it belongs to

@@ -30,12 +30,11 @@ Result<CheckCommand> CheckCommand::open(CheckOptions options, const RunContext& 
     check.temporary_.emplace(std::move(*made));
     directory = check.temporary_->path();
   } else {
-    fs::create_directories(directory, error);
-    if (error)
-      return Error{"the directory cannot be made",
-                   fmt::format("{}: {}", directory.string(), error.message()),
-                   "name another one with --work DIR"};
     directory = fs::absolute(directory, error);
+    auto lock = DirectoryLock::make(directory);
+    if (!lock)
+      return Error{lock.error().what, lock.error().where, "name another one with --work DIR"};
+    check.lock_ = std::move(*lock);
     fs::remove(directory / "check.log", error);
   }
   return check;

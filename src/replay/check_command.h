@@ -3,6 +3,7 @@
 // The command of the user's that tells whether a model still has its fault.
 #pragma once
 
+#include "base/directory_lock.h"
 #include "base/temporary_directory.h"
 #include "engine/engine.h"
 #include "plumb/run_context.h"
@@ -45,6 +46,7 @@ class CheckCommand {
   CheckOptions options_;
   const RunContext& context_;
   std::optional<TemporaryDirectory> temporary_;
+  std::optional<DirectoryLock> lock_;  // of a directory that is kept
   std::shared_ptr<engine::Engine> engine_;
   int64_t runs_ = 0, invalid_ = 0;
   uint64_t log_start_ = 0;  // where the output of the last run begins

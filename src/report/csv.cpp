@@ -14,7 +14,10 @@ struct Cells {
   std::string& line;
 
   void text(std::string_view name) {
-    append_csv_text(line, is_plain_text(name) ? name : printable(name));
+    if (is_plain_csv(name))
+      line += name;
+    else
+      append_csv_text(line, is_plain_text(name) ? name : printable(name));
     line += ',';
   }
   void count(std::optional<int64_t> count) {

@@ -141,6 +141,7 @@ void write_junit(const Run& run, const Put& put) {
   property("golden", run.golden.path);
   property("profile", run.profile);
   property("coverage", coverage_text(s));
+  for (const result::Accuracy& of : run.accuracy) property("classes", accuracy_text(run, of));
   put("    </properties>\n");
   for (const Row& row : run.rows) put(test_case(run, row));
   if (run.baseline) put(baseline_case(*run.baseline));

@@ -48,6 +48,8 @@ double goodness(const metrics::Value& value, double sign) {
 std::vector<const Row*> worth_a_look(const Run& run) {
   using Key = std::tuple<Severity, double, double>;
   std::vector<std::pair<Key, const Row*>> keyed;
+  keyed.reserve(static_cast<size_t>(std::count_if(
+      run.rows.begin(), run.rows.end(), [](const Row& row) { return severity_of(row) != kFine; })));
   for (const Row& row : run.rows) {
     const Severity severity = severity_of(row);
     if (severity == kFine) continue;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ using metrics::Metric;
 
 // In front of the members of an object and of the elements of a list that stand on lines of their
 // own; others follow each other in one line.
-constexpr std::string_view kMember = "\n    ", kElement = "\n      ";
+constexpr std::string_view kMember = "\n    ", kElement = "\n      ", kComma = ", ";
 
 template <class T>
 void append_object(std::string& json, const T& object, std::string_view indent = "");
@@ -89,9 +90,13 @@ class Members {
     json_ += fmt::format("{:.3f}", std::isfinite(value) ? value : 0);
   }
   std::string& begin(std::string_view name) {
-    if (!is_first_) json_ += indent_.empty() ? ", " : ",";
+    if (indent_.empty()) {
+      json_ += is_first_ ? "\"" : ", \"";
+    } else {
+      json_.append(is_first_ ? "" : ",").append(indent_) += '"';
+    }
     is_first_ = false;
-    return json_.append(indent_).append("\"").append(name).append("\": ");
+    return json_.append(name).append("\": ");
   }
   std::string& json() { return json_; }
 
@@ -112,8 +117,8 @@ void append_object(std::string& json, const T& object, std::string_view indent) 
 class RowMembers : public Members {
  public:
   RowMembers(std::string& json, const std::vector<const Metric*>& metrics,
-             const std::vector<std::string>& names)
-      : Members(json, ""), metrics_(metrics), names_(names) {}
+             const std::vector<std::string>& keys)
+      : Members(json, ""), metrics_(metrics), keys_(keys) {}
 
   void pairing(std::string_view name, const Row& row) {
     if (row.pairing_rule.empty()) return (*this)(name, std::optional<bool>());
@@ -124,28 +129,32 @@ class RowMembers : public Members {
   }
 
   void values(std::string_view numbers, std::string_view reasons, const Row& row) {
-    const size_t known = std::min(names_.size(), row.values.size());
+    const size_t known = std::min(keys_.size(), row.values.size());
     std::string& json = begin(numbers) += '{';
     for (size_t i = 0; i < known; ++i) {
-      json.append(i == 0 ? "" : ", ").append(names_[i]).append(": ");
+      json += key(i, i == 0);
       row.values[i].is_defined() ? append(json, *metrics_[i], row.values[i].number())
                                  : void(json += "null");
     }
     json += '}';
     begin(reasons) += '{';
-    std::string_view comma = "";
+    bool is_first = true;
     for (size_t i = 0; i < known; ++i) {
       if (row.values[i].is_defined()) continue;
-      json.append(comma).append(names_[i]).append(": ");
+      json += key(i, std::exchange(is_first, false));
       append(json, undefined_text(row.values[i]));
-      comma = ", ";
     }
     json += '}';
   }
 
  private:
+  // A result has millions of them.
+  std::string_view key(size_t i, bool is_first) const {
+    return std::string_view(keys_[i]).substr(is_first ? kComma.size() : 0);
+  }
+
   const std::vector<const Metric*>& metrics_;
-  const std::vector<std::string>& names_;
+  const std::vector<std::string>& keys_;
 };
 
 void append_summary(std::string& json, const Summary& s) {
@@ -169,8 +178,9 @@ void append_summary(std::string& json, const Summary& s) {
 
 void JsonWriter::begin(const Run& run, const Summary& summary) {
   metrics_ = run.metrics;
-  names_.clear();
-  for (const Metric* metric : metrics_) names_.push_back(json_text(metric->name));
+  keys_.clear();
+  for (const Metric* metric : metrics_)
+    keys_.push_back(std::string(kComma) + json_text(metric->name) + ": ");
   rows_ = 0;
   text_ = fmt::format(
       "{{\n  \"schema\": {},\n  \"tool\": {{\"name\": \"plumb\", \"version\": {}}},\n  \"run\": ",
@@ -186,7 +196,7 @@ void JsonWriter::begin(const Run& run, const Summary& summary) {
 
 void JsonWriter::row(const Row& row) {
   text_ = rows_ == 0 ? "\n    " : ",\n    ";
-  RowMembers members(text_, metrics_, names_);
+  RowMembers members(text_, metrics_, keys_);
   members("id", rows_++);
   fields(members, row);
   put_(text_ += '}');

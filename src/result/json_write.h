@@ -29,7 +29,7 @@ class JsonWriter {
  private:
   Put put_;
   std::vector<const metrics::Metric*> metrics_;
-  std::vector<std::string> names_;  // of these, as JSON
+  std::vector<std::string> keys_;  // of these, as JSON: a comma, the name, a colon
   int64_t rows_ = 0;
   std::string text_;  // being put together
 };

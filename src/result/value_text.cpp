@@ -7,6 +7,8 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include "base/shortest.h"
+
 namespace plumb::result {
 namespace {
 
@@ -15,19 +17,21 @@ using metrics::Print;
 // Counts are whole and below 2^53; anything else prints as it is.
 bool is_whole(double number) { return std::abs(number) < 9e15 && std::trunc(number) == number; }
 
+char* write_exact(char* out, const metrics::Metric& metric, double number) {
+  if (!std::isfinite(number))  // a NaN whatever its sign
+    return fmt::format_to(out, "{}", std::isnan(number) ? std::abs(number) : number);
+  if (metric.print == Print::kHex && is_whole(number) && number >= 0 && number <= UINT32_MAX)
+    return fmt::format_to(out, FMT_COMPILE("{:08x}"), static_cast<uint32_t>(number));
+  if (metric.print == Print::kCount && is_whole(number))
+    return fmt::format_to(out, FMT_COMPILE("{}"), static_cast<int64_t>(number));
+  return write_shortest(out, number);
+}
+
 }  // namespace
 
 void append_exact(std::string& text, const metrics::Metric& metric, double number) {
-  char digits[32];
-  const auto take = [&](char* end) { text.append(+digits, end); };
-  if (std::isnan(number))
-    text += "nan";  // whatever its sign
-  else if (metric.print == Print::kHex && is_whole(number) && number >= 0 && number <= UINT32_MAX)
-    take(fmt::format_to(digits, FMT_COMPILE("{:08x}"), static_cast<uint32_t>(number)));
-  else if (metric.print == Print::kCount && is_whole(number))
-    take(fmt::format_to(digits, FMT_COMPILE("{}"), static_cast<int64_t>(number)));
-  else
-    take(fmt::format_to(digits, FMT_COMPILE("{}"), number));
+  char digits[kShortestRoom];
+  text.append(+digits, write_exact(digits, metric, number));
 }
 
 std::string exact_text(const metrics::Metric& metric, double number) {
@@ -37,8 +41,10 @@ std::string exact_text(const metrics::Metric& metric, double number) {
 }
 
 std::string undefined_text(const metrics::Value& value) {
-  return value.is_bound() ? fmt::format("at most {}: {}", value.number(), value.reason())
-                          : std::string(value.reason());
+  std::string text;
+  if (value.is_bound()) append_exact(text = "at most ", metrics::Metric{"", ""}, value.number());
+  if (value.is_bound()) text += ": ";
+  return text += value.reason();
 }
 
 }  // namespace plumb::result

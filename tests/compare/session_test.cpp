@@ -17,6 +17,7 @@
 
 #include "compare/session_state.h"
 #include "compare/tensors.h"
+#include "dump/memory.h"
 #include "report/writer.h"
 
 namespace plumb {
@@ -180,6 +181,77 @@ TEST(Session, CancelledRowsAreInterrupted) {
   const result::Run run = or_throw(compare_all(session, context));
   EXPECT_TRUE(run.interrupted);
   for (const Row& row : run.rows) EXPECT_EQ(row.verdict, Verdict::kNotCompared);
+}
+
+// A set of tensors in memory, as a model gives them for one sample.
+dump::DumpSet sample_of(std::vector<dump::MemoryTensor> tensors) {
+  return or_throw(dump::dump_of_tensors(std::move(tensors)));
+}
+
+dump::MemoryTensor tensor_of(const std::string& op, const std::vector<float>& values) {
+  dump::MemoryTensor tensor;
+  tensor.op = op;
+  tensor.shape = {std::ssize(values)};
+  tensor.bytes = std::as_bytes(std::span(values));
+  return tensor;
+}
+
+TEST(Session, TensorsOfTheNextSampleTakeThePlaceOfThoseBefore) {
+  const std::vector<float> first{1, 2, 3, 4}, second{5, 6, 7, 8}, wrong{5, 6, 7, 9};
+  const auto sample = [](const std::vector<float>& values) {
+    return sample_of({tensor_of("a", values), tensor_of("b", values)});
+  };
+  const auto spec_of = [&](const std::vector<float>& target, const std::vector<float>& golden) {
+    Spec spec;
+    spec.target.dump = std::make_shared<const dump::DumpSet>(sample(target));
+    spec.golden.dump = std::make_shared<const dump::DumpSet>(sample(golden));
+    return spec;
+  };
+  RunContext context;
+  Session session = or_throw(Session::open(spec_of(first, first), context));
+  const result::Run before = or_throw(compare_all(session, context));
+  EXPECT_EQ(before.summary().pass, 2);
+
+  ASSERT_TRUE(session.exchange_tensors(sample(wrong), sample(second)));
+  const result::Run exchanged = or_throw(compare_all(session, context));
+  EXPECT_EQ(exchanged.summary().fail, 2);
+  const Session anew = or_throw(Session::open(spec_of(wrong, second), context));
+  EXPECT_EQ(json_of(exchanged), json_of(or_throw(compare_all(anew, context))));
+
+  const std::vector<float> longer{1, 2, 3, 4, 5};
+  dump::MemoryTensor integers = tensor_of("b", first), folded = tensor_of("b", first),
+                     later = tensor_of("b", first), elsewhere = tensor_of("b", first);
+  integers.dtype = DType::kInt32;
+  folded.shape = {2, 2};
+  later.step = 1;
+  elsewhere.file = "b.npy";
+  dump::DumpSet with_problem = sample(second);
+  with_problem.skipped.push_back({"c.npy", "the engine could not give it", {}});
+  const struct {
+    const char* what;
+    dump::DumpSet set;
+  } kRefused[] = {
+      {"one is missing", sample_of({tensor_of("a", first)})},
+      {"one more",
+       sample_of({tensor_of("a", first), tensor_of("b", first), tensor_of("c", first)})},
+      {"another name", sample_of({tensor_of("a", first), tensor_of("c", first)})},
+      {"another length", sample_of({tensor_of("a", first), tensor_of("b", longer)})},
+      {"another shape", sample_of({tensor_of("a", first), folded})},
+      {"another type", sample_of({tensor_of("a", first), integers})},
+      {"another step", sample_of({tensor_of("a", first), later})},
+      {"another file", sample_of({tensor_of("a", first), elsewhere})},
+      {"a problem", with_problem},
+  };
+  for (const auto& c : kRefused) {
+    EXPECT_FALSE(session.exchange_tensors(c.set, sample(second))) << c.what;
+    EXPECT_FALSE(session.exchange_tensors(sample(wrong), c.set)) << c.what;
+  }
+  // Nothing has changed, and files are never taken for what is in memory.
+  EXPECT_EQ(json_of(or_throw(compare_all(session, context))), json_of(exchanged));
+  const Dumps dumps;
+  Session of_files = or_throw(Session::open(dumps.spec(), context));
+  const dump::DumpSet &target = of_files.state().target, &golden = of_files.state().golden;
+  EXPECT_FALSE(of_files.exchange_tensors(target, golden));
 }
 
 TEST(Session, ArraysInMemoryAreComparedLikeFiles) {

@@ -2,7 +2,9 @@
 //
 // Our own digit classifier through both engines, held against a forward pass in numpy (see
 // tests/data/digits/make_expected.py).
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
 
@@ -100,6 +102,45 @@ TEST_P(Engines, GiveTheProbabilitiesThatNumpyGives) {
       EXPECT_EQ(outputs, 1);
     }
   }
+}
+
+// What does not fit into memory is mapped from files that no directory lists.
+TEST_P(Engines, KeepTheSameTensorsInFiles) {
+  auto model = open();
+  ASSERT_TRUE(model);
+  const auto in_memory = ModelDumper(*model, {}).keep(digit(5), {}, RunContext{});
+  DumpWishes wishes;
+  wishes.kept_bytes = 1;
+  const auto in_files = ModelDumper(*model, wishes).keep(digit(5), {}, RunContext{});
+  ASSERT_TRUE(in_memory);
+  ASSERT_TRUE(in_files) << in_files.error().what << in_files.error().where;
+  ASSERT_EQ(in_files->tensors.size(), in_memory->tensors.size());
+  size_t kept = 0;
+  for (size_t i = 0; i < in_files->tensors.size(); ++i) {
+    const DumpedTensor &a = in_files->tensors[i], &b = in_memory->tensors[i];
+    EXPECT_EQ(a.tensor, b.tensor);
+    EXPECT_EQ(a.dtype, b.dtype);
+    EXPECT_EQ(a.shape, b.shape);
+    EXPECT_TRUE(std::ranges::equal(a.bytes, b.bytes)) << a.tensor;
+    kept += !a.bytes.empty();
+  }
+  EXPECT_GT(kept, 1u);
+}
+
+// ... and they really are: where there is no room for files, there is an error.
+TEST_P(Engines, SayThatThereIsNoRoomForFiles) {
+  auto model = open();
+  ASSERT_TRUE(model);
+  DumpWishes wishes;
+  wishes.kept_bytes = 1;
+  ModelDumper dumper(*model, wishes);
+  const char* const before = std::getenv("TMPDIR");
+  const std::string restored = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", "/proc", 1);  // where nobody can make one
+  const auto refused = dumper.keep(digit(5), {}, RunContext{});
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", restored.c_str(), 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "no temporary file can be made");
 }
 
 TEST_P(Engines, DumpEveryTensorOnce) {

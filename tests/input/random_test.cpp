@@ -44,6 +44,14 @@ TEST(Random, NeedsASize) {
   EXPECT_EQ(open.error().what, "how large should the input be?");
   EXPECT_FALSE(random_input({"x", {}, {1}, {}, "sequence"}, 0));
   EXPECT_FALSE(random_input(port_of("x", DType::kFloat32, {1 << 30, 1 << 30}), 0));
+  // A model may declare what no machine should be made to fill.
+  const auto huge = random_input(port_of("x", DType::kUint8, {kMostRandomBytes + 1}), 0);
+  ASSERT_FALSE(huge);
+  EXPECT_EQ(huge.error().what, "the model asks for larger inputs than are made at random");
+  EXPECT_EQ(huge.error().where,
+            "input 'x' takes [536870913]: 536870913 bytes, at most 512 MiB for all inputs");
+  EXPECT_FALSE(random_input(port_of("x", DType::kFloat32, {2}), 0, kMostRandomBytes - 7));
+  EXPECT_TRUE(random_input(port_of("x", DType::kFloat32, {2}), 0, kMostRandomBytes - 8));
   EXPECT_FALSE(random_input(port_of("x", DType::kComplex64, {1}), 0));
 }
 

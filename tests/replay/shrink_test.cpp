@@ -18,6 +18,7 @@
 #include "engine/record_tensors.h"
 #include "graph/onnx_fields.h"
 #include "graph/onnx_wiring.h"
+#include "replay/check_command.h"
 #include "scratch.h"
 
 namespace plumb::replay {
@@ -439,6 +440,22 @@ TEST(RecordTensors, TypesAreThoseOfTheFile) {
     EXPECT_EQ(recorded->at(name).value.has_value(), name == "fc6");
   }
   EXPECT_EQ(recorded->at("fc6").value->size(), 40u);
+}
+
+TEST(Shrink, DirectoriesOfOthersAreLeftAlone) {
+  const Scratch scratch;
+  CheckOptions options;
+  options.command = "false";
+  options.directory = scratch.path() / "work";
+  const RunContext context;
+  {
+    const auto first = CheckCommand::open(options, context);
+    ASSERT_TRUE(first) << first.error().where;
+    const auto second = CheckCommand::open(options, context);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().what, "another plumb writes into this directory");
+  }
+  EXPECT_TRUE(CheckCommand::open(options, context));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/compile.h>
+#include "base/shortest.h"
 
 namespace plumb::msprobe {
 namespace {
@@ -37,9 +37,11 @@ void append_number(std::string& text, std::optional<double> number) {
     text += "N/A";
   else if (std::isnan(*number))
     text += "NaN";
+  else if (std::isinf(*number))
+    text += *number < 0 ? "-inf" : "inf";
   else {
-    char digits[32];  // a double has at most 24
-    text.append(digits, fmt::format_to(digits, FMT_COMPILE("{}"), *number));
+    char digits[kShortestRoom];
+    text.append(+digits, write_shortest(digits, *number));
   }
 }
 
