@@ -9,11 +9,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "metrics/pair_sums.h"
+#include "metrics/slice_sums.h"
 
 namespace plumb::metrics {
 
@@ -103,6 +105,8 @@ struct Request {
   };
   bool relative = false;          // in the first pass: the sum of relative errors, too
   bool shares = false;            // ... and how many are small, and where the first is not
+  bool slices = false;            // ... and the sums of each slice
+  bool slices_exactly = false;    // even if a bound tells that none is damaged
   double least_golden = 0;        // see PairPass
   std::vector<Need> second_pass;  // each once
 };
@@ -148,6 +152,8 @@ struct PairFacts {
   DType target_stored = DType::kFloat32;  // int4 is read as int8, or as what it stands for
   DType golden_stored = DType::kFloat32;
   PairSums sums;
+  bool has_slices = false;  // they were asked for; and the worst, if one stands out:
+  std::optional<SliceSums::Worst> worst_slice;
   SecondPass second_pass;
 
   // A quantity of the second pass; nullptr if nobody asked for it, or if the sums settle it.

@@ -164,6 +164,20 @@ HWY_INLINE bool is_huge(const PairBlock& block, double limit) {
          block.g_min <= -limit;
 }
 
+template <class T>
+HWY_INLINE void add_squares(const T* target, const T* golden, int64_t count, double* squares) {
+  const Doubles tag;
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Vec d = hn::Sub(load(target + i), load(golden + i));
+    hn::StoreU(hn::Add(hn::LoadU(tag, squares + i), hn::Mul(d, d)), tag, squares + i);
+  }
+  for (; i < count; ++i) {
+    const double d = static_cast<double>(target[i]) - static_cast<double>(golden[i]);
+    squares[i] += d * d;
+  }
+}
+
 // How many errors are beyond half of golden. Whole vectors only.
 template <class T>
 HWY_INLINE int64_t count_off(const T* target, const T* golden, int64_t count) {
@@ -300,6 +314,7 @@ template <class T>
 HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, PairParts parts,
                            PairMaxima& maxima) {
   PairBlock block;
+  block.count = count;
   if (parts.relative)
     add_sums<true>(target, golden, count, parts.least_golden, block);
   else
@@ -308,6 +323,7 @@ HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, Pair
   if (parts.products) block.tg = sum_products(target, golden, count);
   add_extremes(target, golden, count, parts.least_golden, block, maxima);
   if (parts.shares) add_shares(target, golden, count, block);
+  if (parts.squares != nullptr && block.dd > 0) add_squares(target, golden, count, parts.squares);
   return block;
 }
 
@@ -334,6 +350,7 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
                     PairMaxima& maxima, bool force) {
   LaneSum t_sum, g_sum, tt, gg, tg, dd, abs_sum, rel_sum;
   PairBlock block;
+  block.count = count;
   PairMaxima raised = maxima;
   block.t_min = block.t_max = static_cast<double>(target[0]);
   block.g_min = block.g_max = static_cast<double>(golden[0]);
@@ -375,6 +392,11 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
   maxima = raised;
   block.rel_sum = parts.relative ? rel_sum.total() : 0;
   if (!parts.shares) block.rel_below_1e3 = block.rel_below_5e3 = 0;
+  if (parts.squares != nullptr)
+    for (int64_t i = 0; i < count; ++i) {
+      const double d = static_cast<double>(target[i]) - static_cast<double>(golden[i]);
+      parts.squares[i] += d * d;
+    }
   return block;
 }
 

@@ -13,6 +13,8 @@
 
 namespace plumb::metrics {
 
+class SliceSums;
+
 // t is the target's value, g the golden one, d = t - g. Complex numbers count as two values. Sums
 // and extremes run over the pairs of two finite values.
 struct PairSums {
@@ -90,7 +92,9 @@ struct PairPass {
   bool shares = false;      // also the counts of small relative errors, and the first that is not
   double least_golden = 0;  // where |g| is not above this, there is no relative error (as at 0)
 };
-PairSums pair_sums(const PairPiece& piece, const PairPass& pass);
+// Adds to `slices`, too, if given: the piece starts at `position` of the tensor.
+PairSums pair_sums(const PairPiece& piece, const PairPass& pass, SliceSums* slices = nullptr,
+                   int64_t position = 0);
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass);  // reference
 
 // The pass to repeat `done` with, if its sums lost digits: squares overflowed or vanished, or t * g
