@@ -99,7 +99,8 @@ TEST(Metrics, WhatWasNotGatheredIsNotComputed) {
     for (const Metric& metric : metrics()) {
       const bool is_settled = metric.needs == nullptr || !metric.needs->start(*facts, false);
       const Value found = metric.finish(*facts);
-      EXPECT_EQ(found.is_defined(), is_settled && !metric.relative && !metric.shares && !metric.slices)
+      EXPECT_EQ(found.is_defined(),
+                is_settled && !metric.relative && !metric.shares && !metric.slices)
           << metric.name;
       EXPECT_STREQ(found.reason(), found.is_defined() ? nullptr : "not computed") << metric.name;
     }
