@@ -249,6 +249,16 @@ Result<std::vector<double>> values_drawn(const dump::EntryReader& tensor) {
   return values;
 }
 
+// Three or four channels, first or last, of at least 8 by 8 pixels.
+bool has_shape_of_picture(const Shape& shape) {
+  const size_t rank = shape.size();
+  if (rank != 3 && rank != 4) return false;
+  const auto is_channels = [](int64_t length) { return length == 3 || length == 4; };
+  const auto are_pixels = [&](size_t axis) { return shape[axis] >= 8 && shape[axis + 1] >= 8; };
+  return (is_channels(shape[rank - 3]) && are_pixels(rank - 2)) ||
+         (is_channels(shape[rank - 1]) && are_pixels(rank - 3));
+}
+
 // Finds the worst slice. Reads golden once more where errors of a slice stand out: some runs of it
 // first, since they mostly tell that golden is large there.
 Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly, SliceSums& slices,
@@ -348,6 +358,7 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.golden_dtype = golden.reader().dtype();
   facts.target_stored = target.info().dtype;
   facts.golden_stored = golden.info().dtype;
+  facts.has_shape_of_picture = has_shape_of_picture(golden.reader().shape());
   facts.sums = *sums;
   facts.has_slices = request.slices;
   if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {

@@ -151,6 +151,10 @@ struct PairFacts {
   DType golden_dtype = DType::kFloat32;
   DType target_stored = DType::kFloat32;  // int4 is read as int8, or as what it stands for
   DType golden_stored = DType::kFloat32;
+  // Whether the graph knows that these are ids (indices, classes), or that they are not: what is
+  // rounded or quantized may be off by a step.
+  std::optional<bool> are_ids;
+  bool has_shape_of_picture = false;
   PairSums sums;
   bool has_slices = false;  // they were asked for; and the worst, if one stands out:
   std::optional<SliceSums::Worst> worst_slice;

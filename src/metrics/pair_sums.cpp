@@ -245,6 +245,17 @@ void look_at_digits(const double* values, int64_t count, bool& half, bool& bfloa
     look_at_digits(&narrow, 1, half, bfloat16);
   }
 }
+template <class T>
+bool are_whole(const T* values, int64_t count) {
+  for (int64_t first = 0; first < count; first += kGroup) {
+    const int64_t n = std::min(kGroup, count - first);
+    bool odd = false;
+    for (int64_t i = 0; i < n; ++i)
+      odd |= std::trunc(values[first + i]) != values[first + i] && !std::isnan(values[first + i]);
+    if (odd) return false;
+  }
+  return true;
+}
 bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
 template <class T>
@@ -277,6 +288,8 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     prefetch(piece.golden + (first + n) * g_item, n * g_item);
     if (t_wide) look_at_digits(t, n, sums.t_fits_half, sums.t_fits_bfloat16);
     if (g_wide) look_at_digits(g, n, sums.g_fits_half, sums.g_fits_bfloat16);
+    sums.t_whole = sums.t_whole && are_whole(t, n);
+    sums.g_whole = sums.g_whole && are_whole(g, n);
     adder.add(first, t, g, n);
   }
 }
@@ -448,6 +461,8 @@ void PairSums::append(const PairSums& later) {
   g_fits_half = g_fits_half && later.g_fits_half;
   t_fits_bfloat16 = t_fits_bfloat16 && later.t_fits_bfloat16;
   g_fits_bfloat16 = g_fits_bfloat16 && later.g_fits_bfloat16;
+  t_whole = t_whole && later.t_whole;
+  g_whole = g_whole && later.g_whole;
   exponent = later.count > 0 ? later.exponent : exponent;
   has_relative = has_relative || later.has_relative;
   has_shares = has_shares || later.has_shares;

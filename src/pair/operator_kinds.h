@@ -16,6 +16,10 @@ bool keeps_values(std::string_view type);
 bool keeps_scale(std::string_view type);
 // Operators that never write a dump: Data, Const, NetOutput.
 bool is_never_dumped(const graph::Operator& op);
+// ArgMax, NonMaxSuppression: an operator that gives out indices or classes.
+bool gives_ids(std::string_view type);
+// Round, QuantizeLinear: whole numbers that may be off by a step.
+bool gives_rounded(std::string_view type);
 bool is_quant(const graph::Operator& op);
 bool is_dequant(const graph::Operator& op);
 
