@@ -10,6 +10,7 @@
 #include <tbb/task_arena.h>
 
 #include "base/crc32.h"
+#include "compare/mask_values.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
 #include "metrics/slice_rel_euclid.h"
@@ -115,8 +116,9 @@ namespace {
 class FirstPass {
  public:
   // `slices`: before any pair, if they are wanted.
-  FirstPass(const metrics::PairPass& pass, std::optional<SliceSums> slices)
-      : pass_(pass), slices_(std::move(slices)), no_slices_(slices_) {}
+  FirstPass(const metrics::PairPass& pass, std::optional<SliceSums> slices,
+            const std::optional<MaskValues>& mask)
+      : pass_(pass), mask_(mask), slices_(std::move(slices)), no_slices_(slices_) {}
 
   // The sums of pieces of a chunk, in order.
   struct Chunk {
@@ -124,7 +126,10 @@ class FirstPass {
     std::vector<bool> has_products;
     std::optional<SliceSums> slices;
   };
-  void add(int64_t first, const PairPiece& piece, Chunk& chunk) const {
+  void add(int64_t first, const PairPiece& stored, Chunk& chunk) const {
+    std::optional<MaskedPiece> masked;
+    if (mask_) masked.emplace(stored, *mask_);
+    const PairPiece piece = masked ? masked->piece() : stored;
     const bool is_first = chunk.sums.empty();
     if (is_first) chunk.slices = no_slices_;
     metrics::PairPass pass = pass_;
@@ -132,6 +137,7 @@ class FirstPass {
     chunk.sums.push_back(
         metrics::pair_sums(piece, pass, chunk.slices ? &*chunk.slices : nullptr, first));
     chunk.has_products.push_back(pass.products);
+    if (masked) set_aside(masked->marks(), chunk.sums.back());
   }
   void append(Chunk&& chunk) {
     for (size_t i = 0; i < chunk.sums.size(); ++i) {
@@ -166,6 +172,13 @@ class FirstPass {
   }
 
  private:
+  // Marks were infinities only for the sums.
+  static void set_aside(int64_t marks, PairSums& sums) {
+    sums.masked = marks;
+    sums.t_inf -= marks;
+    sums.g_inf -= marks;
+  }
+
   // Chance alone gives products of about the squares over the root of the count.
   static bool is_unlike(const PairSums& sums, double share = 0x1p-5) {
     return std::fabs(sums.tg) < std::max(sums.tt, sums.gg) * share;
@@ -178,6 +191,7 @@ class FirstPass {
   }
 
   metrics::PairPass pass_;
+  std::optional<MaskValues> mask_;
   std::optional<SliceSums> slices_, no_slices_;
   PairSums sums_;
   std::optional<double> products_ = 0;
@@ -192,8 +206,9 @@ std::optional<SliceSums> slices_of(io::TensorReader& golden) {
 
 Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
                              const metrics::PairPass& pass, bool with_slices,
-                             const RunContext& context, bool counts_as_progress) {
-  FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt);
+                             const std::optional<MaskValues>& mask, const RunContext& context,
+                             bool counts_as_progress) {
+  FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt, mask);
   std::vector<FirstPass::Chunk> parts(kWindow);
   auto done = for_each_pair_piece(
       target, golden, context, counts_as_progress,
@@ -211,14 +226,17 @@ Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golde
 
 // Quantities of their own for each chunk, merged in order.
 Result<void> read_again(dump::EntryReader& target, dump::EntryReader& golden,
-                        const RunContext& context, metrics::SecondPass& all) {
+                        const std::optional<MaskValues>& mask, const RunContext& context,
+                        metrics::SecondPass& all) {
   const metrics::SecondPass fresh = all;
   std::vector<std::optional<metrics::SecondPass>> parts(kWindow);
   return for_each_pair_piece(
       target, golden, context, false,
       [&](size_t chunk, int64_t, const PairPiece& piece) {
         if (!parts[chunk]) parts[chunk] = fresh;
-        parts[chunk]->add(piece);
+        std::optional<MaskedPiece> masked;
+        if (mask) masked.emplace(piece, *mask);
+        parts[chunk]->add(masked ? masked->piece() : piece, piece);
       },
       [&](size_t chunk) {
         all.append(*parts[chunk]);
@@ -249,6 +267,10 @@ Result<std::vector<double>> values_drawn(const dump::EntryReader& tensor) {
   return values;
 }
 
+bool is_real(dump::EntryReader& tensor) {
+  return kind_of(tensor.reader().dtype()) == DKind::kFloat;
+}
+
 // Three or four channels, first or last, of at least 8 by 8 pixels.
 bool has_shape_of_picture(const Shape& shape) {
   const size_t rank = shape.size();
@@ -261,7 +283,8 @@ bool has_shape_of_picture(const Shape& shape) {
 
 // Finds the worst slice. Reads golden once more where errors of a slice stand out: some runs of it
 // first, since they mostly tell that golden is large there.
-Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly, SliceSums& slices,
+Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly,
+                              const std::optional<MaskValues>& mask, SliceSums& slices,
                               PairFacts& facts, const RunContext& context) {
   constexpr int64_t kRuns = 16;
   const double ignored = metrics::ignored_in_slices(facts);
@@ -284,7 +307,8 @@ Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly, Sli
     if (!bytes) return std::move(bytes.error()).in(golden.path());
     numbers.resize(static_cast<size_t>(count * values));
     decode_double(part, bytes->data(), count * values, numbers.data());
-    for (double& number : numbers) number = std::ldexp(number, -facts.sums.exponent);
+    for (double& number : numbers)
+      number = mask && mask->agree(number, number) ? 0 : std::ldexp(number, -facts.sums.exponent);
     slices.add_golden(numbers.data(), count * values);
     return {};
   };
@@ -303,16 +327,18 @@ Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly, Sli
 
 // A second reading, and a third for what the second could not settle.
 Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
-                         const RunContext& context, metrics::SecondPass& all) {
-  if (all.expects()) {
+                         const std::optional<MaskValues>& mask, const RunContext& context,
+                         metrics::SecondPass& all) {
+  if (all.expects() && !mask) {
     auto drawn = values_drawn(golden);
     if (!drawn) return drawn.error();
     all.expect(*drawn);
   }
-  if (auto done = read_again(target, golden, context, all); !done || context.cancelled) return done;
+  if (auto done = read_again(target, golden, mask, context, all); !done || context.cancelled)
+    return done;
   metrics::SecondPass rest = all.take_unsettled();
   if (!rest.is_needed()) return {};
-  auto done = read_again(target, golden, context, rest);
+  auto done = read_again(target, golden, mask, context, rest);
   all.hold(std::move(rest));
   return done;
 }
@@ -339,15 +365,23 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
                                         const RunContext& context) {
   const metrics::PairPass pass{
       .relative = request.relative, .shares = request.shares, .least_golden = request.least_golden};
-  auto first = first_pass(target, golden, pass, request.slices, context, true);
+  std::optional<MaskValues> mask;
+  auto first = first_pass(target, golden, pass, request.slices, mask, context, true);
   if (!first) return first.error();
+  if (may_have_mask(first->sums()) && is_real(target) && is_real(golden) && !context.cancelled) {
+    const auto drawn = values_drawn(golden);
+    if (!drawn) return drawn.error();
+    mask = find_mask(first->sums(), *drawn);
+    if (mask) first = first_pass(target, golden, pass, request.slices, mask, context, false);
+    if (!first) return first.error();
+  }
   Result<PairSums> sums = first->sums();
   std::optional<SliceSums> slices = first->take_slices();
   const auto better = metrics::better_pass(*sums, pass);
   if (better && better->exponent == 0 && first->with_products()) {
     sums = *first->with_products();
   } else if (better && !context.cancelled) {
-    auto again = first_pass(target, golden, *better, request.slices, context, false);
+    auto again = first_pass(target, golden, *better, request.slices, mask, context, false);
     if (!again) return again.error();
     sums = again->sums();
     slices = again->take_slices();
@@ -362,12 +396,12 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.sums = *sums;
   facts.has_slices = request.slices;
   if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {
-    auto found = find_worst_slice(golden, request.slices_exactly, *slices, facts, context);
+    auto found = find_worst_slice(golden, request.slices_exactly, mask, *slices, facts, context);
     if (!found) return found.error();
   }
   facts.second_pass = {request, facts};
   if (facts.second_pass.is_needed() && !context.cancelled) {
-    if (auto done = second_pass(target, golden, context, facts.second_pass); !done)
+    if (auto done = second_pass(target, golden, mask, context, facts.second_pass); !done)
       return done.error();
   }
   if (context.cancelled) return std::optional<PairFacts>();

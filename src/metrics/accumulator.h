@@ -30,6 +30,8 @@ concept TakesPieces = requires(T quantity, const PairPiece& piece) {
   quantity.add(piece);
 };
 template <class T>
+concept TakesStored = TakesPieces<T> && T::kTakesStored;
+template <class T>
 concept Expects = requires(T quantity, std::span<const double> golden) {
   quantity.expect(golden);  // values of golden, evenly drawn, before any pair
   { quantity.is_settled() } -> std::same_as<bool>;  // after all pairs
@@ -42,6 +44,7 @@ class Accumulated {
   virtual ~Accumulated() = default;
   virtual std::unique_ptr<Accumulated> copy() const = 0;
   virtual bool takes_blocks() const = 0;
+  virtual bool takes_stored() const = 0;  // the bytes of the pair, whatever was set aside
   virtual void add(const double* target, const double* golden, int64_t count) = 0;
   virtual void add(const PairPiece& piece) = 0;
   virtual void append(const Accumulated& later) = 0;  // of the same type
@@ -60,6 +63,7 @@ class AccumulatedAs final : public Accumulated {
     return std::make_unique<AccumulatedAs>(quantity);
   }
   bool takes_blocks() const override { return TakesBlocks<T>; }
+  bool takes_stored() const override { return TakesStored<T>; }
   void add(const double* target, const double* golden, int64_t count) override {
     if constexpr (TakesBlocks<T>) quantity.add(target, golden, count);
   }
@@ -123,7 +127,8 @@ class SecondPass {
 
   bool is_needed() const { return !quantities_.empty(); }
   void hold(std::unique_ptr<Accumulated> quantity) { quantities_.push_back(std::move(quantity)); }
-  void add(const PairPiece& piece);
+  // `piece` without what was set aside, and as it is stored.
+  void add(const PairPiece& piece, const PairPiece& stored);
   void append(const SecondPass& later);  // started alike
 
   // Where somebody expects: values of golden, evenly drawn, before any pair is added.

@@ -439,6 +439,7 @@ void PairSums::append(const PairSums& later) {
   nan_only_in_target += later.nan_only_in_target;
   nan_only_in_golden += later.nan_only_in_golden;
   inf_mismatch += later.inf_mismatch;
+  masked += later.masked;
   t_sum += later.t_sum;
   g_sum += later.g_sum;
   tt += later.tt;

@@ -28,6 +28,8 @@ struct PairSums {
   int64_t nan_only_in_golden = 0;
   int64_t inf_mismatch = 0;  // an infinity against a number, or against the other infinity
 
+  int64_t masked = 0;  // of `same_inf`: mask values that agree, and were set aside before
+
   // Of values times 2^-exponent, which is 0 unless float64 data would overflow or vanish when
   // squared.
   int exponent = 0;

@@ -117,7 +117,7 @@ PairFacts plain_facts(const metrics::PairPiece& whole) {
         {.relative = true, .shares = true}));
   }
   facts.second_pass = {kAll, facts};
-  facts.second_pass.add(whole);
+  facts.second_pass.add(whole, whole);
   return facts;
 }
 

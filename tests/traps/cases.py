@@ -9,6 +9,7 @@ from typing import Callable
 
 import numpy as np
 
+from families import make_families
 from makers import *  # noqa: F403: the words the table is written in
 
 TROUBLE = "trouble"  # nothing is compared: an error message, exit status 2
@@ -744,6 +745,6 @@ HONEST_FILES = [
 ]
 
 CASES = [*NOT_FINITE, *ZEROS, *SCALE, *PLACES, *MASKED, *NARROW, *SHAPES, *NAMES, *FILES, *DUMPS,
-         *HONEST_FLOATS, *HONEST_INTEGERS, *HONEST_FILES]
+         *HONEST_FLOATS, *HONEST_INTEGERS, *HONEST_FILES, *make_families(trap, honest)]
 _TWICE = {case.name for case in CASES if sum(other.name == case.name for other in CASES) > 1}
 assert not _TWICE, f"two cases have the same name: {_TWICE}"
