@@ -200,8 +200,7 @@ class FirstPass {
 std::optional<SliceSums> slices_of(io::TensorReader& golden) {
   Shape shape = golden.shape();
   if (kind_of(golden.dtype()) == DKind::kComplex) shape.push_back(2);
-  SliceSums slices(shape);
-  return slices.is_needed() ? std::optional(std::move(slices)) : std::nullopt;
+  return SliceSums(shape);
 }
 
 Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
@@ -398,6 +397,8 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {
     auto found = find_worst_slice(golden, request.slices_exactly, mask, *slices, facts, context);
     if (!found) return found.error();
+    facts.may_lose_band =
+        slices->may_lose_band(sums->dd, sums->finite, metrics::ignored_in_slices(facts));
   }
   facts.second_pass = {request, facts};
   if (facts.second_pass.is_needed() && !context.cancelled) {

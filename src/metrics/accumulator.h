@@ -163,6 +163,7 @@ struct PairFacts {
   PairSums sums;
   bool has_slices = false;  // they were asked for; and the worst, if one stands out:
   std::optional<SliceSums::Worst> worst_slice;
+  bool may_lose_band = false;  // of magnitude
   SecondPass second_pass;
 
   // A quantity of the second pass; nullptr if nobody asked for it, or if the sums settle it.

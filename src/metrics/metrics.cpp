@@ -50,7 +50,7 @@ std::span<const Metric> metrics() {
       Metric{"norm_ratio", "length of target over length of golden", kNearOne, kNumber, norm_ratio},
       Metric{"bulk_rel_euclid", "rel_euclid over the 99 % of elements with the smallest |golden|", kLower, kNumber, bulk_rel_euclid, &kBulkSums},
       Metric{"off_share", "share of elements whose error is beyond half of golden", kLower, kNumber, off_share, &kBulkSums},
-      Metric{"slice_rel_euclid", "rel_euclid of the worst slice along any axis, of those whose error stands out", kLower, kNumber, slice_rel_euclid, nullptr, false, false, kSlices},
+      Metric{"slice_rel_euclid", "rel_euclid of the worst slice along any axis, or band of magnitude, whose error stands out", kLower, kNumber, slice_rel_euclid, &kBulkSums, false, false, kSlices},
       Metric{"rel_below_1e3", "share of elements with a relative error below 0.001", kHigher, kNumber, rel_below_1e3, nullptr, false, kShares},
       Metric{"rel_below_5e3", "share of elements with a relative error below 0.005", kHigher, kNumber, rel_below_5e3, nullptr, false, kShares},
       Metric{"equal_share", "share of elements that are equal", kHigher, kNumber, equal_share},

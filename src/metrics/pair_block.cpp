@@ -195,6 +195,35 @@ HWY_INLINE int64_t count_off(const T* target, const T* golden, int64_t count) {
   return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, off)));
 }
 
+template <class T>
+HWY_INLINE int64_t FindOff(const T* target, const T* golden, int64_t count, uint16_t* places) {
+  const hn::ScalableTag<T> tag;
+  const auto wide = static_cast<int64_t>(hn::Lanes(tag));
+  const auto half = hn::Set(tag, T(0.5)), zero = hn::Zero(tag);
+  int64_t found = 0, i = 0;
+  for (; i + wide <= count; i += wide) {
+    const auto g = hn::LoadU(tag, golden + i);
+    const auto error = hn::Abs(hn::Sub(hn::LoadU(tag, target + i), g));
+    const auto off = hn::AndNot(hn::Eq(g, zero), hn::Gt(error, hn::Mul(hn::Abs(g), half)));
+    if (hn::AllFalse(tag, off)) continue;
+    for (int64_t k = i; k < i + wide; ++k) {
+      places[found] = static_cast<uint16_t>(k);
+      found += is_off_by_half(target[k], golden[k]);
+    }
+  }
+  for (; i < count; ++i) {
+    places[found] = static_cast<uint16_t>(i);
+    found += is_off_by_half(target[i], golden[i]);
+  }
+  return found;
+}
+int64_t FindOffFloat(const float* t, const float* g, int64_t n, uint16_t* places) {
+  return FindOff(t, g, n, places);
+}
+int64_t FindOffDouble(const double* t, const double* g, int64_t n, uint16_t* places) {
+  return FindOff(t, g, n, places);
+}
+
 // As long as no error that large is known, a block without a new maximum has none beyond half of
 // golden either, and need not count them: `kCountsOff` is false.
 template <bool kCountsOff, class T>
@@ -343,6 +372,16 @@ namespace {
 
 HWY_EXPORT(BlockFloat);
 HWY_EXPORT(BlockDouble);
+HWY_EXPORT(FindOffFloat);
+HWY_EXPORT(FindOffDouble);
+
+template <class T>
+int64_t find_off_plainly(const T* target, const T* golden, int64_t count, uint16_t* places) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (is_off_by_half(target[i], golden[i])) places[found++] = static_cast<uint16_t>(i);
+  return found;
+}
 
 // The definition, one pair at a time.
 template <class T>
@@ -411,6 +450,14 @@ PairBlock pair_block(const double* t, const double* g, int64_t n, PairParts part
                      PairMaxima& maxima) {
   if (!simd_allowed()) return reference(t, g, n, parts, maxima, false);
   return HWY_DYNAMIC_DISPATCH(BlockDouble)(t, g, n, parts, maxima);
+}
+int64_t find_off_by_half(const float* t, const float* g, int64_t n, uint16_t* places) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FindOffFloat)(t, g, n, places)
+                        : find_off_plainly(t, g, n, places);
+}
+int64_t find_off_by_half(const double* t, const double* g, int64_t n, uint16_t* places) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FindOffDouble)(t, g, n, places)
+                        : find_off_plainly(t, g, n, places);
 }
 PairBlock pair_block_scalar(const float* t, const float* g, int64_t n, PairParts parts,
                             PairMaxima& maxima, bool force) {

@@ -45,6 +45,11 @@ PairBlock pair_block(const float* target, const float* golden, int64_t count, Pa
                      PairMaxima& maxima);
 PairBlock pair_block(const double* target, const double* golden, int64_t count, PairParts parts,
                      PairMaxima& maxima);
+// The pairs that PairBlock::off_by_half counts: writes their places, in order, and returns their
+// number.
+int64_t find_off_by_half(const float* target, const float* golden, int64_t count, uint16_t* places);
+int64_t find_off_by_half(const double* target, const double* golden, int64_t count,
+                         uint16_t* places);
 // The reference. It sets everything even if a sum overflows, which `force` asks for: the values are
 // finite then.
 PairBlock pair_block_scalar(const float* target, const float* golden, int64_t count,

@@ -35,6 +35,8 @@ struct Room {
   alignas(64) T golden[kPairBlock];
 };
 
+constexpr double kPlainly = 0.01;  // of golden's squares
+
 template <class T>
 class Adder {
  public:
@@ -65,9 +67,26 @@ class Adder {
     parts_.squares = nullptr;
     if (!block.finite || exponent_ != 0) block = odd_block(target, golden, count, squares);
     add_block(block);
-    if (slices_ != nullptr) slices_->add_run(position, count, block.dd, block.gg);
+    if (slices_ != nullptr) {
+      slices_->add_run(position, count, block.dd, block.gg);
+      if (block.off_by_half > 0 && exponent_ == 0 && wants_off()) add_off(target, golden, count);
+    }
     if (parts_.shares && !sums_.first_beyond && may_be_beyond())
       find_beyond(first, target, golden, count);
+  }
+
+  // Where much is wrong, or the whole differs plainly, no band need be found.
+  bool wants_off() const {
+    return 5 * sums_.off_by_half <= sums_.finite && sums_.dd <= kPlainly * sums_.gg;
+  }
+  void add_off(const T* target, const T* golden, int64_t count) {
+    uint16_t places[kPairBlock + 1];
+    const int64_t found = find_off_by_half(target, golden, count, places);
+    for (int64_t i = 0; i < found; ++i) {
+      const auto t = static_cast<double>(target[places[i]]);
+      const auto g = static_cast<double>(golden[places[i]]);
+      if (std::isfinite(t) && std::isfinite(g)) slices_->add_off(std::fabs(g), t - g);
+    }
   }
 
   // How many of `most` pairs from `first` on are a block.

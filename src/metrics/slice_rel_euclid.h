@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What slice_rel_euclid leaves out, and its worst slice in words.
+// What slice_rel_euclid leaves out, and its worst slice or band in words.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace plumb::metrics {
 // of float32 leave behind.
 double ignored_in_slices(const PairFacts& facts);
 
-// "axis 2, index 4: all 400 values"; empty if none stands out.
+// "axis 2, index 4: all 400 values", "from 0.25 to 0.5: all 60 values"; empty if none stands out.
 std::string worst_slice_text(const PairFacts& facts);
 
 }  // namespace plumb::metrics

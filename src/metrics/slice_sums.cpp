@@ -40,7 +40,10 @@ SliceSums::SliceSums(const Shape& shape) {
         axis.length > 1 && axis.length <= kMostSlices && count_ / axis.length >= kSmallestSlice;
     any |= axis.is_judged;
   }
-  if (any) split(axes);
+  if (any)
+    split(axes);
+  else
+    period_ = std::numeric_limits<int64_t>::max();  // one run
 }
 
 void SliceSums::split(const std::vector<Axis>& axes) {
@@ -97,7 +100,7 @@ int64_t SliceSums::block_at(int64_t position, int64_t most) const {
 }
 
 double* SliceSums::places(int64_t position) {
-  if (sums_.empty()) sums_.assign(size_, 0);
+  if (sums_.size() != size_) sums_.assign(size_, 0);
   return has_places_ ? sums_.data() + position % period_ : nullptr;
 }
 
@@ -114,7 +117,32 @@ void SliceSums::add_run(int64_t position, int64_t count, double dd, double gg) {
   if (position_ % period_ == 0) end_run();
 }
 
+void SliceSums::add_off(double size, double error) {
+  constexpr int kLeast = -160, kMost = 160;
+  if (off_.empty()) off_.resize(kMost - kLeast + 1);
+  Band& band = off_[static_cast<size_t>(std::clamp(std::ilogb(size), kLeast, kMost) - kLeast)];
+  ++band.count;
+  band.dd += error * error;
+}
+
+bool SliceSums::may_lose_band(double dd, int64_t count, double ignored) const {
+  for (const Band& band : off_) {
+    dd -= band.dd;
+    count -= band.count;
+  }
+  const double others = count > 0 ? std::max(dd, 0.0) / static_cast<double>(count) : 0;
+  const double usual = std::max(16 * others, ignored * ignored);
+  return std::any_of(off_.begin(), off_.end(), [&](const Band& band) {
+    return band.count >= kSmallestSlice && band.dd > usual * static_cast<double>(band.count);
+  });
+}
+
 void SliceSums::append(SliceSums&& later) {
+  if (off_.empty()) off_.swap(later.off_);
+  for (size_t i = 0; i < later.off_.size(); ++i) {
+    off_[i].count += later.off_[i].count;
+    off_[i].dd += later.off_[i].dd;
+  }
   if (sums_.empty()) sums_.swap(later.sums_);
   for (size_t i = 0; i < later.sums_.size(); ++i) sums_[i] += later.sums_[i];
 }

@@ -25,7 +25,6 @@ class SliceSums {
   // `shape` is that of golden. Complex numbers have one more axis, for their parts.
   explicit SliceSums(const Shape& shape);
 
-  bool is_needed() const { return period_ > 0; }
   int64_t period() const { return period_; }
   int64_t bytes() const { return static_cast<int64_t>(size_ * sizeof(double)); }
 
@@ -35,7 +34,16 @@ class SliceSums {
   double* places(int64_t position);
   // The sums of those pairs. Neighbours follow each other, from any position on.
   void add_run(int64_t position, int64_t count, double dd, double gg);
+  // A pair that is off by half, golden's size being that. Where many are, the rest is not looked
+  // at.
+  void add_off(double size, double error);
+  bool wants_off(int64_t off, int64_t of) const { return 5 * off <= of; }
   void append(SliceSums&& later);  // of the same shape
+
+  // True if the pairs that are off by half in some band of magnitude, from a power of two to the
+  // next, have errors far above those of the others: then that band may be lost. `dd` and `count`
+  // are of all pairs.
+  bool may_lose_band(double dd, int64_t count, double ignored) const;
 
   // The worst slice: that with the largest error relative to its golden values among those whose
   // error stands out. See docs/verdicts.md.
@@ -60,6 +68,10 @@ class SliceSums {
     bool is_judged;
     size_t sums;  // of an outer one: where its sums are, those of errors first
   };
+  struct Band {
+    int64_t count = 0;
+    double dd = 0;
+  };
   struct Squares {
     double dd = 0, gg = 0;
   };
@@ -77,6 +89,7 @@ class SliceSums {
   std::vector<double> sums_;    // errors by place, then those of outer axes
   std::vector<double> golden_;  // by place
   bool golden_is_whole_ = false;
+  std::vector<Band> off_;    // by power of two
   int64_t position_ = -1;    // where the next pairs are to start
   std::vector<int64_t> at_;  // index on each outer axis there
 };

@@ -149,9 +149,9 @@ TEST(Request, TakesEachAccumulatorOnce) {
 TEST(SecondPass, CopiesAreIndependentAndAppended) {
   const Tensor tensor = tensor_of(DType::kFloat32, std::vector<float>{1, 2, 4});
   SecondPass front({.second_pass = {{&kSum, false}}}, PairFacts()), back = front;
-  front.add(piece_of(tensor, tensor));
+  front.add(piece_of(tensor, tensor), piece_of(tensor, tensor));
   EXPECT_EQ(back.find<Sum>()->sum, 0);
-  back.add(piece_of(tensor, tensor));
+  back.add(piece_of(tensor, tensor), piece_of(tensor, tensor));
   front.append(back);
   EXPECT_EQ(front.find<Sum>()->sum, 14);
   EXPECT_EQ(front.find<Checksums>(), nullptr);
