@@ -51,6 +51,7 @@ struct Metric {
   const Accumulator* needs = nullptr;  // beyond the sums of the first pass
   bool relative = false;               // reads PairSums::has_relative's: a division for each pair
   bool shares = false;                 // reads PairSums::has_shares's: comparisons for each pair
+  bool slices = false;                 // reads PairFacts::slices
 
   bool is_free() const;  // costs nothing beside the plain sums
 };

@@ -10,7 +10,10 @@
 #include <tbb/task_arena.h>
 
 #include "base/crc32.h"
+#include "compare/mask_values.h"
 #include "metrics/decoded_pairs.h"
+#include "metrics/finish.h"
+#include "metrics/slice_rel_euclid.h"
 
 namespace plumb::compare {
 namespace {
@@ -19,8 +22,10 @@ using metrics::kPairPiece;
 using metrics::PairFacts;
 using metrics::PairPiece;
 using metrics::PairSums;
+using metrics::SliceSums;
 
 constexpr int64_t kChunk = kPiecesPerChunk * kPairPiece;
+constexpr double kSmallRatio = 0.15;         // of a slice: half of the usual limit
 constexpr int64_t kChecksumPiece = 1 << 18;  // elements
 
 Result<void> read_chunk(dump::EntryReader& target_entry, dump::EntryReader& golden_entry,
@@ -110,21 +115,31 @@ namespace {
 // That is foreseen piece by piece, so that hardly any of them are read twice for it.
 class FirstPass {
  public:
-  explicit FirstPass(const metrics::PairPass& pass) : pass_(pass) {}
+  // `slices`: before any pair, if they are wanted.
+  FirstPass(const metrics::PairPass& pass, std::optional<SliceSums> slices,
+            const std::optional<MaskValues>& mask)
+      : pass_(pass), mask_(mask), slices_(std::move(slices)), no_slices_(slices_) {}
 
   // The sums of pieces of a chunk, in order.
   struct Chunk {
     std::vector<PairSums> sums;
     std::vector<bool> has_products;
+    std::optional<SliceSums> slices;
   };
-  void add(const PairPiece& piece, Chunk& chunk) const {
+  void add(int64_t first, const PairPiece& stored, Chunk& chunk) const {
+    std::optional<MaskedPiece> masked;
+    if (mask_) masked.emplace(stored, *mask_);
+    const PairPiece piece = masked ? masked->piece() : stored;
     const bool is_first = chunk.sums.empty();
+    if (is_first) chunk.slices = no_slices_;
     metrics::PairPass pass = pass_;
     pass.products |= is_first ? starts_unlike(piece) : is_unlike(chunk.sums.back());
-    chunk.sums.push_back(metrics::pair_sums(piece, pass));
+    chunk.sums.push_back(
+        metrics::pair_sums(piece, pass, chunk.slices ? &*chunk.slices : nullptr, first));
     chunk.has_products.push_back(pass.products);
+    if (masked) set_aside(masked->marks(), chunk.sums.back());
   }
-  void append(const Chunk& chunk) {
+  void append(Chunk&& chunk) {
     for (size_t i = 0; i < chunk.sums.size(); ++i) {
       PairSums part = chunk.sums[i];
       if (!chunk.has_products[i]) products_.reset();
@@ -132,6 +147,14 @@ class FirstPass {
       if (!pass_.products) part.tg = part.tg_by_squares();
       sums_.append(part);
     }
+    if (slices_ && chunk.slices) slices_->append(std::move(*chunk.slices));
+  }
+  std::optional<SliceSums> take_slices() { return std::move(slices_); }
+  // What is not merged yet may take a few MiB.
+  int64_t window() const {
+    constexpr int64_t kRoom = 4 << 20;
+    const int64_t each = slices_ ? slices_->bytes() : 0;
+    return each * kWindow <= kRoom ? kWindow : std::max<int64_t>(2, kRoom / each);
   }
   PairSums sums() const {
     PairSums sums = sums_;
@@ -149,6 +172,13 @@ class FirstPass {
   }
 
  private:
+  // Marks were infinities only for the sums.
+  static void set_aside(int64_t marks, PairSums& sums) {
+    sums.masked = marks;
+    sums.t_inf -= marks;
+    sums.g_inf -= marks;
+  }
+
   // Chance alone gives products of about the squares over the root of the count.
   static bool is_unlike(const PairSums& sums, double share = 0x1p-5) {
     return std::fabs(sums.tg) < std::max(sums.tt, sums.gg) * share;
@@ -161,36 +191,51 @@ class FirstPass {
   }
 
   metrics::PairPass pass_;
+  std::optional<MaskValues> mask_;
+  std::optional<SliceSums> slices_, no_slices_;
   PairSums sums_;
   std::optional<double> products_ = 0;
 };
 
+std::optional<SliceSums> slices_of(io::TensorReader& golden) {
+  Shape shape = golden.shape();
+  if (kind_of(golden.dtype()) == DKind::kComplex) shape.push_back(2);
+  return SliceSums(shape);
+}
+
 Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
-                             const metrics::PairPass& pass, const RunContext& context,
+                             const metrics::PairPass& pass, bool with_slices,
+                             const std::optional<MaskValues>& mask, const RunContext& context,
                              bool counts_as_progress) {
-  FirstPass all(pass);
+  FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt, mask);
   std::vector<FirstPass::Chunk> parts(kWindow);
   auto done = for_each_pair_piece(
       target, golden, context, counts_as_progress,
-      [&](size_t chunk, int64_t, const PairPiece& piece) { all.add(piece, parts[chunk]); },
+      [&](size_t chunk, int64_t first, const PairPiece& piece) {
+        all.add(first, piece, parts[chunk]);
+      },
       [&](size_t chunk) {
-        all.append(parts[chunk]);
+        all.append(std::move(parts[chunk]));
         parts[chunk] = {};
-      });
+      },
+      all.window());
   if (!done) return done.error();
   return all;
 }
 
 // Quantities of their own for each chunk, merged in order.
 Result<void> read_again(dump::EntryReader& target, dump::EntryReader& golden,
-                        const RunContext& context, metrics::SecondPass& all) {
+                        const std::optional<MaskValues>& mask, const RunContext& context,
+                        metrics::SecondPass& all) {
   const metrics::SecondPass fresh = all;
   std::vector<std::optional<metrics::SecondPass>> parts(kWindow);
   return for_each_pair_piece(
       target, golden, context, false,
       [&](size_t chunk, int64_t, const PairPiece& piece) {
         if (!parts[chunk]) parts[chunk] = fresh;
-        parts[chunk]->add(piece);
+        std::optional<MaskedPiece> masked;
+        if (mask) masked.emplace(piece, *mask);
+        parts[chunk]->add(masked ? masked->piece() : piece, piece);
       },
       [&](size_t chunk) {
         all.append(*parts[chunk]);
@@ -221,18 +266,78 @@ Result<std::vector<double>> values_drawn(const dump::EntryReader& tensor) {
   return values;
 }
 
+bool is_real(dump::EntryReader& tensor) {
+  return kind_of(tensor.reader().dtype()) == DKind::kFloat;
+}
+
+// Three or four channels, first or last, of at least 8 by 8 pixels.
+bool has_shape_of_picture(const Shape& shape) {
+  const size_t rank = shape.size();
+  if (rank != 3 && rank != 4) return false;
+  const auto is_channels = [](int64_t length) { return length == 3 || length == 4; };
+  const auto are_pixels = [&](size_t axis) { return shape[axis] >= 8 && shape[axis + 1] >= 8; };
+  return (is_channels(shape[rank - 3]) && are_pixels(rank - 2)) ||
+         (is_channels(shape[rank - 1]) && are_pixels(rank - 3));
+}
+
+// Finds the worst slice. Reads golden once more where errors of a slice stand out: some runs of it
+// first, since they mostly tell that golden is large there.
+Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly,
+                              const std::optional<MaskValues>& mask, SliceSums& slices,
+                              PairFacts& facts, const RunContext& context) {
+  constexpr int64_t kRuns = 16;
+  const double ignored = metrics::ignored_in_slices(facts);
+  const auto is_settled = [&](bool by_bound) {
+    facts.worst_slice = slices.worst(ignored);
+    const auto& worst = facts.worst_slice;
+    return !worst || !worst->is_bound || (by_bound && worst->ratio <= kSmallRatio);
+  };
+  if (is_settled(false)) return {};
+  auto again = golden.again();
+  if (!again) return again.error();
+  io::TensorReader& reader = again->reader();
+  const DType part = metrics::part_of(reader.dtype());
+  const int64_t values = part == reader.dtype() ? 1 : 2;
+  const int64_t period = slices.period() / values, runs = ceil_div(reader.count(), period);
+  std::vector<double> numbers;
+  const auto add_run = [&](int64_t run) -> Result<void> {
+    const int64_t first = run * period, count = std::min(period, reader.count() - first);
+    auto bytes = reader.read(first, count);
+    if (!bytes) return std::move(bytes.error()).in(golden.path());
+    numbers.resize(static_cast<size_t>(count * values));
+    decode_double(part, bytes->data(), count * values, numbers.data());
+    for (double& number : numbers)
+      number = mask && mask->agree(number, number) ? 0 : std::ldexp(number, -facts.sums.exponent);
+    slices.add_golden(numbers.data(), count * values);
+    return {};
+  };
+  if (runs > 2 * kRuns && !exactly && reader.is_random_access()) {
+    for (int64_t i = 0; i < kRuns; ++i)
+      if (auto added = add_run(runs / kRuns * i); !added) return added;
+    if (is_settled(true)) return {};
+    slices.forget_golden();
+  }
+  for (int64_t run = 0; run < runs && !context.cancelled; ++run)
+    if (auto added = add_run(run); !added) return added;
+  slices.set_golden_is_whole();
+  facts.worst_slice = slices.worst(ignored);
+  return {};
+}
+
 // A second reading, and a third for what the second could not settle.
 Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
-                         const RunContext& context, metrics::SecondPass& all) {
-  if (all.expects()) {
+                         const std::optional<MaskValues>& mask, const RunContext& context,
+                         metrics::SecondPass& all) {
+  if (all.expects() && !mask) {
     auto drawn = values_drawn(golden);
     if (!drawn) return drawn.error();
     all.expect(*drawn);
   }
-  if (auto done = read_again(target, golden, context, all); !done || context.cancelled) return done;
+  if (auto done = read_again(target, golden, mask, context, all); !done || context.cancelled)
+    return done;
   metrics::SecondPass rest = all.take_unsettled();
   if (!rest.is_needed()) return {};
-  auto done = read_again(target, golden, context, rest);
+  auto done = read_again(target, golden, mask, context, rest);
   all.hold(std::move(rest));
   return done;
 }
@@ -259,16 +364,26 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
                                         const RunContext& context) {
   const metrics::PairPass pass{
       .relative = request.relative, .shares = request.shares, .least_golden = request.least_golden};
-  const auto first = first_pass(target, golden, pass, context, true);
+  std::optional<MaskValues> mask;
+  auto first = first_pass(target, golden, pass, request.slices, mask, context, true);
   if (!first) return first.error();
+  if (may_have_mask(first->sums()) && is_real(target) && is_real(golden) && !context.cancelled) {
+    const auto drawn = values_drawn(golden);
+    if (!drawn) return drawn.error();
+    mask = find_mask(first->sums(), *drawn);
+    if (mask) first = first_pass(target, golden, pass, request.slices, mask, context, false);
+    if (!first) return first.error();
+  }
   Result<PairSums> sums = first->sums();
+  std::optional<SliceSums> slices = first->take_slices();
   const auto better = metrics::better_pass(*sums, pass);
   if (better && better->exponent == 0 && first->with_products()) {
     sums = *first->with_products();
   } else if (better && !context.cancelled) {
-    const auto again = first_pass(target, golden, *better, context, false);
+    auto again = first_pass(target, golden, *better, request.slices, mask, context, false);
     if (!again) return again.error();
     sums = again->sums();
+    slices = again->take_slices();
   }
 
   PairFacts facts;
@@ -276,10 +391,18 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.golden_dtype = golden.reader().dtype();
   facts.target_stored = target.info().dtype;
   facts.golden_stored = golden.info().dtype;
+  facts.has_shape_of_picture = has_shape_of_picture(golden.reader().shape());
   facts.sums = *sums;
+  facts.has_slices = request.slices;
+  if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {
+    auto found = find_worst_slice(golden, request.slices_exactly, mask, *slices, facts, context);
+    if (!found) return found.error();
+    facts.may_lose_band =
+        slices->may_lose_band(sums->dd, sums->finite, metrics::ignored_in_slices(facts));
+  }
   facts.second_pass = {request, facts};
   if (facts.second_pass.is_needed() && !context.cancelled) {
-    if (auto done = second_pass(target, golden, context, facts.second_pass); !done)
+    if (auto done = second_pass(target, golden, mask, context, facts.second_pass); !done)
       return done.error();
   }
   if (context.cancelled) return std::optional<PairFacts>();

@@ -13,6 +13,7 @@
 #include "judge/verdict.h"
 #include "metrics/measure.h"
 #include "pair/damaged.h"
+#include "pair/operator_kinds.h"
 
 namespace plumb::compare {
 namespace {
@@ -152,6 +153,14 @@ bool has_same_errors(const metrics::PairSums& a, const metrics::PairSums& b) {
          a.exponent == b.exponent && a.abs_max == b.abs_max && a.abs_sum == b.abs_sum;
 }
 
+// Whether the graph says that these are ids, or that they are not.
+std::optional<bool> known_ids(const pair::PlannedRow& planned, std::string_view target_type,
+                              std::string_view golden_type) {
+  const auto any = [&](bool (*is)(std::string_view)) { return is(target_type) || is(golden_type); };
+  if (planned.is_quantized || any(pair::gives_rounded)) return false;
+  return any(pair::gives_ids) ? std::optional(true) : std::nullopt;
+}
+
 using FloorOf = std::unordered_map<const Entry*, const Entry*>;
 
 // One row.
@@ -244,6 +253,7 @@ class RowMaker {
     auto facts = gather(*target, *golden, options_.request, context_);
     if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
     if (!*facts) return leave_out(row, "interrupted", "");
+    (*facts)->are_ids = known_ids(planned, row.target->type, row.golden->type);
     if (options_.observer != nullptr) options_.observer->pair(planned, **facts);
     row.values.reserve(options_.columns.size());
     for (const metrics::Metric* metric : options_.columns)

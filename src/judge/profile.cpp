@@ -266,6 +266,50 @@ bool are_exact(DType target, DType golden) {
   return both_bool || (is_index(target) && is_index(golden));
 }
 
+bool is_whole(DType dtype) {
+  return kind_of(dtype) == DKind::kInteger || kind_of(dtype) == DKind::kBool;
+}
+
+// From here on the type holds nothing but whole numbers.
+double only_whole_from(DType dtype) {
+  switch (dtype) {
+    case DType::kBFloat16: return 0x1p7;
+    case DType::kFloat16: return 0x1p10;
+    case DType::kFloat64: return 0x1p52;
+    case DType::kFloat32: return 0x1p23;
+    default: return 0;  // of eight bits: a handful of values
+  }
+}
+
+// Whole numbers that only happen to be whole: too large for the type to be anything else.
+bool happen_to_be_whole(DType dtype, bool fits_half, double min, double max) {
+  const double largest = std::max(std::abs(min), std::abs(max));
+  const bool all_large = std::min(std::abs(min), std::abs(max)) >= 0x1p10 && (min > 0) == (max > 0);
+  return largest >= only_whole_from(dtype) || (fits_half && all_large);
+}
+
+// Ids, indices, counts, masks: whole on both sides. Pixels may be rounded the other way.
+bool are_ids(const metrics::PairFacts& facts) {
+  const metrics::PairSums& s = facts.sums;
+  const DType target = facts.target_dtype, golden = facts.golden_dtype;
+  if (facts.are_ids) return *facts.are_ids;
+  if (facts.target_is_dequantized()) return false;
+  if (are_exact(target, golden)) return true;
+  if (kind_of(target) == DKind::kComplex || s.finite == 0) return false;
+  const bool is_rounded_picture = facts.has_shape_of_picture && s.abs_max <= 1 && s.g_min >= 0 &&
+                                  s.g_max <= 255 && s.g_max - s.g_min >= 32 &&
+                                  std::abs(s.t_sum - s.g_sum) < static_cast<double>(s.finite);
+  // Ids are not negative: these are codes of a quantized tensor.
+  const bool are_rounded_codes = kind_of(target) == DKind::kInteger && target == golden &&
+                                 bits_of(target) <= 8 && s.g_min < 0 && s.abs_max <= 1 &&
+                                 static_cast<double>(s.equal) >= 0.8 * static_cast<double>(s.count);
+  if (is_rounded_picture || are_rounded_codes) return false;
+  if (is_whole(target) || is_whole(golden)) return true;
+  return s.t_whole && s.g_whole && !s.t_all_zero() && !s.g_all_zero() &&
+         !happen_to_be_whole(target, s.t_fits_half, s.t_min, s.t_max) &&
+         !happen_to_be_whole(golden, s.g_fits_half, s.g_min, s.g_max);
+}
+
 }  // namespace
 
 bool Limit::holds(double value) const {
@@ -286,7 +330,7 @@ std::string to_string(const Limit& limit) {
 const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
   const DType target = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
   const DType golden = metrics::shown_golden_dtype(facts.golden_dtype, facts.sums);
-  if (integer && are_exact(target, golden)) return *integer;
+  if (integer && are_ids(facts)) return *integer;
   // An integer of eight bits is no finer for having been read as float32.
   if (float32 && !facts.target_is_dequantized() && is_wide_float(target) && is_wide_float(golden))
     return *float32;

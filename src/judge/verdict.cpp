@@ -9,6 +9,7 @@
 
 #include "metrics/checksums.h"
 #include "metrics/resolution.h"
+#include "metrics/slice_rel_euclid.h"
 
 namespace plumb::judge {
 namespace {
@@ -56,7 +57,7 @@ std::string text_of(const Limit& limit, double value) {
   return fmt::format("{}", value);
 }
 
-std::string broken_clause(const Limit& limit, double value) {
+std::string plain_clause(const Limit& limit, double value) {
   const std::string_view name = limit.metric->name;
   if (std::isnan(value)) return fmt::format("{} is not a number", name);
   const std::string number = text_of(limit, value);
@@ -68,6 +69,12 @@ std::string broken_clause(const Limit& limit, double value) {
     case Comparison::kWithin: break;
   }
   return fmt::format("{} {} is not within {} of 1", name, number, limit.bound);
+}
+
+std::string broken_clause(const Limit& limit, double value, const PairFacts& facts) {
+  std::string clause = plain_clause(limit, value);
+  if (limit.metric->slices) clause += fmt::format(" ({})", metrics::worst_slice_text(facts));
+  return clause;
 }
 
 // The limit that the value would just keep; nullopt if there is none, or if it would be so loose
@@ -224,7 +231,7 @@ void judge_warnings(const Limits& limits, const PairFacts& facts, auto&& value_o
     if (outcome != Outcome::kBroken && (outcome != Outcome::kUnknown || all_equal)) continue;
     row.suspicious = true;
     add(row, fmt::format("warning:{}", warning.metric->name),
-        outcome == Outcome::kBroken ? broken_clause(warning, value.number())
+        outcome == Outcome::kBroken ? broken_clause(warning, value.number(), facts)
                                     : unknown_clause(warning, value));
   }
 }
@@ -273,7 +280,7 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
   bool can_loosen = finite_agrees && !one_is_zero && !limits.same_bytes;
   for (const auto& [limit, value, outcome] : tested) {
     if (outcome != Outcome::kBroken) continue;
-    add(row, limit_reason(*limit), broken_clause(*limit, value.number()));
+    add(row, limit_reason(*limit), broken_clause(*limit, value.number(), facts));
     if (const auto looser = loosened(*limit, value.number()))
       hint += (hint.empty() ? "would pass with " : ", ") + to_string(*looser);
     else
@@ -392,8 +399,8 @@ std::string proven_clause(const Limit& limit, const metrics::Bounded& number) {
   const std::string_view name = limit.metric->name;
   const bool from_below = std::isinf(number.high) && std::isfinite(number.low);
   const bool from_above = std::isinf(number.low) && std::isfinite(number.high);
-  if (!from_below && !from_above) return broken_clause(limit, number.value);
-  const std::string clause = broken_clause(limit, number.value);
+  if (!from_below && !from_above) return plain_clause(limit, number.value);
+  const std::string clause = plain_clause(limit, number.value);
   const size_t is = clause.find(" is ");
   return fmt::format("{} is at {} {}, which{}", name, from_below ? "least" : "most",
                      text_of(limit, number.value), clause.substr(is));
@@ -590,7 +597,7 @@ void judge_estimate(const Profile& profile, const metrics::Estimate& e,
             std::find(not_told.begin(), not_told.end(), name) == not_told.end())
           not_told.push_back(name);
       } else if (!limit.holds(number->low) && !limit.holds(number->high)) {
-        if (may_fail) fail(row, limit_reason(limit), broken_clause(limit, number->value));
+        if (may_fail) fail(row, limit_reason(limit), plain_clause(limit, number->value));
         if (!may_fail) open.push_back(name);
       } else if (!limit.holds(number->low) || !limit.holds(number->high)) {
         open.push_back(name);

@@ -21,13 +21,13 @@ SecondPass& SecondPass::operator=(SecondPass other) noexcept {
   return *this;
 }
 
-void SecondPass::add(const PairPiece& piece) {
+void SecondPass::add(const PairPiece& piece, const PairPiece& stored) {
   if (std::any_of(quantities_.begin(), quantities_.end(),
                   [](const auto& each) { return each->takes_blocks(); }))
     for_each_block(piece, [this](const double* t, const double* g, int64_t n) {
       for (const auto& each : quantities_) each->add(t, g, n);
     });
-  for (const auto& each : quantities_) each->add(piece);
+  for (const auto& each : quantities_) each->add(each->takes_stored() ? stored : piece);
 }
 
 void SecondPass::append(const SecondPass& later) {

@@ -9,11 +9,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "metrics/pair_sums.h"
+#include "metrics/slice_sums.h"
 
 namespace plumb::metrics {
 
@@ -28,6 +30,8 @@ concept TakesPieces = requires(T quantity, const PairPiece& piece) {
   quantity.add(piece);
 };
 template <class T>
+concept TakesStored = TakesPieces<T> && T::kTakesStored;
+template <class T>
 concept Expects = requires(T quantity, std::span<const double> golden) {
   quantity.expect(golden);  // values of golden, evenly drawn, before any pair
   { quantity.is_settled() } -> std::same_as<bool>;  // after all pairs
@@ -40,6 +44,7 @@ class Accumulated {
   virtual ~Accumulated() = default;
   virtual std::unique_ptr<Accumulated> copy() const = 0;
   virtual bool takes_blocks() const = 0;
+  virtual bool takes_stored() const = 0;  // the bytes of the pair, whatever was set aside
   virtual void add(const double* target, const double* golden, int64_t count) = 0;
   virtual void add(const PairPiece& piece) = 0;
   virtual void append(const Accumulated& later) = 0;  // of the same type
@@ -58,6 +63,7 @@ class AccumulatedAs final : public Accumulated {
     return std::make_unique<AccumulatedAs>(quantity);
   }
   bool takes_blocks() const override { return TakesBlocks<T>; }
+  bool takes_stored() const override { return TakesStored<T>; }
   void add(const double* target, const double* golden, int64_t count) override {
     if constexpr (TakesBlocks<T>) quantity.add(target, golden, count);
   }
@@ -103,6 +109,8 @@ struct Request {
   };
   bool relative = false;          // in the first pass: the sum of relative errors, too
   bool shares = false;            // ... and how many are small, and where the first is not
+  bool slices = false;            // ... and the sums of each slice
+  bool slices_exactly = false;    // even if a bound tells that none is damaged
   double least_golden = 0;        // see PairPass
   std::vector<Need> second_pass;  // each once
 };
@@ -119,7 +127,8 @@ class SecondPass {
 
   bool is_needed() const { return !quantities_.empty(); }
   void hold(std::unique_ptr<Accumulated> quantity) { quantities_.push_back(std::move(quantity)); }
-  void add(const PairPiece& piece);
+  // `piece` without what was set aside, and as it is stored.
+  void add(const PairPiece& piece, const PairPiece& stored);
   void append(const SecondPass& later);  // started alike
 
   // Where somebody expects: values of golden, evenly drawn, before any pair is added.
@@ -147,7 +156,14 @@ struct PairFacts {
   DType golden_dtype = DType::kFloat32;
   DType target_stored = DType::kFloat32;  // int4 is read as int8, or as what it stands for
   DType golden_stored = DType::kFloat32;
+  // Whether the graph knows that these are ids (indices, classes), or that they are not: what is
+  // rounded or quantized may be off by a step.
+  std::optional<bool> are_ids;
+  bool has_shape_of_picture = false;
   PairSums sums;
+  bool has_slices = false;  // they were asked for; and the worst, if one stands out:
+  std::optional<SliceSums::Worst> worst_slice;
+  bool may_lose_band = false;  // of magnitude
   SecondPass second_pass;
 
   // A quantity of the second pass; nullptr if nobody asked for it, or if the sums settle it.

@@ -33,14 +33,15 @@ void add_to(BulkBucket& sum, const BulkBucket& terms) {
 
 }  // namespace
 
-BulkSums::BulkSums(const PairSums& first, DType target, DType golden)
+BulkSums::BulkSums(const PairSums& first, DType target, DType golden, bool sorts_all)
     : first_{static_cast<double>(first.finite),
              first.gg,
              first.dd,
              first.finite - (first.equal - first.same_nan - first.same_inf),
              first.off_by_half,
              bulk_bucket(std::max(std::fabs(first.g_min), std::fabs(first.g_max))),
-             first.exponent != 0 || !fits_float(part_of(target)) || !fits_float(part_of(golden))} {
+             first.exponent != 0 || !fits_float(part_of(target)) || !fits_float(part_of(golden))},
+      must_sort_all_(sorts_all) {
   const DType coarser =
       coarser_of(shown_target_dtype(target, first), shown_golden_dtype(golden, first));
   const Resolution resolution = resolution_of(coarser);
@@ -68,7 +69,7 @@ void BulkSums::expect(std::span<const double> golden) {
   std::vector<double> sizes;
   for (const double value : golden)
     if (std::isfinite(value)) sizes.push_back(std::fabs(value));
-  if (first_.is_wide || sizes.empty()) return;
+  if (must_sort_all_ || first_.is_wide || sizes.empty()) return;
   const auto drawn = static_cast<double>(sizes.size());
   const bool are_all = drawn >= first_.count;
   const double left = are_all ? static_cast<double>(left_out(std::ssize(sizes)))
@@ -169,6 +170,34 @@ double BulkSums::rel_euclid() const {
                  : std::numeric_limits<double>::infinity();
 }
 
+std::optional<BulkSums::WorstBand> BulkSums::worst_band(double ignored) const {
+  constexpr size_t kBuckets = 8;  // of a power of two
+  if (!sorts_all()) return std::nullopt;
+  const std::vector<BulkBucket> buckets = summed();
+  std::vector<std::pair<size_t, BulkBucket>> bands;
+  std::vector<double> errors;
+  for (size_t first = kBuckets; first + kBuckets <= buckets.size(); first += kBuckets) {
+    BulkBucket band;
+    for (size_t i = first; i < first + kBuckets; ++i) add_to(band, buckets[i]);
+    if (band.count < static_cast<double>(kSmallestSlice)) continue;
+    bands.emplace_back(first, band);
+    errors.push_back(band.dd / band.count);
+  }
+  if (bands.size() < 2) return std::nullopt;
+  const auto median = errors.begin() + (std::ssize(errors) - 1) / 2;
+  std::nth_element(errors.begin(), median, errors.end());
+  const double usual = std::max(16 * *median, ignored * ignored);
+  std::optional<WorstBand> worst;
+  for (const auto& [first, band] : bands) {
+    if (!(band.dd / band.count > usual)) continue;
+    const double ratio = std::sqrt(band.dd / band.gg);
+    if (!worst || ratio > worst->ratio)
+      worst = {ratio, static_cast<double>(bulk_bucket_begin(static_cast<uint32_t>(first))),
+               static_cast<int64_t>(band.count)};
+  }
+  return worst;
+}
+
 // The elements left out hold at most left_out * max(g^2) of golden's energy, the rest no more error
 // than all of them.
 std::optional<double> bulk_bound(const PairSums& sums) {
@@ -189,9 +218,11 @@ std::optional<double> off_bound(const PairSums& sums) {
 }
 
 constinit const Accumulator kBulkSums{[](const PairFacts& first, bool exactly) {
-  const bool is_bounded = !exactly && bulk_bound(first.sums) && off_bound(first.sums);
+  const bool is_bounded =
+      !exactly && !first.may_lose_band && bulk_bound(first.sums) && off_bound(first.sums);
   return is_bounded ? nullptr
-                    : accumulated(BulkSums(first.sums, first.target_dtype, first.golden_dtype));
+                    : accumulated(BulkSums(first.sums, first.target_dtype, first.golden_dtype,
+                                           first.may_lose_band));
 }};
 
 }  // namespace plumb::metrics

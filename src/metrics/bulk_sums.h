@@ -22,7 +22,8 @@ class BulkSums {
  public:
   // Differences below the resolution of the coarser of the two types (as the values show it, see
   // PairSums::t_fits_half) are ignored.
-  BulkSums(const PairSums& first, DType target, DType golden);
+  // `sorts_all`: whatever expect() tells.
+  BulkSums(const PairSums& first, DType target, DType golden, bool sorts_all = false);
 
   void expect(std::span<const double> golden);
   void add(const PairPiece& piece);
@@ -34,6 +35,13 @@ class BulkSums {
   // root mean squares are compared, with golden's beyond the bulk; infinite if it is zero there,
   // too.
   double rel_euclid() const;
+  // The worst band of magnitude, from a power of two to the next, if all pairs were sorted and the
+  // error of one stands out: as SliceSums::worst() has it for slices.
+  struct WorstBand {
+    double ratio, from;
+    int64_t elements;
+  };
+  std::optional<WorstBand> worst_band(double ignored) const;
   // Pairs with golden not zero whose error is beyond half of it, beyond the resolution of the
   // coarser type, and beyond what sums of float32 of golden's size leave behind.
   int64_t off_by_half() const {
@@ -52,6 +60,7 @@ class BulkSums {
     bool is_wide;      // more than floats hold, or scaled
   };
   First first_;
+  bool must_sort_all_;
   BulkScale scale_;
   // If all pairs are sorted: a bucket each, and the one of what is not finite. Else those from
   // `first_bucket_` on, or from the smallest number above zero on if it is 0.

@@ -9,6 +9,7 @@
 namespace plumb::metrics {
 
 struct Checksums {
+  static constexpr bool kTakesStored = true;
   Checksum target, golden;
 
   void add(const PairPiece& piece);

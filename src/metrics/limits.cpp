@@ -46,6 +46,7 @@ struct LimitCount {
 };
 
 struct LimitCounts {
+  static constexpr bool kTakesStored = true;
   LimitCount target, golden;
   void add(const double* t, const double* g, int64_t n) {
     target.add(t, n);

@@ -13,6 +13,7 @@ Finish cosine, pearson;
 Finish max_abs, mean_abs, rmse, euclid;                           // absolute.cpp
 Finish max_rel, mean_rel, acc_rel, rel_below_1e3, rel_below_5e3;  // relative.cpp
 Finish rel_euclid, kl, sqnr_db, max_ulp, max_err_to_range, norm_ratio, bulk_rel_euclid, off_share;
+Finish slice_rel_euclid;
 Finish equal_share;
 Finish target_min, target_max, target_mean, target_std, target_l2;  // side_statistics.cpp
 Finish target_nan, target_inf, target_zeros;
@@ -28,7 +29,7 @@ extern const Accumulator kWasserstein;
 std::span<const Metric> metrics() {
   using enum Better;
   using enum Print;
-  constexpr bool kRelative = true, kShares = true;
+  constexpr bool kRelative = true, kShares = true, kSlices = true;
   // clang-format off
   static constexpr std::array kMetrics{
       Metric{"cosine", "cosine of the angle between target and golden", kHigher, kNumber, cosine},
@@ -49,6 +50,7 @@ std::span<const Metric> metrics() {
       Metric{"norm_ratio", "length of target over length of golden", kNearOne, kNumber, norm_ratio},
       Metric{"bulk_rel_euclid", "rel_euclid over the 99 % of elements with the smallest |golden|", kLower, kNumber, bulk_rel_euclid, &kBulkSums},
       Metric{"off_share", "share of elements whose error is beyond half of golden", kLower, kNumber, off_share, &kBulkSums},
+      Metric{"slice_rel_euclid", "rel_euclid of the worst slice along any axis, or band of magnitude, whose error stands out", kLower, kNumber, slice_rel_euclid, &kBulkSums, false, false, kSlices},
       Metric{"rel_below_1e3", "share of elements with a relative error below 0.001", kHigher, kNumber, rel_below_1e3, nullptr, false, kShares},
       Metric{"rel_below_5e3", "share of elements with a relative error below 0.005", kHigher, kNumber, rel_below_5e3, nullptr, false, kShares},
       Metric{"equal_share", "share of elements that are equal", kHigher, kNumber, equal_share},
@@ -78,7 +80,7 @@ std::span<const Metric> metrics() {
 }
 
 bool Metric::is_free() const {
-  return !relative && !shares && (needs == nullptr || needs->is_rare);
+  return !relative && !shares && !slices && (needs == nullptr || needs->is_rare);
 }
 
 const Metric* metric_by_name(std::string_view name) {
@@ -93,6 +95,8 @@ Request request_for(std::span<const Metric* const> wanted, std::span<const Metri
   const auto add = [&](const Metric& metric, bool is_exact) {
     request.relative |= metric.relative;
     request.shares |= metric.shares;
+    request.slices |= metric.slices;
+    request.slices_exactly |= metric.slices && is_exact;
     if (metric.needs == nullptr) return;
     auto& needs = request.second_pass;
     auto need = std::find_if(needs.begin(), needs.end(), [&](const Request::Need& each) {

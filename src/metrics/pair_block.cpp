@@ -164,6 +164,20 @@ HWY_INLINE bool is_huge(const PairBlock& block, double limit) {
          block.g_min <= -limit;
 }
 
+template <class T>
+HWY_INLINE void add_squares(const T* target, const T* golden, int64_t count, double* squares) {
+  const Doubles tag;
+  int64_t i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Vec d = hn::Sub(load(target + i), load(golden + i));
+    hn::StoreU(hn::Add(hn::LoadU(tag, squares + i), hn::Mul(d, d)), tag, squares + i);
+  }
+  for (; i < count; ++i) {
+    const double d = static_cast<double>(target[i]) - static_cast<double>(golden[i]);
+    squares[i] += d * d;
+  }
+}
+
 // How many errors are beyond half of golden. Whole vectors only.
 template <class T>
 HWY_INLINE int64_t count_off(const T* target, const T* golden, int64_t count) {
@@ -179,6 +193,35 @@ HWY_INLINE int64_t count_off(const T* target, const T* golden, int64_t count) {
         hn::Sub(off, hn::BitCast(ints, hn::VecFromMask(tag, hn::AndNot(hn::Eq(g, zero), beyond))));
   }
   return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(ints, off)));
+}
+
+template <class T>
+HWY_INLINE int64_t FindOff(const T* target, const T* golden, int64_t count, uint16_t* places) {
+  const hn::ScalableTag<T> tag;
+  const auto wide = static_cast<int64_t>(hn::Lanes(tag));
+  const auto half = hn::Set(tag, T(0.5)), zero = hn::Zero(tag);
+  int64_t found = 0, i = 0;
+  for (; i + wide <= count; i += wide) {
+    const auto g = hn::LoadU(tag, golden + i);
+    const auto error = hn::Abs(hn::Sub(hn::LoadU(tag, target + i), g));
+    const auto off = hn::AndNot(hn::Eq(g, zero), hn::Gt(error, hn::Mul(hn::Abs(g), half)));
+    if (hn::AllFalse(tag, off)) continue;
+    for (int64_t k = i; k < i + wide; ++k) {
+      places[found] = static_cast<uint16_t>(k);
+      found += is_off_by_half(target[k], golden[k]);
+    }
+  }
+  for (; i < count; ++i) {
+    places[found] = static_cast<uint16_t>(i);
+    found += is_off_by_half(target[i], golden[i]);
+  }
+  return found;
+}
+int64_t FindOffFloat(const float* t, const float* g, int64_t n, uint16_t* places) {
+  return FindOff(t, g, n, places);
+}
+int64_t FindOffDouble(const double* t, const double* g, int64_t n, uint16_t* places) {
+  return FindOff(t, g, n, places);
 }
 
 // As long as no error that large is known, a block without a new maximum has none beyond half of
@@ -300,6 +343,7 @@ template <class T>
 HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, PairParts parts,
                            PairMaxima& maxima) {
   PairBlock block;
+  block.count = count;
   if (parts.relative)
     add_sums<true>(target, golden, count, parts.least_golden, block);
   else
@@ -308,6 +352,7 @@ HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, Pair
   if (parts.products) block.tg = sum_products(target, golden, count);
   add_extremes(target, golden, count, parts.least_golden, block, maxima);
   if (parts.shares) add_shares(target, golden, count, block);
+  if (parts.squares != nullptr && block.dd > 0) add_squares(target, golden, count, parts.squares);
   return block;
 }
 
@@ -327,6 +372,16 @@ namespace {
 
 HWY_EXPORT(BlockFloat);
 HWY_EXPORT(BlockDouble);
+HWY_EXPORT(FindOffFloat);
+HWY_EXPORT(FindOffDouble);
+
+template <class T>
+int64_t find_off_plainly(const T* target, const T* golden, int64_t count, uint16_t* places) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (is_off_by_half(target[i], golden[i])) places[found++] = static_cast<uint16_t>(i);
+  return found;
+}
 
 // The definition, one pair at a time.
 template <class T>
@@ -334,6 +389,7 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
                     PairMaxima& maxima, bool force) {
   LaneSum t_sum, g_sum, tt, gg, tg, dd, abs_sum, rel_sum;
   PairBlock block;
+  block.count = count;
   PairMaxima raised = maxima;
   block.t_min = block.t_max = static_cast<double>(target[0]);
   block.g_min = block.g_max = static_cast<double>(golden[0]);
@@ -375,6 +431,11 @@ PairBlock reference(const T* target, const T* golden, int64_t count, PairParts p
   maxima = raised;
   block.rel_sum = parts.relative ? rel_sum.total() : 0;
   if (!parts.shares) block.rel_below_1e3 = block.rel_below_5e3 = 0;
+  if (parts.squares != nullptr)
+    for (int64_t i = 0; i < count; ++i) {
+      const double d = static_cast<double>(target[i]) - static_cast<double>(golden[i]);
+      parts.squares[i] += d * d;
+    }
   return block;
 }
 
@@ -389,6 +450,14 @@ PairBlock pair_block(const double* t, const double* g, int64_t n, PairParts part
                      PairMaxima& maxima) {
   if (!simd_allowed()) return reference(t, g, n, parts, maxima, false);
   return HWY_DYNAMIC_DISPATCH(BlockDouble)(t, g, n, parts, maxima);
+}
+int64_t find_off_by_half(const float* t, const float* g, int64_t n, uint16_t* places) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FindOffFloat)(t, g, n, places)
+                        : find_off_plainly(t, g, n, places);
+}
+int64_t find_off_by_half(const double* t, const double* g, int64_t n, uint16_t* places) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(FindOffDouble)(t, g, n, places)
+                        : find_off_plainly(t, g, n, places);
 }
 PairBlock pair_block_scalar(const float* t, const float* g, int64_t n, PairParts parts,
                             PairMaxima& maxima, bool force) {

@@ -12,6 +12,7 @@ inline constexpr int64_t kPairBlock = 1024;  // at most this many pairs at a tim
 
 // t is the target's value, g the golden one, d = t - g.
 struct PairBlock {
+  int64_t count = 0;
   double t_sum = 0, g_sum = 0, tt = 0, gg = 0;
   double tg = 0;  // only if it was asked for
   double dd = 0, abs_sum = 0;
@@ -34,7 +35,8 @@ struct PairParts {
   bool relative = false;  // the sum
   bool products = false;
   bool shares = false;
-  double least_golden = 0;  // no relative errors where |golden| is not above it
+  double least_golden = 0;    // no relative errors where |golden| is not above it
+  double* squares = nullptr;  // adds the squares of errors to these, unless the block is not finite
 };
 
 // 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). What
@@ -43,6 +45,11 @@ PairBlock pair_block(const float* target, const float* golden, int64_t count, Pa
                      PairMaxima& maxima);
 PairBlock pair_block(const double* target, const double* golden, int64_t count, PairParts parts,
                      PairMaxima& maxima);
+// The pairs that PairBlock::off_by_half counts: writes their places, in order, and returns their
+// number.
+int64_t find_off_by_half(const float* target, const float* golden, int64_t count, uint16_t* places);
+int64_t find_off_by_half(const double* target, const double* golden, int64_t count,
+                         uint16_t* places);
 // The reference. It sets everything even if a sum overflows, which `force` asks for: the values are
 // finite then.
 PairBlock pair_block_scalar(const float* target, const float* golden, int64_t count,

@@ -8,6 +8,7 @@
 
 #include "metrics/decoded_pairs.h"
 #include "metrics/pair_block.h"
+#include "metrics/slice_sums.h"
 #include "tensor/decode.h"
 #include "tensor/encode.h"
 
@@ -34,16 +35,21 @@ struct Room {
   alignas(64) T golden[kPairBlock];
 };
 
+constexpr double kPlainly = 0.01;  // of golden's squares
+
 template <class T>
 class Adder {
  public:
   using Kernel = PairBlock (*)(const T*, const T*, int64_t, PairParts, PairMaxima&);
   // Elements of the piece are `values` numbers each.
-  Adder(Kernel kernel, const PairPass& pass, int64_t values, PairSums& sums)
+  Adder(Kernel kernel, const PairPass& pass, int64_t values, SliceSums* slices, int64_t position,
+        PairSums& sums)
       : kernel_(kernel),
         parts_{pass.relative, pass.products, pass.shares, pass.least_golden},
         exponent_(pass.exponent),
         values_(values),
+        slices_(slices),
+        position_(position * values),
         sums_(sums) {}
   ~Adder() {
     sums_.abs_max = std::max(sums_.abs_max, maxima_.abs);
@@ -54,13 +60,39 @@ class Adder {
 
   // `first` is the position of the block in the piece.
   void add(int64_t first, const T* target, const T* golden, int64_t count) {
-    const PairBlock block = kernel_(target, golden, count, parts_, maxima_);
-    if (block.finite && exponent_ == 0)
-      add_block(block, count);
-    else
-      add_odd(target, golden, count);
+    const int64_t position = position_ + first;
+    double* squares = slices_ != nullptr ? slices_->places(position) : nullptr;
+    parts_.squares = exponent_ == 0 ? squares : nullptr;
+    PairBlock block = kernel_(target, golden, count, parts_, maxima_);
+    parts_.squares = nullptr;
+    if (!block.finite || exponent_ != 0) block = odd_block(target, golden, count, squares);
+    add_block(block);
+    if (slices_ != nullptr) {
+      slices_->add_run(position, count, block.dd, block.gg);
+      if (block.off_by_half > 0 && exponent_ == 0 && wants_off()) add_off(target, golden, count);
+    }
     if (parts_.shares && !sums_.first_beyond && may_be_beyond())
       find_beyond(first, target, golden, count);
+  }
+
+  // Where much is wrong, or the whole differs plainly, no band need be found.
+  bool wants_off() const {
+    return 5 * sums_.off_by_half <= sums_.finite && sums_.dd <= kPlainly * sums_.gg;
+  }
+  void add_off(const T* target, const T* golden, int64_t count) {
+    uint16_t places[kPairBlock + 1];
+    const int64_t found = find_off_by_half(target, golden, count, places);
+    for (int64_t i = 0; i < found; ++i) {
+      const auto t = static_cast<double>(target[places[i]]);
+      const auto g = static_cast<double>(golden[places[i]]);
+      if (std::isfinite(t) && std::isfinite(g)) slices_->add_off(std::fabs(g), t - g);
+    }
+  }
+
+  // How many of `most` pairs from `first` on are a block.
+  int64_t block_at(int64_t first, int64_t most) const {
+    const int64_t n = std::min(kPairBlock, most);
+    return slices_ == nullptr ? n : slices_->block_at(position_ + first, n);
   }
 
  private:
@@ -90,7 +122,8 @@ class Adder {
   }
 
   // Sorts out the pairs that are not both finite; the rest is a block of its own.
-  void add_odd(const T* target, const T* golden, int64_t count) {
+  PairBlock odd_block(const T* target, const T* golden, int64_t count, double* squares) {
+    uint16_t places[kPairBlock];
     int64_t kept = 0;
     for (int64_t i = 0; i < count; ++i) {
       const T t = target[i], g = golden[i];
@@ -99,6 +132,7 @@ class Adder {
       sums_.t_inf += std::isinf(t);
       sums_.g_inf += std::isinf(g);
       if (std::isfinite(t) && std::isfinite(g)) {
+        places[kept] = static_cast<uint16_t>(i);
         finite_.target[kept] = t;
         finite_.golden[kept++] = g;
       } else if (std::isnan(t) && std::isnan(g)) {
@@ -113,12 +147,19 @@ class Adder {
         ++sums_.inf_mismatch;
       }
     }
-    if (kept == 0) return;
-    PairBlock block = kernel_(finite_.target, finite_.golden, kept, parts_, maxima_);
+    PairBlock block;
+    if (kept == 0) return block;
+    block = kernel_(finite_.target, finite_.golden, kept, parts_, maxima_);
     if (!block.finite)  // huge values: all but the sums is needed
       block = pair_block_scalar(finite_.target, finite_.golden, kept, parts_, maxima_, true);
     if (exponent_ != 0) scale_sums(kept, block);
-    add_block(block, kept);
+    block.count = kept;
+    for (int64_t i = 0; i < kept && squares != nullptr; ++i) {
+      const double d =
+          static_cast<double>(finite_.target[i]) - static_cast<double>(finite_.golden[i]);
+      squares[places[i]] += d * d;
+    }
+    return block;
   }
 
   // Takes the sums again, of scaled values; nothing else may be scaled, since small values vanish.
@@ -139,7 +180,8 @@ class Adder {
     block.abs_sum = scaled.abs_sum;
   }
 
-  void add_block(const PairBlock& b, int64_t count) {
+  void add_block(const PairBlock& b) {
+    if (b.count == 0) return;
     // Adding 0.0 leaves no -0: which zero is the smallest would depend on the order.
     const auto widen = [first = sums_.finite == 0](double& low, double& high, double min,
                                                    double max) {
@@ -148,7 +190,7 @@ class Adder {
     };
     widen(sums_.t_min, sums_.t_max, b.t_min, b.t_max);
     widen(sums_.g_min, sums_.g_max, b.g_min, b.g_max);
-    sums_.finite += count;
+    sums_.finite += b.count;
     sums_.t_sum += b.t_sum;
     sums_.g_sum += b.g_sum;
     sums_.tt += b.tt;
@@ -170,6 +212,8 @@ class Adder {
   PairParts parts_;
   int exponent_;
   int64_t values_;
+  SliceSums* slices_;
+  int64_t position_;  // of the piece, in values
   PairSums& sums_;
   PairMaxima maxima_;
   Room<T> finite_;
@@ -220,6 +264,17 @@ void look_at_digits(const double* values, int64_t count, bool& half, bool& bfloa
     look_at_digits(&narrow, 1, half, bfloat16);
   }
 }
+template <class T>
+bool are_whole(const T* values, int64_t count) {
+  for (int64_t first = 0; first < count; first += kGroup) {
+    const int64_t n = std::min(kGroup, count - first);
+    bool odd = false;
+    for (int64_t i = 0; i < n; ++i)
+      odd |= std::trunc(values[first + i]) != values[first + i] && !std::isnan(values[first + i]);
+    if (odd) return false;
+  }
+  return true;
+}
 bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
 template <class T>
@@ -244,14 +299,16 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
   Room<T> room;
   const int64_t t_item = bits_of(piece.target_dtype) / 8, g_item = bits_of(piece.golden_dtype) / 8;
   const bool t_wide = is_wide_float(piece.target_dtype), g_wide = is_wide_float(piece.golden_dtype);
-  for (int64_t first = 0; first < piece.count; first += kPairBlock) {
-    const int64_t n = std::min(kPairBlock, piece.count - first);
+  for (int64_t first = 0, n = 0; first < piece.count; first += n) {
+    n = adder.block_at(first, piece.count - first);
     const T* t = as_block(piece.target_dtype, piece.target + first * t_item, n, room.target);
     const T* g = as_block(piece.golden_dtype, piece.golden + first * g_item, n, room.golden);
     prefetch(piece.target + (first + n) * t_item, n * t_item);
     prefetch(piece.golden + (first + n) * g_item, n * g_item);
     if (t_wide) look_at_digits(t, n, sums.t_fits_half, sums.t_fits_bfloat16);
     if (g_wide) look_at_digits(g, n, sums.g_fits_half, sums.g_fits_bfloat16);
+    sums.t_whole = sums.t_whole && are_whole(t, n);
+    sums.g_whole = sums.g_whole && are_whole(g, n);
     adder.add(first, t, g, n);
   }
 }
@@ -314,8 +371,8 @@ bool are_exact(DType dtype, const std::byte* data, int64_t count) {
 void add_integers(const PairPiece& piece, Adder<double>& adder, PairSums& sums) {
   Room<double> room;
   const int64_t t_item = bits_of(piece.target_dtype) / 8, g_item = bits_of(piece.golden_dtype) / 8;
-  for (int64_t first = 0; first < piece.count; first += kPairBlock) {
-    const int64_t n = std::min(kPairBlock, piece.count - first);
+  for (int64_t first = 0, n = 0; first < piece.count; first += n) {
+    n = adder.block_at(first, piece.count - first);
     const std::byte* t = piece.target + first * t_item;
     const std::byte* g = piece.golden + first * g_item;
     if (are_exact(piece.target_dtype, t, n) && are_exact(piece.golden_dtype, g, n)) {
@@ -352,19 +409,19 @@ PairPiece as_parts(PairPiece piece) {
 }
 
 template <class Kernels>
-PairSums sums_of(PairPiece piece, const PairPass& pass) {
+PairSums sums_of(PairPiece piece, const PairPass& pass, SliceSums* slices, int64_t position) {
   const int64_t values = kind_of(piece.target_dtype) == DKind::kComplex ? 2 : 1;
   if (values == 2) piece = as_parts(piece);
   PairSums sums;
   if (is_integer(piece.target_dtype) && is_integer(piece.golden_dtype) &&
       (is_wide_integer(piece.target_dtype) || is_wide_integer(piece.golden_dtype))) {
-    Adder<double> adder(Kernels::template block<double>, pass, values, sums);
+    Adder<double> adder(Kernels::template block<double>, pass, values, slices, position, sums);
     add_integers(piece, adder, sums);
   } else if (fits_float(piece.target_dtype) && fits_float(piece.golden_dtype)) {
-    Adder<float> adder(Kernels::template block<float>, pass, values, sums);
+    Adder<float> adder(Kernels::template block<float>, pass, values, slices, position, sums);
     add_reals(piece, adder, sums);
   } else {
-    Adder<double> adder(Kernels::template block<double>, pass, values, sums);
+    Adder<double> adder(Kernels::template block<double>, pass, values, slices, position, sums);
     add_reals(piece, adder, sums);
   }
   sums.count = piece.count;
@@ -401,6 +458,7 @@ void PairSums::append(const PairSums& later) {
   nan_only_in_target += later.nan_only_in_target;
   nan_only_in_golden += later.nan_only_in_golden;
   inf_mismatch += later.inf_mismatch;
+  masked += later.masked;
   t_sum += later.t_sum;
   g_sum += later.g_sum;
   tt += later.tt;
@@ -423,6 +481,8 @@ void PairSums::append(const PairSums& later) {
   g_fits_half = g_fits_half && later.g_fits_half;
   t_fits_bfloat16 = t_fits_bfloat16 && later.t_fits_bfloat16;
   g_fits_bfloat16 = g_fits_bfloat16 && later.g_fits_bfloat16;
+  t_whole = t_whole && later.t_whole;
+  g_whole = g_whole && later.g_whole;
   exponent = later.count > 0 ? later.exponent : exponent;
   has_relative = has_relative || later.has_relative;
   has_shares = has_shares || later.has_shares;
@@ -431,11 +491,12 @@ void PairSums::append(const PairSums& later) {
   rel_below_5e3 += later.rel_below_5e3;
 }
 
-PairSums pair_sums(const PairPiece& piece, const PairPass& pass) {
-  return sums_of<Fast>(piece, pass);
+PairSums pair_sums(const PairPiece& piece, const PairPass& pass, SliceSums* slices,
+                   int64_t position) {
+  return sums_of<Fast>(piece, pass, slices, position);
 }
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass) {
-  return sums_of<Reference>(piece, pass);
+  return sums_of<Reference>(piece, pass, nullptr, 0);
 }
 
 std::optional<PairPass> better_pass(const PairSums& sums, const PairPass& done) {

@@ -13,6 +13,8 @@
 
 namespace plumb::metrics {
 
+class SliceSums;
+
 // t is the target's value, g the golden one, d = t - g. Complex numbers count as two values. Sums
 // and extremes run over the pairs of two finite values.
 struct PairSums {
@@ -25,6 +27,8 @@ struct PairSums {
   int64_t nan_only_in_target = 0;
   int64_t nan_only_in_golden = 0;
   int64_t inf_mismatch = 0;  // an infinity against a number, or against the other infinity
+
+  int64_t masked = 0;  // of `same_inf`: mask values that agree, and were set aside before
 
   // Of values times 2^-exponent, which is 0 unless float64 data would overflow or vanish when
   // squared.
@@ -50,6 +54,9 @@ struct PairSums {
   // widen: a float32 file may hold float16 data.
   bool t_fits_half = true, g_fits_half = true;
   bool t_fits_bfloat16 = true, g_fits_bfloat16 = true;
+
+  // True as long as every finite value of the side is a whole number.
+  bool t_whole = true, g_whole = true;
 
   bool has_relative = false;  // this was asked for:
   double rel_sum = 0;         // sum of |d| / |g| where g is not zero
@@ -90,7 +97,9 @@ struct PairPass {
   bool shares = false;      // also the counts of small relative errors, and the first that is not
   double least_golden = 0;  // where |g| is not above this, there is no relative error (as at 0)
 };
-PairSums pair_sums(const PairPiece& piece, const PairPass& pass);
+// Adds to `slices`, too, if given: the piece starts at `position` of the tensor.
+PairSums pair_sums(const PairPiece& piece, const PairPass& pass, SliceSums* slices = nullptr,
+                   int64_t position = 0);
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass);  // reference
 
 // The pass to repeat `done` with, if its sums lost digits: squares overflowed or vanished, or t * g

@@ -183,6 +183,19 @@ bool is_never_dumped(const Operator& op) {
                                                              "NoOp", "Input", "Placeholder"}));
 }
 
+bool gives_ids(std::string_view type) {
+  return is_one_of(type, std::to_array<std::string_view>(
+                             {"ArgMax", "ArgMin", "ArgMaxV2", "ArgMaxD", "ArgMinD",
+                              "NonMaxSuppression", "NonMaxSuppressionV3", "NonZero", "OneHot"}));
+}
+
+bool gives_rounded(std::string_view type) {
+  return is_one_of(type, std::to_array<std::string_view>(
+                             {"Round", "Floor", "Ceil", "Trunc", "QuantizeLinear", "Quantize",
+                              "DynamicQuantizeLinear", "AscendQuant", "AscendQuantV2",
+                              "QLinearConv", "QLinearMatMul", "QLinearAdd", "FakeQuant"}));
+}
+
 bool is_quant(const Operator& op) {
   return op.quantization ||
          is_one_of(op.type, std::to_array<std::string_view>({"AscendQuant", "AscendQuantV2",

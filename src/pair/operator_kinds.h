@@ -32,6 +32,10 @@ bool is_affine(std::string_view kind, size_t inputs);
 bool is_prefix(std::string_view kind);
 // Changes no value, only where it is: optimisers insert, remove and exchange such operators.
 bool moves(std::string_view kind);
+// ArgMax, NonMaxSuppression: an operator that gives out indices or classes.
+bool gives_ids(std::string_view type);
+// Round, QuantizeLinear: whole numbers that may be off by a step.
+bool gives_rounded(std::string_view type);
 bool is_quant(const graph::Operator& op);
 bool is_dequant(const graph::Operator& op);
 

@@ -106,6 +106,7 @@ PairOf<uint16_t> halves(int64_t count) {
 // What one thread finds in one go, with the scalar reference.
 PairFacts plain_facts(const metrics::PairPiece& whole) {
   PairFacts facts;
+  facts.has_slices = true;  // of which a tensor with one axis has none
   facts.target_dtype = whole.target_dtype;
   facts.golden_dtype = whole.golden_dtype;
   const int64_t t_item = bits_of(whole.target_dtype) / 8, g_item = bits_of(whole.golden_dtype) / 8;
@@ -116,7 +117,7 @@ PairFacts plain_facts(const metrics::PairPiece& whole) {
         {.relative = true, .shares = true}));
   }
   facts.second_pass = {kAll, facts};
-  facts.second_pass.add(whole);
+  facts.second_pass.add(whole, whole);
   return facts;
 }
 

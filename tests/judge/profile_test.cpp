@@ -36,18 +36,21 @@ TEST(Profile, BuiltInLimits) {
   const Case cases[] = {
       {"standard",
        {"cosine >= 0.999", "rel_euclid <= 0.03", "max_err_to_range <= 0.05",
-        "norm_ratio within 0.02", "bulk_rel_euclid <= 0.1", "off_share <= 0.2"},
-       {}},
+        "norm_ratio within 0.02", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
+        "slice_rel_euclid < 0.9"},
+       {"slice_rel_euclid <= 0.3"}},
       {"offline",
-       {"cosine > 0.99", "rel_euclid < 0.05", "kl < 0.005", "rmse < 1", "mean_rel < 1"},
-       {}},
+       {"cosine > 0.99", "rel_euclid < 0.05", "kl < 0.005", "rmse < 1", "mean_rel < 1",
+        "slice_rel_euclid < 0.9"},
+       {"slice_rel_euclid <= 0.3"}},
       {"torchair", {"cosine >= 0.99", "max_rel < 0.01"}, {}},
       {"axera", {"cosine >= 0.98"}, {"pearson >= 0.98", "sqnr_db >= 20"}},
       {"quantized", {"cosine >= 0.98", "sqnr_db >= 20", "pearson >= 0.98"}, {}},
       {"conformance",
        {"cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.002",
-        "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2"},
-       {}},
+        "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
+        "slice_rel_euclid < 0.9"},
+       {"slice_rel_euclid <= 0.3"}},
       {"exact", {"equal_share >= 1"}, {}},
   };
   EXPECT_EQ(std::size(cases), built_in_profiles().size());
@@ -67,7 +70,8 @@ TEST(Profile, BuiltInLimits) {
   auto standard = load_profile("standard");
   EXPECT_THAT(texts(standard->float32->limits),
               ElementsAre("cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.005",
-                          "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2"));
+                          "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
+                          "slice_rel_euclid < 0.9"));
   EXPECT_THAT(texts(standard->integer->limits), ElementsAre("equal_share >= 1"));
 }
 
@@ -316,7 +320,7 @@ TEST(Rules, FirstMatchDecides) {
   // In the order of the table of metrics, each once.
   EXPECT_THAT(names(rules.metrics()),
               ElementsAre("cosine", "pearson", "max_abs", "rmse", "mean_rel", "rel_euclid", "kl",
-                          "sqnr_db", "equal_share"));
+                          "sqnr_db", "slice_rel_euclid", "equal_share"));
 }
 
 TEST(Rules, SeparatorsMayBeReplaced) {

@@ -125,7 +125,7 @@ inline PairFacts facts_of(const Tensor& target, const Tensor& golden) {
   std::vector<const Metric*> all;
   for (const Metric& metric : metrics()) all.push_back(&metric);
   facts.second_pass = {request_for(all, all), facts};
-  facts.second_pass.add(piece_of(target, golden));
+  facts.second_pass.add(piece_of(target, golden), piece_of(target, golden));
   return facts;
 }
 

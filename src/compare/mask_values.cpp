@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/mask_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "metrics/decoded_pairs.h"
+
+namespace plumb::compare {
+namespace {
+
+constexpr double kLeastShare = 0.05;
+constexpr double kFarOutside = 16;  // times the rest
+constexpr double kSame = 0.01;      // relatively
+constexpr double kHuge = 65000;     // sizes above are as good as infinite: float16 ends there
+constexpr double kBandFrom = 5000;  // scores are added to a mask: it may be a band then
+
+// The value farthest from zero on the side where the mean is.
+double extreme_of(const metrics::PairSums& sums) {
+  return std::ldexp(sums.g_sum < 0 ? sums.g_min : sums.g_max, -sums.exponent);
+}
+
+}  // namespace
+
+bool MaskValues::agree(double target, double golden) const {
+  const auto is_mark = [&](double value) { return from < 0 ? value <= from : value >= from; };
+  if (!is_mark(golden) || !std::isfinite(target) || !std::isfinite(golden)) return false;
+  if (std::abs(target - golden) <= kSame * std::abs(golden)) return true;
+  return (target < 0) == (golden < 0) && std::abs(target) >= kHuge && std::abs(golden) >= kHuge;
+}
+
+// A share p at the extreme value c, and the rest near zero beside it: the mean is about p * c, the
+// mean square about p * c^2.
+bool may_have_mask(const metrics::PairSums& sums) {
+  const double extreme = extreme_of(sums);
+  if (sums.finite < 20 || extreme == 0 || sums.g_min == sums.g_max) return false;
+  const double n = static_cast<double>(sums.finite);
+  const double by_squares = sums.gg / n / extreme / extreme, by_sum = sums.g_sum / n / extreme;
+  const double other = std::ldexp(sums.g_sum < 0 ? sums.g_max : sums.g_min, -sums.exponent);
+  return by_squares >= kLeastShare * 0.9 && std::abs(by_sum - by_squares) <= 1.5 / kFarOutside &&
+         std::abs(other) <= std::abs(extreme) / kFarOutside;
+}
+
+std::optional<MaskValues> find_mask(const metrics::PairSums& sums, std::span<const double> drawn) {
+  const double extreme = extreme_of(sums);
+  const double size = std::abs(extreme);
+  int64_t count = 0, marks = 0;
+  double rest = 0, least = size;
+  for (double value : drawn) {
+    if (!std::isfinite(value)) continue;
+    value = std::ldexp(value, -sums.exponent);
+    ++count;
+    const bool is_mark = std::abs(value) >= size / 2 && (value < 0) == (extreme < 0);
+    marks += is_mark;
+    if (is_mark) least = std::min(least, std::abs(value));
+    if (!is_mark) rest = std::max(rest, std::abs(value));
+  }
+  const bool is_band =
+      size - least <= kSame * size && size >= std::ldexp(kBandFrom, -sums.exponent);
+  if (static_cast<double>(marks) < kLeastShare * static_cast<double>(count) || marks == count ||
+      rest == 0 || rest > size / kFarOutside || !(least == size || is_band))
+    return std::nullopt;
+  return MaskValues{std::ldexp(extreme / 2, sums.exponent)};
+}
+
+namespace {
+
+// Both as numbers that hold all of their values.
+template <class T>
+int64_t put_marks(const MaskValues& mask, std::vector<T>& target, std::vector<T>& golden) {
+  int64_t marks = 0;
+  for (size_t i = 0; i < golden.size(); ++i) {
+    if (!mask.agree(static_cast<double>(target[i]), static_cast<double>(golden[i]))) continue;
+    target[i] = golden[i] = std::copysign(std::numeric_limits<T>::infinity(), golden[i]);
+    ++marks;
+  }
+  return marks;
+}
+
+}  // namespace
+
+MaskedPiece::MaskedPiece(const metrics::PairPiece& piece, const MaskValues& mask)
+    : count_(piece.count) {
+  const auto n = static_cast<size_t>(count_);
+  if (fits_float(piece.target_dtype) && fits_float(piece.golden_dtype)) {
+    floats_[0].resize(n);
+    floats_[1].resize(n);
+    decode_float(piece.target_dtype, piece.target, count_, floats_[0].data());
+    decode_float(piece.golden_dtype, piece.golden, count_, floats_[1].data());
+    marks_ = put_marks(mask, floats_[0], floats_[1]);
+  } else {
+    doubles_[0].resize(n);
+    doubles_[1].resize(n);
+    decode_double(piece.target_dtype, piece.target, count_, doubles_[0].data());
+    decode_double(piece.golden_dtype, piece.golden, count_, doubles_[1].data());
+    marks_ = put_marks(mask, doubles_[0], doubles_[1]);
+  }
+}
+
+metrics::PairPiece MaskedPiece::piece() const {
+  const auto bytes = [](const auto& values) {
+    return reinterpret_cast<const std::byte*>(values.data());
+  };
+  if (doubles_[0].empty())
+    return {DType::kFloat32, bytes(floats_[0]), DType::kFloat32, bytes(floats_[1]), count_};
+  return {DType::kFloat64, bytes(doubles_[0]), DType::kFloat64, bytes(doubles_[1]), count_};
+}
+
+}  // namespace plumb::compare

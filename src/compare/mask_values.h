@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mask constants: attention scores are raised or lowered by -10000, -65504 or the lowest number of
+// a type where nothing may be seen. Beside them every other value is nothing in a sum of squares,
+// so they are compared like infinities, as marks, and set aside.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "metrics/pair_sums.h"
+
+namespace plumb::compare {
+
+struct MaskValues {
+  double from = 0;  // negative: all values of golden down from here; positive: up from here
+
+  // True if both are marks, and of the same size as far as their types hold it.
+  bool agree(double target, double golden) const;
+};
+
+// The mask of golden, if one value, or a narrow band of very large ones, fills at least a twentieth
+// of it and is far outside the rest. `drawn`: values of golden, evenly drawn. Asks for them only if
+// the sums allow for a mask.
+bool may_have_mask(const metrics::PairSums& sums);
+std::optional<MaskValues> find_mask(const metrics::PairSums& sums, std::span<const double> drawn);
+
+// A piece of real numbers with infinities in place of the marks that agree. Counts them.
+class MaskedPiece {
+ public:
+  MaskedPiece(const metrics::PairPiece& piece, const MaskValues& mask);
+  metrics::PairPiece piece() const;
+  int64_t marks() const { return marks_; }
+
+ private:
+  int64_t count_, marks_ = 0;
+  std::vector<float> floats_[2];  // target and golden, or:
+  std::vector<double> doubles_[2];
+};
+
+}  // namespace plumb::compare

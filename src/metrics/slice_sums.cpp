@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/slice_sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/checked.h"
+#include "metrics/lanes.h"
+#include "metrics/pair_block.h"
+
+namespace plumb::metrics {
+namespace {
+
+// Estimated time per pair of sums by place and of sums by run, in the same unit.
+double cost_of_places(int64_t period) {
+  if (period <= 1 << 12) return 1;  // they stay in the first-level cache
+  if (period <= 1 << 16) return 1.5;
+  return period <= kMostSlices ? 3 : std::numeric_limits<double>::infinity();
+}
+double cost_of_folding(int64_t period, int64_t count) {
+  return 6.0 * static_cast<double>(period) / static_cast<double>(std::min(count, kMostSlices * 8));
+}
+double cost_of_runs(int64_t period) { return 450.0 / static_cast<double>(period); }
+
+}  // namespace
+
+SliceSums::SliceSums(const Shape& shape) {
+  std::vector<Axis> axes;
+  count_ = 1;
+  for (size_t number = shape.size(); number-- > 0;) {
+    const int64_t length = shape[number];
+    if (length != 1) axes.push_back({number, length, count_, false, 0});
+    count_ *= length;
+  }
+  std::reverse(axes.begin(), axes.end());
+  bool any = false;
+  for (Axis& axis : axes) {
+    axis.is_judged =
+        axis.length > 1 && axis.length <= kMostSlices && count_ / axis.length >= kSmallestSlice;
+    any |= axis.is_judged;
+  }
+  if (any)
+    split(axes);
+  else
+    period_ = std::numeric_limits<int64_t>::max();  // one run
+}
+
+void SliceSums::split(const std::vector<Axis>& axes) {
+  const auto is_judged = [](const Axis& axis) { return axis.is_judged; };
+  double least = std::numeric_limits<double>::infinity();
+  size_t first = 0;  // of the inner axes
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto middle = axes.begin() + static_cast<ptrdiff_t>(i);
+    const int64_t period = axes[i].length * axes[i].stride;
+    const double cost = (std::any_of(middle, axes.end(), is_judged)
+                             ? cost_of_places(period) + cost_of_folding(period, count_)
+                             : 0) +
+                        (std::any_of(axes.begin(), middle, is_judged) ? cost_of_runs(period) : 0);
+    if (cost > least) continue;
+    least = cost;
+    first = i;
+  }
+  const auto middle = axes.begin() + static_cast<ptrdiff_t>(first);
+  outer_.assign(axes.begin(), middle);
+  inner_.assign(middle, axes.end());
+  has_places_ = std::any_of(middle, axes.end(), is_judged);
+  period_ = middle->length * middle->stride;
+  if (std::none_of(axes.begin(), middle, is_judged)) {  // longer runs go faster
+    period_ *= std::max<int64_t>(1, kPairBlock / period_);
+    outer_.clear();
+  }
+  size_t sums = has_places_ ? static_cast<size_t>(period_) : 0;
+  for (Axis& axis : outer_) {
+    axis.sums = sums;
+    if (axis.is_judged) sums += 2 * static_cast<size_t>(axis.length);
+  }
+  size_ = sums;
+  at_.assign(outer_.size(), 0);
+}
+
+void SliceSums::go_to(int64_t position) {
+  position_ = position;
+  for (size_t i = 0; i < outer_.size(); ++i)
+    at_[i] = position / outer_[i].stride % outer_[i].length;
+}
+
+void SliceSums::end_run() {
+  for (size_t i = outer_.size(); i-- > 0;) {
+    if (++at_[i] < outer_[i].length) return;
+    at_[i] = 0;
+  }
+}
+
+int64_t SliceSums::block_at(int64_t position, int64_t most) const {
+  constexpr int64_t kRound = 64;
+  const int64_t left = period_ - position % period_;
+  if (left <= most) return left;
+  return std::min(most, ceil_div(ceil_div(left, ceil_div(left, kPairBlock)), kRound) * kRound);
+}
+
+double* SliceSums::places(int64_t position) {
+  if (sums_.size() != size_) sums_.assign(size_, 0);
+  return has_places_ ? sums_.data() + position % period_ : nullptr;
+}
+
+void SliceSums::add_run(int64_t position, int64_t count, double dd, double gg) {
+  if (outer_.empty()) return;
+  if (position != position_) go_to(position);
+  for (size_t i = 0; i < outer_.size(); ++i) {
+    if (!outer_[i].is_judged) continue;
+    double* sums = sums_.data() + outer_[i].sums + at_[i];
+    sums[0] += dd;
+    sums[outer_[i].length] += gg;
+  }
+  position_ += count;
+  if (position_ % period_ == 0) end_run();
+}
+
+void SliceSums::add_off(double size, double error) {
+  constexpr int kLeast = -160, kMost = 160;
+  if (off_.empty()) off_.resize(kMost - kLeast + 1);
+  Band& band = off_[static_cast<size_t>(std::clamp(std::ilogb(size), kLeast, kMost) - kLeast)];
+  ++band.count;
+  band.dd += error * error;
+}
+
+bool SliceSums::may_lose_band(double dd, int64_t count, double ignored) const {
+  for (const Band& band : off_) {
+    dd -= band.dd;
+    count -= band.count;
+  }
+  const double others = count > 0 ? std::max(dd, 0.0) / static_cast<double>(count) : 0;
+  const double usual = std::max(16 * others, ignored * ignored);
+  return std::any_of(off_.begin(), off_.end(), [&](const Band& band) {
+    return band.count >= kSmallestSlice && band.dd > usual * static_cast<double>(band.count);
+  });
+}
+
+void SliceSums::append(SliceSums&& later) {
+  if (off_.empty()) off_.swap(later.off_);
+  for (size_t i = 0; i < later.off_.size(); ++i) {
+    off_[i].count += later.off_[i].count;
+    off_[i].dd += later.off_[i].dd;
+  }
+  if (sums_.empty()) sums_.swap(later.sums_);
+  for (size_t i = 0; i < later.sums_.size(); ++i) sums_[i] += later.sums_[i];
+}
+
+void SliceSums::add_golden(const double* golden, int64_t count) {
+  golden_.resize(static_cast<size_t>(period_));
+  for (int64_t i = 0; i < count; ++i)
+    if (std::isfinite(golden[i]))
+      golden_[static_cast<size_t>(i % period_)] += golden[i] * golden[i];
+}
+
+void SliceSums::forget_golden() { golden_.clear(); }
+
+std::vector<SliceSums::Squares> SliceSums::of_outer(const Axis& axis) const {
+  std::vector<Squares> slices(static_cast<size_t>(axis.length));
+  const double* dd = sums_.data() + axis.sums;
+  for (size_t i = 0; i < slices.size(); ++i) slices[i] = {dd[i], dd[slices.size() + i]};
+  return slices;
+}
+
+std::vector<SliceSums::Squares> SliceSums::of_inner(const Axis& axis) const {
+  std::vector<Squares> slices(static_cast<size_t>(axis.length));
+  const auto sum = [&](const std::vector<double>& terms, int64_t first) {
+    LaneSum total;
+    for (int64_t i = 0; i < axis.stride; ++i) total.add(i, terms[static_cast<size_t>(first + i)]);
+    return total.total();
+  };
+  for (int64_t place = 0; place < period_;) {
+    for (Squares& slice : slices) {
+      slice.dd += axis.stride == 1 ? sums_[static_cast<size_t>(place)] : sum(sums_, place);
+      if (!golden_.empty())
+        slice.gg += axis.stride == 1 ? golden_[static_cast<size_t>(place)] : sum(golden_, place);
+      place += axis.stride;
+    }
+  }
+  return slices;
+}
+
+std::optional<SliceSums::Worst> SliceSums::worst(double ignored) const {
+  std::optional<Worst> worst;
+  const auto look_at = [&](const Axis& axis, const std::vector<Squares>& slices, bool is_bound) {
+    const int64_t elements = count_ / axis.length;
+    std::vector<double> errors;
+    for (const Squares& slice : slices) errors.push_back(slice.dd);
+    const auto median = errors.begin() + (std::ssize(errors) - 1) / 2;
+    std::nth_element(errors.begin(), median, errors.end());
+    // Errors that most slices have are no news.
+    const double usual = std::max(16 * *median, ignored * ignored * static_cast<double>(elements));
+    for (size_t i = 0; i < slices.size(); ++i) {
+      const auto& [dd, gg] = slices[i];
+      if (!(dd > usual)) continue;
+      const double ratio = gg > 0 ? std::sqrt(dd / gg) : std::numeric_limits<double>::infinity();
+      if (!worst || ratio > worst->ratio)
+        worst = {ratio, axis.number, static_cast<int64_t>(i), elements, is_bound};
+    }
+  };
+  for (const Axis& axis : outer_)
+    if (axis.is_judged) look_at(axis, of_outer(axis), false);
+  for (const Axis& axis : inner_)
+    if (axis.is_judged) look_at(axis, of_inner(axis), !golden_is_whole_);
+  return worst;
+}
+
+}  // namespace plumb::metrics

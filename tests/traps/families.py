@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Families of cases, made from lists of tensors, faults and roundings: every fault in every tensor must be
+found, and every rounding of every tensor must pass. Where large values hide small ones, and where whole
+numbers are ids.
+
+The fast suite runs a sample of each family that the seed of the case's name chooses; PLUMB_LONG=1 all.
+"""
+import itertools
+import os
+import zlib
+
+import numpy as np
+
+from makers import bf16, f16, f32, i32, i64, pair, softmax, tf32, u8
+
+
+# ---- tensors of which a part is small beside the rest: maker, axis, index of the part ---------------
+
+def detections(rng):  # boxes in pixels, objectness and 80 scores
+    x = rng.uniform(10, 600, (1, 400, 85))
+    x[..., 4:] = rng.uniform(0.001, 0.06, (1, 400, 81))
+    return x.astype(f32)
+
+
+def channels(rng):  # 12 of 64 are small
+    scale = np.where(np.arange(64) % 5 == 3, 0.01, 3)
+    return (rng.normal(0, 1, (2, 64, 14, 14)) * scale[:, None, None]).astype(f32)
+
+
+def tokens(rng):  # one of them with a massive activation
+    x = rng.normal(0, 1, (1, 32, 256))
+    x[0, 0, 7] = 4000
+    return x.astype(f32)
+
+
+def cache(rng):  # keys of 8 heads, 40 positions written of 64
+    x = rng.normal(0, 0.05, (1, 8, 64, 32))
+    x[0, 0] *= 100
+    x[:, :, 40:] = 0
+    return x.astype(f32)
+
+
+def embeddings(rng):
+    x = rng.normal(0, 0.02, (500, 64)) * rng.lognormal(0, 1, (500, 1))
+    x[3] *= 200
+    return x.astype(f32)
+
+
+def batch(rng):  # one dark picture among bright ones
+    x = rng.uniform(0, 1, (8, 3, 16, 16)) * np.array([1, 1, 1, 0.005, 1, 1, 1, 1])[:, None, None, None]
+    return (x * 100).astype(f32)
+
+
+def channels_last(rng):
+    scale = np.where(np.arange(48) == 11, 0.02, 5)
+    return (rng.normal(0, 1, (1, 20, 20, 48)) * scale).astype(f32)
+
+
+PARTS = {
+    "detections": (detections, 2, 4), "channels": (channels, 1, 13), "tokens": (tokens, 1, 31),
+    "cache": (cache, 2, 39), "embeddings": (embeddings, 0, 77), "batch": (batch, 0, 3), "channels_last": (channels_last, 3, 11),
+}  # fmt: skip
+
+
+def part(x, axis, index):
+    return (slice(None),) * axis + (index,)
+
+
+def zeroed(x, at, _):
+    x[at] = 0
+
+
+def negated(x, at, _):
+    x[at] = -x[at]
+
+
+def shuffled(x, at, rng):
+    flat = x[at].reshape(-1).copy()
+    rng.shuffle(flat)
+    x[at] = flat.reshape(x[at].shape)
+
+
+def doubled(x, at, _):
+    x[at] = 2 * x[at]
+
+
+def repeated(x, at, _):  # one value in place of all
+    x[at] = x[at].reshape(-1)[0] + 1.5 * np.abs(x[at]).max()
+
+
+FAULTS = {"zeroed": zeroed, "negated": negated, "doubled": doubled, "constant": repeated}
+# Detections and the batch are positive throughout: in another order most of each value is still there.
+SHUFFLED = ("channels", "tokens", "cache", "channels_last")
+
+
+def noise(relative):
+    return lambda x, rng: (x * (1 + relative * rng.standard_normal(x.shape))).astype(f32)
+
+
+ROUNDINGS = {
+    "float16": lambda x, _: x.astype(f16), "noise_1e4": noise(1e-4), "last_bits": noise(1e-7), "tf32": lambda x, _: tf32(x),
+}  # fmt: skip
+
+
+def lost_slices(trap):
+    for (tensor, (make, axis, index)), (fault, change), (rounding, rounded), profile in itertools.product(
+            PARTS.items(), [*FAULTS.items(), ("shuffled", shuffled)], ROUNDINGS.items(), ("standard", "offline")):
+        if fault == "shuffled" and tensor not in SHUFFLED:
+            continue
+
+        def target(x, rng, axis=axis, index=index, change=change, rounded=rounded):
+            y = x.astype(f32).copy()
+            change(y, part(y, axis, index), rng)
+            return rounded(y, rng)
+        yield trap(f"slice/{tensor}_{fault}_{rounding}_{profile}", "large values beside it hide a slice that is wrong",
+                   pair(make, target), "fail", "--profile", profile)
+
+
+def intact_slices(honest):
+    for (tensor, (make, _, _)), (rounding, rounded) in itertools.product(PARTS.items(), ROUNDINGS.items()):
+        yield honest(f"slice/{tensor}_{rounding}", "rounding alone", pair(make, rounded))
+    for tensor, (make, _, _) in PARTS.items():
+        yield honest(f"slice/{tensor}_bfloat16", "values of eight bits in float32 files of several tensors",
+                     pair(lambda rng, make=make: {f"op{i}": make(rng) for i in range(4)},
+                          lambda d, _: {k: bf16(x) for k, x in d.items()}))
+        yield honest(f"slice/{tensor}_common_noise", "noise of one size everywhere, as quantization leaves it",
+                     pair(make, lambda x, rng: (x + 3e-4 * np.sqrt(np.mean(x.astype(np.float64) ** 2)) *
+                                                rng.standard_normal(x.shape)).astype(f32)), "--profile", "quantized")
+
+
+# ---- masks ---------------------------------------------------------------------------------------------
+
+MASKS = {"1e4": -1e4, "65504": -65504, "1e9": -1e9, "lowest": float(np.finfo(f32).min), "100": -100.0, "plus_1e9": 1e9}
+
+
+def scores(value, added, share):
+    def make(rng):
+        x = rng.normal(0, 1.5, (1, 4, 48, 48))
+        hidden = rng.random((1, 1, 48, 48)) < share
+        x = np.where(hidden, x + value if added else value, x)
+        return x.astype(f32)
+    return make
+
+
+def unmasked(change):
+    """Changes what is not masked."""
+    return lambda x, rng: np.where(np.abs(x) > 50, x, change(x, rng)).astype(f32)
+
+
+def masked_scores(trap, honest):
+    wrong = {"12_percent": lambda x, rng: x * 1.12, "45_percent": lambda x, rng: x * 0.55,
+             "negated": lambda x, rng: -x, "zeroed": lambda x, rng: 0 * x,
+             "head": lambda x, rng: np.where(np.arange(4)[None, :, None, None] == 2, 0, x)}
+    for (name, value), added, share in itertools.product(MASKS.items(), (False, True), (0.1, 0.5, 0.9)):
+        if added and abs(value) < 5000:
+            continue
+        base = scores(value, added, share)
+        where = f"{name}_{'added' if added else 'set'}_{int(share * 100)}"
+        for fault, change in wrong.items():
+            yield trap(f"masked/{where}_{fault}", "a mask hides that the scores are wrong", pair(base, unmasked(change)), "fail")
+        for rounding in ("noise_1e4", "last_bits"):
+            yield honest(f"masked/{where}_{rounding}", "rounding beside a mask", pair(base, unmasked(ROUNDINGS[rounding])))
+        yield trap(f"masked/{where}_moved", "the mask itself is elsewhere",
+                   pair(base, lambda x, rng: np.roll(x, 5, axis=3)), "fail")
+
+
+# ---- ids -----------------------------------------------------------------------------------------------
+
+IDS = {
+    "classes": lambda rng: rng.integers(0, 1000, (64,)), "tokens": lambda rng: rng.integers(0, 50_000, (4, 128)),
+    "labels": lambda rng: rng.integers(0, 21, (1, 64, 64)), "labels_150": lambda rng: rng.integers(0, 150, (1, 1, 64, 64)),
+    "indices": lambda rng: rng.permutation(400), "counts": lambda rng: rng.integers(1, 9, (300,)),
+}  # fmt: skip
+ID_FAULTS = {
+    "off_by_one": lambda x, rng: x + 1, "one_of_them": lambda x, rng: x + (np.arange(x.size).reshape(x.shape) == x.size // 2),
+    "two_percent": lambda x, rng: x + (rng.permutation(x.size).reshape(x.shape) < max(1, x.size // 50)), "next": lambda x, rng: np.roll(x, 1),
+    "halved": lambda x, rng: x // 2,
+}  # fmt: skip
+
+
+def ids(trap, honest):
+    for (name, make), (fault, change), golden, target in itertools.product(
+            IDS.items(), ID_FAULTS.items(), (i64, i32, f32, u8), (i64, f32, u8, f16)):
+        if (u8 in (golden, target) and not name.startswith("labels")) or (target is f16 and name == "tokens"):
+            continue
+        types = f"{np.dtype(golden).name}_{np.dtype(target).name}"
+        yield trap(f"ids/{name}_{types}_{fault}", "ids are right or wrong",
+                   pair(make, lambda x, rng, change=change, target=target: change(x, rng).astype(target),
+                        lambda x, _, golden=golden: x.astype(golden)), "fail limit:equal_share")
+    for (name, make), golden, target in itertools.product(IDS.items(), (i64, i32, f32), (i64, i32, f32)):
+        yield honest(f"ids/{name}_{np.dtype(golden).name}_{np.dtype(target).name}", "the same ids",
+                     pair(make, lambda x, _, target=target: x.astype(target), lambda x, _, golden=golden: x.astype(golden)))
+    for target in (f16, f32):
+        yield trap(f"ids/tokens_as_{np.dtype(target).name}_rounded", "float16 holds no token beyond 2048",
+                   pair(IDS["tokens"], lambda x, _, target=target: x.astype(f16).astype(target)), "fail limit:equal_share")
+    picture = lambda rng: np.clip(rng.normal(120, 50, (1, 3, 32, 32)), 0, 254).astype(u8)
+    for target in (u8, f32):
+        yield honest(f"ids/picture_{np.dtype(target).name}", "pixels rounded the other way",
+                     pair(picture, lambda x, rng, target=target: (x + (rng.random(x.shape) < 0.3)).astype(target)))
+
+
+# ---- bands of magnitude ----------------------------------------------------------------------------------
+
+def depth(share):
+    """A depth map: few pixels are near, wherever they are."""
+    def make(rng):
+        x = rng.uniform(20, 80, (1, 1, 96, 96))
+        near = rng.random(x.shape) < share
+        return np.where(near, rng.uniform(0.3, 0.6, x.shape), x).astype(f32)
+    return make
+
+
+def bands(trap, honest):
+    faults = {"zeroed": lambda x: 0 * x, "negated": lambda x: -x, "doubled": lambda x: 2.2 * x, "far": lambda x: x + 1.1}
+    for share, (fault, change), rounding in itertools.product((0.02, 0.05, 0.15), faults.items(), ("noise_1e4", "last_bits", "float16")):
+        yield trap(f"band/near_{int(share * 100)}_{fault}_{rounding}", "near pixels are lost among far ones",
+                   pair(depth(share), lambda x, rng, change=change, rounding=rounding:
+                        ROUNDINGS[rounding](np.where(x < 1, change(x), x).astype(f32), rng)), "fail")
+    for share, rounding in itertools.product((0.02, 0.05, 0.15), ROUNDINGS):
+        yield honest(f"band/near_{int(share * 100)}_{rounding}", "rounding alone", pair(depth(share), ROUNDINGS[rounding]))
+    wide = lambda rng: (rng.standard_normal((1, 32, 40, 40)) * np.exp(rng.normal(0, 3, (1, 32, 40, 40)))).astype(f32)
+    for size in (1e-6, 1e-7):
+        yield honest(f"band/common_noise_{size}", "noise of one size drowns small values by design",
+                     pair(wide, lambda x, rng, size=size: (x + size * np.abs(x).max() * 1e-2 * rng.standard_normal(x.shape)).astype(f32)))
+    yield honest("band/softmax_float16", "tails vanish", pair(lambda rng: softmax(rng.normal(0, 6, (64, 300))).astype(f32), ROUNDINGS["float16"]))
+
+
+def make_families(trap, honest, sample=12):
+    """All of them, or a sample of each that does not depend on their order."""
+    families = [list(lost_slices(trap)), list(intact_slices(honest)), list(masked_scores(trap, honest)), list(ids(trap, honest)),
+                list(bands(trap, honest))]
+    if os.environ.get("PLUMB_LONG") != "1":
+        families = [sorted(family, key=lambda case: zlib.crc32(case.name.encode()))[:sample] for family in families]
+    return [case for family in families for case in family]
