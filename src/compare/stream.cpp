@@ -135,7 +135,7 @@ bool is_same_tensor(const dump::DumpSet& a_set, const Entry& a, const dump::Dump
     return entry.parts.empty() ? entry.record : entry.parts.front().file;
   };
   const auto tensor_of = [](const Entry& entry) {
-    return entry.parts.empty() ? to_string(entry.slot) : entry.parts.front().tensor;
+    return entry.parts.empty() ? to_string(entry.slot) : entry.parts.front().tensor.str();
   };
   namespace fs = std::filesystem;
   const std::string a_path = a_set.absolute(file_of(a)), b_path = b_set.absolute(file_of(b));

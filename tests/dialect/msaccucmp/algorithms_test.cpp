@@ -37,7 +37,7 @@ Sums gathered(const Selection& selection, const Pair& pair, size_t piece = 777) 
   facts.second_pass = fresh;
   for_each_piece([&](const metrics::PairPiece& each) {
     metrics::SecondPass part = fresh;
-    part.add(each);
+    part.add(each, each);
     facts.second_pass.append(part);
   });
   return sums_of(facts);
