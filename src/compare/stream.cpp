@@ -274,6 +274,9 @@ class RowMaker {
   void judge_by_profile(const judge::Profile& profile, const metrics::PairFacts& facts, Row& row) {
     const judge::Limits& limits = profile.for_pair(facts);
     judge::judge(limits, facts, options_.columns, row);
+    if (profile.integer && &limits == &*profile.integer && row.verdict == Verdict::kFail &&
+        kind_of(facts.target_dtype) == DKind::kFloat)
+      row.message += "; whole numbers on both sides are compared as ids";
     if (!profile.float32 || &limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
     Row relaxed = row;
     judge::judge(profile.any, facts, options_.columns, relaxed);

@@ -122,11 +122,12 @@ Skipped skip_not_given(std::string_view op, const Slot& slot, int64_t timestamp,
                        const std::string& problem) {
   std::string promised = fmt::format("{}.{}.{}.npy", op, slot.index, timestamp);
   std::replace(promised.begin(), promised.end(), '/', '_');
-  return {std::move(promised), problem,
-          Error{"the engine could not give this tensor",
-                fmt::format("{} {}: {}", op, to_string(slot), problem),
-                "dump the model by another engine"},
-          true};
+  return {.file = std::move(promised),
+          .reason = problem,
+          .error = Error{"the engine could not give this tensor",
+                         fmt::format("{} {}: {}", op, to_string(slot), problem),
+                         "dump the model by another engine"},
+          .is_not_given = true};
 }
 
 std::string head_of(const Tree& tree, const TreeFile& file) {

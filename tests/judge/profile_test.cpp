@@ -64,8 +64,9 @@ TEST(Profile, BuiltInLimits) {
     EXPECT_EQ(texts(profile->any.warnings), c.warnings) << c.name;
     EXPECT_EQ(profile->any.same_bytes, std::string_view(c.name) == "exact");
     EXPECT_EQ(profile->float32.has_value(), std::string_view(c.name) == "standard");
+    const std::string_view name = c.name;
     EXPECT_EQ(profile->integer.has_value(),
-              std::string_view(c.name) == "standard" || std::string_view(c.name) == "conformance");
+              name != "exact" && name != "axera" && name != "quantized");
   }
   auto standard = load_profile("standard");
   EXPECT_THAT(texts(standard->float32->limits),
@@ -79,7 +80,7 @@ TEST(Profile, LimitsByType) {
   auto profile = load_profile("standard");
   ASSERT_TRUE(profile);
   enum Set { kAny, kWide, kIndex };
-  enum Shows { kItself, kHalf, kBrain, kZeros };
+  enum Shows { kItself, kHalf, kBrain, kZeros, kWhole };
   struct Case {
     const char* name;
     DType target;
@@ -103,9 +104,12 @@ TEST(Profile, LimitsByType) {
       {"int64", kInt64, kItself, kInt32, kItself, kIndex},
       {"int64 that fits a half", kInt64, kHalf, kUint32, kHalf, kIndex},
       {"bool", kBool, kItself, kBool, kItself, kIndex},
-      {"bool against integer", kBool, kItself, kInt32, kItself, kAny},
-      {"int8", kInt8, kItself, kInt8, kItself, kAny},
-      {"int32 against float32", kInt32, kItself, kFloat32, kItself, kAny},
+      {"bool against integer", kBool, kItself, kInt32, kItself, kIndex},
+      {"uint8", kUint8, kItself, kUint8, kItself, kIndex},
+      {"int32 against float32", kInt32, kItself, kFloat32, kItself, kIndex},
+      {"ids in float32", kFloat32, kWhole, kFloat32, kWhole, kIndex},
+      {"ids in float16", kFloat16, kWhole, kFloat32, kWhole, kIndex},
+      {"whole on one side", kFloat32, kWhole, kFloat32, kItself, kWide},
   };
   for (const Case& c : cases) {
     metrics::PairFacts facts;
@@ -116,10 +120,38 @@ TEST(Profile, LimitsByType) {
     facts.sums.g_zeros = c.golden_shows == kZeros ? 4 : 0;
     facts.sums.t_fits_half = c.target_shows == kHalf || c.target_shows == kZeros;
     facts.sums.g_fits_half = c.golden_shows == kHalf || c.golden_shows == kZeros;
+    facts.sums.t_whole = c.target_shows == kWhole;
+    facts.sums.g_whole = c.golden_shows == kWhole;
+    facts.sums.t_max = facts.sums.g_max = 9;
     facts.sums.t_fits_bfloat16 = c.target_shows == kBrain;
     facts.sums.g_fits_bfloat16 = c.golden_shows == kBrain;
     const Limits* const sets[] = {&profile->any, &*profile->float32, &*profile->integer};
     EXPECT_EQ(&profile->for_pair(facts), sets[c.set]) << c.name;
+    facts.are_ids = true;  // the graph knows
+    EXPECT_EQ(&profile->for_pair(facts), &*profile->integer) << c.name;
+  }
+}
+
+// What float16 holds from 1024 on is whole whether it was meant so or not.
+TEST(Profile, LargeNumbersOnlyHappenToBeWhole) {
+  auto profile = load_profile("standard");
+  ASSERT_TRUE(profile);
+  struct Case {
+    DType dtype;
+    double max;
+    bool are_ids;
+  };
+  using enum DType;
+  const Case cases[] = {{kFloat32, 50000, true}, {kFloat32, 0x1p23, false}, {kFloat16, 1023, true},
+                        {kFloat16, 1024, false}, {kBFloat16, 127, true},    {kBFloat16, 128, false},
+                        {kFloat64, 0x1p40, true}};
+  for (const Case& c : cases) {
+    metrics::PairFacts facts;
+    facts.target_dtype = facts.golden_dtype = c.dtype;
+    facts.sums.count = facts.sums.finite = 4;
+    facts.sums.t_max = facts.sums.g_max = c.max;
+    EXPECT_EQ(&profile->for_pair(facts) == &*profile->integer, c.are_ids)
+        << name_of(c.dtype) << " " << c.max;
   }
 }
 
