@@ -159,8 +159,7 @@ TEST(Pt, BoundsWhatPicklesDescribe) {
 TEST(Pt, ListsATensorWhoseNameIsTooLong) {
   using namespace std::string_literals;
   const std::string key = "X\0\x20\0\0"s + std::string(0x2000, 'k');
-  const auto file =
-      legacy_file("}(" + key + "NX\1\0\0\0a"s + "}" + key + tensor_pickle() + "su.");
+  const auto file = legacy_file("}(" + key + "NX\1\0\0\0a"s + "}" + key + tensor_pickle() + "su.");
   auto listing = pt().list(file, {});
   ASSERT_TRUE(listing.ok()) << listing.error().where;
   ASSERT_EQ(listing->tensors.size(), 1u);

@@ -144,7 +144,10 @@ def scores(value, added, share):
 
 def unmasked(change):
     """Changes what is not masked."""
-    return lambda x, rng: np.where(np.abs(x) > 50, x, change(x, rng)).astype(f32)
+    def target(x, rng):
+        hidden = np.abs(x) > 50
+        return np.where(hidden, x, change(np.where(hidden, 0, x), rng)).astype(f32)
+    return target
 
 
 def masked_scores(trap, honest):
