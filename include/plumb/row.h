@@ -36,8 +36,13 @@ struct Side {
 struct Judgement {
   Verdict verdict = Verdict::kNotCompared;
   std::vector<std::string> reasons;
-  std::string hint;
+  std::string message, hint;
+  bool suspicious = false;
 };
+
+// What the values of a float32 or float64 tensor show: dump tools widen. Whole numbers, halves and
+// powers of two fit every type and show nothing.
+enum class Shown : uint8_t { kNothing, kWide, kFloat16, kBFloat16 };
 
 struct Row {
   int64_t index = 0;  // the operator's position in the order of execution
@@ -60,6 +65,7 @@ struct Row {
   std::string hint;                  // "would pass with rel_euclid <= 0.041", empty if none
   // What holds where the network around it works in 16 bits: told when all rows are known.
   std::shared_ptr<const Judgement> in_16_bits;
+  Shown target_shows = Shown::kNothing;
   int64_t bytes = 0;  // of both sides, as they were compared
 
   bool is_filtered() const;  // left out because the user said so

@@ -128,8 +128,18 @@ class Finisher {
     row.in_16_bits.reset();
   }
 
+  static void settle_widened(Row& row) {
+    row.verdict = row.in_16_bits->verdict;
+    row.suspicious = row.in_16_bits->suspicious;
+    row.reasons = row.in_16_bits->reasons;
+    row.message = row.in_16_bits->message;
+    row.hint = row.in_16_bits->hint;
+    row.in_16_bits.reset();
+  }
+
   // Changes nothing when it is done a second time.
   void settle(RowId id, Row& row) {
+    if (row.in_16_bits && precision_.widened(row)) settle_widened(row);
     if (row.in_16_bits) settle_precision(precision_.behind(id), row);
     if (outputs_) outputs_->mark(row);
   }

@@ -5,12 +5,16 @@
 #include <unordered_set>
 #include <utility>
 
+#include "metrics/decoded_pairs.h"
+#include "metrics/resolution.h"
+
 namespace plumb::compare {
 namespace {
 
 using dump::Entry;
 using dump::SlotKind;
 using result::Row;
+using result::Shown;
 
 bool is_narrow(const std::optional<DType>& dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
@@ -24,7 +28,31 @@ std::string dtype_in(const dump::DumpSet& set, const Entry& entry, const io::Rea
   return opened ? dtype_text(opened->info()) : std::string();
 }
 
+// By the first values of a tensor, which stand for all; kNothing if it cannot be read.
+Shown shown_by(const dump::DumpSet& set, const Entry& entry, const io::ReadHints& hints) {
+  auto opened = dump::EntryReader::open(set, entry, hints);
+  if (!opened || entry.parts.empty()) return Shown::kNothing;
+  io::TensorReader& reader = opened->reader();
+  const int64_t count = std::min(reader.count(), metrics::kPairPiece);
+  const auto bytes = reader.read(0, count);
+  if (!bytes || kind_of(reader.dtype()) != DKind::kFloat) return Shown::kNothing;
+  metrics::PairFacts facts;
+  facts.target_dtype = facts.golden_dtype = reader.dtype();
+  facts.sums =
+      metrics::pair_sums({reader.dtype(), bytes->data(), reader.dtype(), bytes->data(), count}, {});
+  return shown_by_target(facts);
+}
+
 }  // namespace
+
+Shown shown_by_target(const metrics::PairFacts& facts) {
+  const DType part = metrics::part_of(facts.target_dtype);
+  const bool is_wide = part == DType::kFloat32 || part == DType::kFloat64;
+  if (!is_wide || facts.sums.t_coarse) return Shown::kNothing;
+  const DType shown = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
+  if (shown == DType::kBFloat16) return Shown::kBFloat16;
+  return shown == DType::kFloat16 ? Shown::kFloat16 : Shown::kWide;
+}
 
 Precision::Precision(const SessionState& state) : state_(state) {
   const std::vector<Entry>& entries = state.target.entries;
@@ -40,14 +68,30 @@ void Precision::see(RowId id, const Row& row) {
   const pair::PlannedRow& planned = state_.rows[static_cast<size_t>(id)];
   if (planned.target == nullptr || planned.golden == nullptr) return;
   if (row.is_filtered()) return hidden_.push_back(id);
+  count(row.target_shows);
   if (row.verdict != result::Verdict::kNotCompared)
     note(*planned.target, row.target->dtype, row.golden->dtype);
+}
+
+void Precision::count(Shown shown) {
+  shown_any_ += shown != Shown::kNothing;
+  shown_narrow_[0] += shown == Shown::kFloat16 || shown == Shown::kBFloat16;
+  shown_narrow_[1] += shown == Shown::kBFloat16;
+}
+
+std::optional<DType> Precision::widened(const Row& row) {
+  if (row.target_shows != Shown::kFloat16 && row.target_shows != Shown::kBFloat16) return {};
+  look_at_hidden();
+  const bool is_brain = row.target_shows == Shown::kBFloat16 && 2 * shown_narrow_[1] >= shown_any_;
+  if (is_brain) return DType::kBFloat16;
+  return 2 * shown_narrow_[0] >= shown_any_ ? std::optional(DType::kFloat16) : std::nullopt;
 }
 
 // What is selected changes no verdict. Asked only if a verdict may depend on it.
 void Precision::look_at_hidden() {
   for (const RowId id : std::exchange(hidden_, {})) {
     const pair::PlannedRow& planned = state_.rows[static_cast<size_t>(id)];
+    count(shown_by(state_.target, *planned.target, state_.hints));
     note(*planned.target, dtype_in(state_.target, *planned.target, state_.hints),
          dtype_in(planned.golden_is_own ? state_.target : state_.golden, *planned.golden,
                   state_.hints));

@@ -15,6 +15,9 @@
 
 namespace plumb::compare {
 
+// What a target that is stored as float32 or float64 shows.
+result::Shown shown_by_target(const metrics::PairFacts& facts);
+
 // Sees all rows of a plan, then tells of each. Borrows the state.
 class Precision {
  public:
@@ -31,6 +34,8 @@ class Precision {
     Known is_behind = Known::kNo;
     Narrow narrow;  // of kYes: the one it is behind; of kUnknown: one of the target
   };
+  // The 16-bit type that the target holds in wider files, if this row shows it and most tensors do.
+  std::optional<DType> widened(const result::Row& row);
   // Whether the tensor of a row comes behind an operator that works in 16 bits.
   Answer behind(RowId id);
 
@@ -39,13 +44,16 @@ class Precision {
 
   void note(const dump::Entry& entry, std::string_view target, std::string_view golden);
   void look_at_hidden();
+  void count(result::Shown shown);
   std::optional<Answer> by_graph(const dump::Entry& entry);
   std::optional<Answer> by_time(const dump::Entry& entry) const;
   const std::string* dtype_of(const graph::Operator& op);
 
   const SessionState& state_;
-  std::vector<RowId> hidden_;  // rows the user did not ask for: they still tell the precision
-  std::optional<Narrow> any_;  // that a row shows
+  std::vector<RowId> hidden_;     // rows the user did not ask for: they still tell the precision
+  std::optional<Narrow> any_;     // that a row shows
+  int64_t shown_narrow_[2] = {};  // tensors that show float16 or less, bfloat16 alone
+  int64_t shown_any_ = 0;
   bool records_order_ = false;
   // The first by rank, and those that an operator reads itself.
   std::map<std::optional<int64_t>, std::pair<Time, Narrow>> first_;

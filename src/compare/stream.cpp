@@ -9,8 +9,10 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "compare/precision.h"
 #include "dump/reduced.h"
 #include "judge/verdict.h"
+#include "metrics/decoded_pairs.h"
 #include "metrics/measure.h"
 #include "pair/damaged.h"
 #include "pair/operator_kinds.h"
@@ -161,6 +163,11 @@ std::optional<bool> known_ids(const pair::PlannedRow& planned, std::string_view 
   return any(pair::gives_ids) ? std::optional(true) : std::nullopt;
 }
 
+bool is_wide_float(DType dtype) {
+  const DType part = metrics::part_of(dtype);
+  return part == DType::kFloat32 || part == DType::kFloat64;
+}
+
 using FloorOf = std::unordered_map<const Entry*, const Entry*>;
 
 // One row.
@@ -270,19 +277,25 @@ class RowMaker {
   }
 
   // What fails the limits for float32 may still be all that can be had where the operators before
-  // it work in 16 bits. That is known when all rows are.
+  // it work in 16 bits, or where the target holds 16 bits in wider files. That is known when all
+  // rows are.
   void judge_by_profile(const judge::Profile& profile, const metrics::PairFacts& facts, Row& row) {
-    const judge::Limits& limits = profile.for_pair(facts);
-    judge::judge(limits, facts, options_.columns, row);
-    if (profile.integer && &limits == &*profile.integer && row.verdict == Verdict::kFail &&
+    row.target_shows = shown_by_target(facts);
+    const judge::Limits* limits = &profile.for_pair(facts);
+    if (limits == &profile.any && profile.float32 && !facts.target_is_dequantized() &&
+        is_wide_float(facts.target_dtype) && is_wide_float(facts.golden_dtype))
+      limits = &*profile.float32;
+    judge::judge(*limits, facts, options_.columns, row);
+    if (profile.integer && limits == &*profile.integer && row.verdict == Verdict::kFail &&
         kind_of(facts.target_dtype) == DKind::kFloat)
       row.message += "; whole numbers on both sides are compared as ids";
-    if (!profile.float32 || &limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
+    if (!profile.float32 || limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
     Row relaxed = row;
     judge::judge(profile.any, facts, options_.columns, relaxed);
     if (relaxed.verdict == Verdict::kPass)
       row.in_16_bits = std::make_shared<const result::Judgement>(
-          result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.hint)});
+          result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.message),
+                            std::move(relaxed.hint), relaxed.suspicious});
   }
 
   void judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,

@@ -275,6 +275,18 @@ bool are_whole(const T* values, int64_t count) {
   }
   return true;
 }
+// Whole, a half of that, or a power of two. From 64 on halves are the steps of bfloat16 itself.
+template <class T>
+bool is_coarse(T value) {
+  int exponent = 0;
+  return std::trunc(value) == value || !std::isfinite(value) ||
+         (std::trunc(2 * value) == 2 * value && std::fabs(value) < T(64)) ||
+         std::fabs(std::frexp(value, &exponent)) == T(0.5);
+}
+template <class T>
+bool are_coarse(const T* values, int64_t count) {
+  return std::all_of(values, values + count, is_coarse<T>);
+}
 bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
 template <class T>
@@ -309,6 +321,7 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     if (g_wide) look_at_digits(g, n, sums.g_fits_half, sums.g_fits_bfloat16);
     sums.t_whole = sums.t_whole && are_whole(t, n);
     sums.g_whole = sums.g_whole && are_whole(g, n);
+    sums.t_coarse = sums.t_coarse && are_coarse(t, n);
     adder.add(first, t, g, n);
   }
 }
@@ -483,6 +496,7 @@ void PairSums::append(const PairSums& later) {
   g_fits_bfloat16 = g_fits_bfloat16 && later.g_fits_bfloat16;
   t_whole = t_whole && later.t_whole;
   g_whole = g_whole && later.g_whole;
+  t_coarse = t_coarse && later.t_coarse;
   exponent = later.count > 0 ? later.exponent : exponent;
   has_relative = has_relative || later.has_relative;
   has_shares = has_shares || later.has_shares;

@@ -55,8 +55,9 @@ struct PairSums {
   bool t_fits_half = true, g_fits_half = true;
   bool t_fits_bfloat16 = true, g_fits_bfloat16 = true;
 
-  // True as long as every finite value of the side is a whole number.
-  bool t_whole = true, g_whole = true;
+  // True as long as every finite value of the side is a whole number; of the target, as long as
+  // each is a whole number, a half of one, or a power of two.
+  bool t_whole = true, g_whole = true, t_coarse = true;
 
   bool has_relative = false;  // this was asked for:
   double rel_sum = 0;         // sum of |d| / |g| where g is not zero

@@ -228,10 +228,37 @@ def bands(trap, honest):
     yield honest("band/softmax_float16", "tails vanish", pair(lambda rng: softmax(rng.normal(0, 6, (64, 300))).astype(f32), ROUNDINGS["float16"]))
 
 
+# ---- coarse values are not bfloat16 ----------------------------------------------------------------------
+
+COARSE = {
+    "halves": lambda x: np.round(2 * x) / 2, "powers": lambda x: np.sign(x) * 2.0 ** np.round(np.log2(np.abs(x) + 1e-9)),
+    "eighths": lambda x: np.round(x * 8) / 8,
+}  # fmt: skip
+
+
+def coarse(trap, honest):
+    """Among tensors of float32 one whose values are few: its error is no rounding of the target's type."""
+    for (name, rounded), count in itertools.product(COARSE.items(), (3, 8)):
+        base = lambda rng, count=count: {f"op{i}": (20 * rng.standard_normal((8, 64))).astype(f32) for i in range(count)}
+
+        def target(d, rng, rounded=rounded):
+            made = {k: (x * (1 + 1e-7 * rng.standard_normal(x.shape))).astype(f32) for k, x in d.items()}
+            made["op1"] = rounded(made["op1"]).astype(f32)
+            return made
+        yield trap(f"coarse/{name}_one_of_{count}", "coarse values are no proof of bfloat16", pair(base, target), {"op1": "fail"})
+        for narrow, change in {"bfloat16": lambda x: bf16(x), "float16": lambda x: x.astype(f16).astype(f32)}.items():
+            yield honest(f"coarse/{name}_{narrow}_{count}", "the whole dump is of 16 bits in float32 files",
+                         pair(base, lambda d, _, change=change: {k: change(x) for k, x in d.items()}))
+    for name, rounded in COARSE.items():
+        if name != "eighths":
+            yield trap(f"coarse/{name}_alone", "nor is it alone",
+                       pair(lambda rng: rng.standard_normal((8, 64)).astype(f32) * 20, lambda x, _, rounded=rounded: rounded(x).astype(f32)), "fail")
+
+
 def make_families(trap, honest, sample=12):
     """All of them, or a sample of each that does not depend on their order."""
     families = [list(lost_slices(trap)), list(intact_slices(honest)), list(masked_scores(trap, honest)), list(ids(trap, honest)),
-                list(bands(trap, honest))]
+                list(bands(trap, honest)), list(coarse(trap, honest))]
     if os.environ.get("PLUMB_LONG") != "1":
         families = [sorted(family, key=lambda case: zlib.crc32(case.name.encode()))[:sample] for family in families]
     return [case for family in families for case in family]
