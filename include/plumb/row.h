@@ -66,7 +66,8 @@ struct Row {
   // What holds where the network around it works in 16 bits: told when all rows are known.
   std::shared_ptr<const Judgement> in_16_bits;
   Shown target_shows = Shown::kNothing;
-  int64_t bytes = 0;  // of both sides, as they were compared
+  std::shared_ptr<const Judgement> if_inner;  // what holds unless it is an output of the model
+  int64_t bytes = 0;                          // of both sides, as they were compared
 
   bool is_filtered() const;  // left out because the user said so
   // Not compared because the other model has no such tensor by design: fused away, inserted by the

@@ -128,20 +128,21 @@ class Finisher {
     row.in_16_bits.reset();
   }
 
-  static void settle_widened(Row& row) {
-    row.verdict = row.in_16_bits->verdict;
-    row.suspicious = row.in_16_bits->suspicious;
-    row.reasons = row.in_16_bits->reasons;
-    row.message = row.in_16_bits->message;
-    row.hint = row.in_16_bits->hint;
-    row.in_16_bits.reset();
+  static void settle_as(std::shared_ptr<const result::Judgement>& other, Row& row) {
+    row.verdict = other->verdict;
+    row.suspicious = other->suspicious;
+    row.reasons = other->reasons;
+    row.message = other->message;
+    row.hint = other->hint;
+    other.reset();
   }
 
   // Changes nothing when it is done a second time.
   void settle(RowId id, Row& row) {
-    if (row.in_16_bits && precision_.widened(row)) settle_widened(row);
+    if (row.in_16_bits && precision_.widened(row)) settle_as(row.in_16_bits, row);
     if (row.in_16_bits) settle_precision(precision_.behind(id), row);
     if (outputs_) outputs_->mark(row);
+    if (row.if_inner && outputs_ && outputs_->is_inner(row)) settle_as(row.if_inner, row);
   }
 
   // Summary and baseline, which stand before the rows in every report.

@@ -94,4 +94,9 @@ void ModelOutputs::mark(result::Row& row) {
   row.is_model_output = op != nullptr && shown_->contains({op, row.target->slot});
 }
 
+bool ModelOutputs::is_inner(const result::Row& row) const {
+  return row.target && !row.is_model_output && !matcher_.target().outputs.empty() &&
+         matcher_.find(row.target->operator_name) != nullptr;
+}
+
 }  // namespace plumb::compare

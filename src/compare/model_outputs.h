@@ -31,6 +31,8 @@ class ModelOutputs {
   std::vector<std::string> not_compared(const AsksFor& asks_for = {}) const;
   // Sets Row::is_model_output. Once all rows were seen.
   void mark(result::Row& row);
+  // True if the graph knows the operator of a row that was marked, and gives its tensor to others.
+  bool is_inner(const result::Row& row) const;
 
  private:
   // A tensor of a model: who makes it, and as which of its outputs.

@@ -286,6 +286,8 @@ class RowMaker {
         is_wide_float(facts.target_dtype) && is_wide_float(facts.golden_dtype))
       limits = &*profile.float32;
     judge::judge(*limits, facts, options_.columns, row);
+    if (!profile.output.empty() && row.verdict == Verdict::kPass)
+      judge_as_output(profile, *limits, facts, row);
     if (profile.integer && limits == &*profile.integer && row.verdict == Verdict::kFail &&
         kind_of(facts.target_dtype) == DKind::kFloat)
       row.message += "; whole numbers on both sides are compared as ids";
@@ -296,6 +298,22 @@ class RowMaker {
       row.in_16_bits = std::make_shared<const result::Judgement>(
           result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.message),
                             std::move(relaxed.hint), relaxed.suspicious});
+  }
+
+  // Whether it is one is known when all rows are.
+  void judge_as_output(const judge::Profile& profile, const judge::Limits& limits,
+                       const metrics::PairFacts& facts, Row& row) {
+    Row inner = row;
+    judge::Limits all = limits;
+    all.limits.insert(all.limits.end(), profile.output.begin(), profile.output.end());
+    judge::judge(all, facts, options_.columns, row);
+    if (row.verdict != Verdict::kFail) return;
+    for (const judge::Limit& limit : profile.output)
+      inner.reasons.push_back(fmt::format("warning:{}", limit.metric->name));
+    inner.message = row.message;
+    row.if_inner = std::make_shared<const result::Judgement>(
+        result::Judgement{inner.verdict, std::move(inner.reasons), std::move(inner.message),
+                          std::move(inner.hint), true});
   }
 
   void judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,

@@ -136,8 +136,10 @@ class TableReader {
       profile.float32.emplace().limits = limits_of(item, nullptr);
     else if (item.name() == "integer")
       profile.integer.emplace().limits = limits_of(item, nullptr);
+    else if (item.name() == "output")
+      profile.output = limits_of(item, nullptr);
     else
-      unknown_key(item, {"float32", "integer"});
+      unknown_key(item, {"float32", "integer", "output"});
   }
 
   std::optional<Limit> limit_of(const Item& item) {
@@ -394,6 +396,7 @@ std::vector<const metrics::Metric*> Rules::metrics() const {
     add(rule.profile.any);
     if (rule.profile.float32) add(*rule.profile.float32);
     if (rule.profile.integer) add(*rule.profile.integer);
+    add({rule.profile.output, {}, false});
   }
   std::vector<const metrics::Metric*> ordered;
   for (const metrics::Metric& metric : metrics::metrics())

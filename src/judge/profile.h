@@ -38,7 +38,10 @@ struct Profile {
   std::string name, summary, origin;
   Limits any;
   std::optional<Limits> float32;  // both sides float32 or wider, as their values show
-  std::optional<Limits> integer;  // both sides integers of 32 bits or more, or both bool
+  std::optional<Limits> integer;  // ids, indices, masks: whole numbers on both sides
+  // Beyond `any`, for outputs of the model and for tensors of which no graph says that they are
+  // not.
+  std::vector<Limit> output;
 
   const Limits& for_pair(const metrics::PairFacts& facts) const;
   // Where the values are not there to show a narrower type; nullopt if the type is not known.

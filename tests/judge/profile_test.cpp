@@ -62,6 +62,10 @@ TEST(Profile, BuiltInLimits) {
     EXPECT_FALSE(profile->origin.empty()) << c.name;
     EXPECT_EQ(texts(profile->any.limits), c.limits) << c.name;
     EXPECT_EQ(texts(profile->any.warnings), c.warnings) << c.name;
+    const std::vector<std::string> lost{"slice_rel_euclid < 0.9"}, none;
+    const bool is_quantized =
+        c.name == std::string_view("axera") || c.name == std::string_view("quantized");
+    EXPECT_EQ(texts(profile->output), is_quantized ? lost : none) << c.name;
     EXPECT_EQ(profile->any.same_bytes, std::string_view(c.name) == "exact");
     EXPECT_EQ(profile->float32.has_value(), std::string_view(c.name) == "standard");
     const std::string_view name = c.name;
