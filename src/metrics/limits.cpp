@@ -46,11 +46,13 @@ struct LimitCount {
 };
 
 struct LimitCounts {
-  static constexpr bool kTakesStored = true;
+  [[maybe_unused]] static constexpr bool kTakesStored = true;
   LimitCount target, golden;
-  void add(const double* t, const double* g, int64_t n) {
-    target.add(t, n);
-    golden.add(g, n);
+  void add(const PairPiece& piece) {
+    for_each_block(piece, [this](const double* t, const double* g, int64_t n) {
+      target.add(t, n);
+      golden.add(g, n);
+    });
   }
   void append(const LimitCounts& later) {
     target.count += later.target.count;
