@@ -14,7 +14,9 @@
 
 #include "plumb/accuracy.h"
 #include "plumb/baseline.h"
+#include "plumb/finding.h"
 #include "plumb/metric.h"
+#include "plumb/network.h"
 #include "plumb/tensor.h"
 #include "plumb/verdict.h"
 
@@ -54,6 +56,7 @@ struct Row {
   std::string_view pairing_rule;  // "name", "normalised-name", "map"; empty if there is no partner
   std::string pairing_evidence;   // a clause; empty if the rule says it all
   bool is_model_output = false;   // told by a graph
+  int64_t node = -1;              // the target's operator in Run::network; -1: it is not there
 
   // Parallel to Run::metrics; empty if nothing was computed.
   std::vector<metrics::Value> values;
@@ -68,6 +71,7 @@ struct Row {
   Shown target_shows = Shown::kNothing;
   std::shared_ptr<const Judgement> if_inner;  // what holds unless it is an output of the model
   int64_t bytes = 0;                          // of both sides, as they were compared
+  std::optional<OwnError> own_error;          // of an operator's output
 
   bool is_filtered() const;  // left out because the user said so
   // Not compared because the other model has no such tensor by design: fused away, inserted by the
@@ -88,7 +92,21 @@ struct InputSide {
   int64_t files_left_out = 0;  // files that are no tensors
 };
 
+// What the user said about the two sides, so that they can be opened again; empty if not given.
+struct Told {
+  std::string graph, golden_graph, quant, name_map, mode, convention;
+  bool operator==(const Told&) const = default;
+};
+
 struct Run;
+
+// Of some of the rows: how many have which verdict.
+struct Counts {
+  int64_t rows = 0, pass = 0, fail = 0, inconclusive = 0, not_compared = 0;
+  int64_t excused = 0;  // of not_compared: filtered, or without counterpart
+  void add(const Row& row);
+  Verdict verdict() const;  // kNotCompared if nothing of it was compared
+};
 
 struct Summary {
   // kNotCompared if no pair was compared; kFail also if the run is worse than its baseline.
@@ -103,6 +121,9 @@ struct Summary {
   // The earliest row that failed, in order of execution; none did, or that is not known: nullopt.
   std::optional<size_t> first_divergence;  // its place among the rows
   std::string first_divergence_operator;
+  // The same rows as two questions: what users of the model see, and what is inside. Outputs are
+  // known only where a graph tells them.
+  Counts outputs, layers;
 
   // Each row, in order of execution, then what belongs to the whole run. Rows need not be those of
   // `run`.
@@ -117,6 +138,7 @@ struct Run {
   std::string profile;
   InputSide target, golden;
   std::vector<std::string> graphs;  // files that told how operators correspond
+  Told told;
   // Outputs of the model, by target operator, of which nothing was compared.
   std::vector<std::string> outputs_not_compared;
   // Whether the target records in which order its operators ran; else rows are in order of names.
@@ -131,6 +153,8 @@ struct Run {
   std::vector<const metrics::Metric*> metrics;  // computed for each row, in the order of columns
   std::vector<Row> rows;                        // in order of execution
   std::optional<Baseline> baseline;             // an earlier run this one is held against
+  std::shared_ptr<const Network> network;       // of the target; null if no graph was known
+  std::vector<Finding> findings;                // most probable first
   // Of a run that was read from a file: the words its rows only point to (pairing rules, reasons of
   // undefined values). Shared, because rows are copied.
   std::shared_ptr<const std::unordered_set<std::string>> words;

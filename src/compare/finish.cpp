@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compare/model_outputs.h"
+#include "compare/network.h"
 #include "compare/precision.h"
 #include "compare/session_state.h"
 
@@ -33,8 +34,9 @@ bool is_ordered(const dump::DumpSet& set) {
 class Finisher {
  public:
   explicit Finisher(const SessionState& state) : state_(state), precision_(state) {
-    if (state.matcher)
-      outputs_.emplace(*state.matcher, state.graphs.golden ? &*state.graphs.golden : nullptr);
+    if (!state.matcher) return;
+    outputs_.emplace(*state.matcher, state.graphs.golden ? &*state.graphs.golden : nullptr);
+    network_.emplace(*state.matcher);
   }
 
   Result<result::Summary> run(RowSource& rows, RunSink& sink) {
@@ -86,6 +88,9 @@ class Finisher {
     run.target = input_side(spec.target, state_.target);
     run.golden = input_side(spec.golden, state_.golden);
     run.graphs = state_.graph_files;
+    run.told = {spec.target.graph, spec.golden.graph, spec.quant,
+                spec.name_map,     spec.mode,         spec.convention};
+    if (network_) run.network = network_->network();
     run.is_ordered = is_ordered(state_.target);
     run.doubts = state_.doubts;
     run.warnings = state_.warnings;
@@ -142,6 +147,7 @@ class Finisher {
     if (row.in_16_bits && precision_.widened(row)) settle_as(row.in_16_bits, row);
     if (row.in_16_bits) settle_precision(precision_.behind(id), row);
     if (outputs_) outputs_->mark(row);
+    if (network_) network_->mark(row);
     if (row.if_inner && outputs_ && outputs_->is_inner(row)) settle_as(row.if_inner, row);
   }
 
@@ -164,6 +170,7 @@ class Finisher {
 
   const SessionState& state_;
   std::optional<ModelOutputs> outputs_;
+  std::optional<NetworkOf> network_;
   Precision precision_;
 };
 

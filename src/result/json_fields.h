@@ -25,6 +25,60 @@ void fields(auto& list, Any<InputSide> auto& side) {
   list("warnings", side.warnings);
 }
 
+void fields(auto& list, Any<Told> auto& told) {
+  const std::string none;
+  list("graph", told.graph, none);
+  list("golden_graph", told.golden_graph, none);
+  list("quant", told.quant, none);
+  list("map", told.name_map, none);
+  list("mode", told.mode, none);
+  list("convention", told.convention, none);
+}
+
+void fields(auto& list, Any<NetworkNode> auto& node) {
+  list("name", node.name);
+  list("type", node.type);
+  list("origins", node.origins, std::vector<std::string>());
+  list("output", node.is_output, false);
+}
+
+void fields(auto& list, Any<NetworkEdge> auto& edge) {
+  list("from", edge.from);
+  list("output", edge.output);
+  list("to", edge.to);
+  list("input", edge.input);
+}
+
+void fields(auto& list, Any<Network> auto& network) {
+  list("nodes", network.nodes);
+  list("edges", network.edges);
+}
+
+void fields(auto& list, Any<Evidence> auto& evidence) {
+  list("text", evidence.text);
+  list("row", evidence.row);
+  list.word("metric", evidence.metric);
+  list("value", evidence.value);
+}
+
+void fields(auto& list, Any<Finding> auto& finding) {
+  list("rule", finding.rule);
+  list("cause", finding.cause);
+  list.word("operator", finding.operator_name);
+  list("confidence", finding.confidence);
+  list("evidence", finding.evidence);
+  list.word("detail", finding.detail);
+  list("advice", finding.advice);
+  list.word("next", finding.next);
+  list("consequences", finding.consequences, std::vector<std::string>());
+}
+
+void fields(auto& list, Any<OwnError> auto& error) {
+  list("value", error.value);
+  list("inherited", error.inherited);
+  list("measured", error.measured);
+}
+
 void fields(auto& list, Any<Run> auto& run) {
   list("command", run.command);
   list("scenario", run.scenario);
@@ -32,6 +86,7 @@ void fields(auto& list, Any<Run> auto& run) {
   list("target", run.target);
   list("golden", run.golden);
   list("graphs", run.graphs);
+  list("told", run.told, Told());
   list("outputs_not_compared", run.outputs_not_compared);
   list("order_recorded", run.is_ordered, true);
   list("doubts", run.doubts, std::vector<std::string>());
@@ -79,10 +134,12 @@ void fields(auto& list, Any<Row> auto& row) {
   list("rank", row.rank);
   list("graph", row.graph, std::string());
   list("model_output", row.is_model_output, false);
+  list("node", row.node, int64_t{-1});
   list("target", row.target);
   list("golden", row.golden);
   list.pairing("pairing", row);
   list.values("metrics", "undefined", row);
+  list("own_error", row.own_error, std::optional<OwnError>());
   list("verdict", row.verdict);
   list("suspicious", row.suspicious);
   list("reasons", row.reasons);

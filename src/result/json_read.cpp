@@ -113,6 +113,8 @@ class Reader {
       if (key == "samples") read(value, run_.samples);
       if (key == "accuracy") read(value, run_.accuracy);
       if (key == "baseline") read(value, run_.baseline.emplace());
+      if (key == "graph") read_network(value);
+      if (key == "findings") read(value, run_.findings);
       has_rows |= key == "rows";
     });
     if (!has_run) throw Complaint{"there is no member \"run\""};
@@ -165,6 +167,9 @@ class Reader {
       if (key == name) reader.read(value, member);
     }
     void told(std::string_view, const auto&) {}
+    void word(std::string_view name, std::string& member) {
+      if (key == name && !value.is_null()) member = text_of(value);
+    }
     void seconds(std::string_view name, double& member) {
       if (key == name) member = value.get_double();
     }
@@ -238,6 +243,19 @@ class Reader {
     saved_.notes.push_back(fmt::format("metrics this program does not know are left out: {}{}",
                                        fmt::join(unknown, ", "),
                                        more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+
+  void read_network(json::value value) {
+    auto network = std::make_shared<Network>();
+    read(value, *network);
+    const auto is_node = [&](int64_t node) {
+      return node >= 0 && node < std::ssize(network->nodes);
+    };
+    for (const NetworkEdge& edge : network->edges)
+      if (!is_node(edge.from) || !is_node(edge.to))
+        throw Complaint{fmt::format("an edge from node {} to node {}, of {}", edge.from, edge.to,
+                                    network->nodes.size())};
+    run_.network = std::move(network);
   }
 
   void read_tool(json::object tool) {

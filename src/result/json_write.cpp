@@ -50,10 +50,17 @@ void append(std::string& json, const Disagreement& classes) { append_object(json
 void append(std::string& json, const Standing& standing) { append_object(json, standing); }
 void append(std::string& json, const TensorChange& change) { append_object(json, change); }
 void append(std::string& json, const OperatorChange& change) { append_object(json, change); }
+void append(std::string& json, const Told& told) { append_object(json, told); }
+void append(std::string& json, const NetworkNode& node) { append_object(json, node); }
+void append(std::string& json, const NetworkEdge& edge) { append_object(json, edge); }
+void append(std::string& json, const Evidence& evidence) { append_object(json, evidence); }
+void append(std::string& json, const Finding& finding) { append_object(json, finding); }
+void append(std::string& json, const OwnError& error) { append_object(json, error); }
 
 template <class T>
 void append(std::string& json, const std::vector<T>& list) {
-  constexpr bool has_lines = std::is_same_v<T, TensorChange> || std::is_same_v<T, OperatorChange>;
+  constexpr bool has_lines = std::is_same_v<T, TensorChange> || std::is_same_v<T, OperatorChange> ||
+                             std::is_same_v<T, NetworkNode> || std::is_same_v<T, NetworkEdge>;
   json += '[';
   for (const T& element : list) {
     if (&element != list.data()) json += has_lines ? "," : ", ";
@@ -85,6 +92,9 @@ class Members {
     if (value != unwritten) (*this)(name, value);
   }
   void told(std::string_view name, const auto& value) { (*this)(name, value); }
+  void word(std::string_view name, const std::string& value) {  // null if there is none
+    (*this)(name, value.empty() ? std::nullopt : std::optional(value));
+  }
   void seconds(std::string_view name, double value) {
     begin(name);
     json_ += fmt::format("{:.3f}", std::isfinite(value) ? value : 0);
@@ -157,6 +167,17 @@ class RowMembers : public Members {
   const std::vector<std::string>& keys_;
 };
 
+void append_counts(std::string& json, const Counts& counts) {
+  Members members(json, "");
+  members("verdict", counts.verdict());
+  members("rows", counts.rows);
+  members("pass", counts.pass);
+  members("fail", counts.fail);
+  members("inconclusive", counts.inconclusive);
+  members("not_compared", counts.not_compared);
+  json += '}';
+}
+
 void append_summary(std::string& json, const Summary& s) {
   Members members(json, "");
   members("verdict", s.verdict);
@@ -171,6 +192,8 @@ void append_summary(std::string& json, const Summary& s) {
   members("coverage", s.coverage);
   members("first_divergence",
           s.first_divergence ? std::optional(s.first_divergence_operator) : std::nullopt);
+  append_counts(members.begin("outputs"), s.outputs);
+  append_counts(members.begin("layers"), s.layers);
   json += '}';
 }
 
@@ -191,6 +214,7 @@ void JsonWriter::begin(const Run& run, const Summary& summary) {
   if (!run.samples.empty()) append(text_ += ",\n  \"samples\": ", run.samples);
   if (!run.accuracy.empty()) append(text_ += ",\n  \"accuracy\": ", run.accuracy);
   if (run.baseline) append_object(text_ += ",\n  \"baseline\": ", *run.baseline, kMember);
+  if (run.network) append_object(text_ += ",\n  \"graph\": ", *run.network, kMember);
   put_(text_ += ",\n  \"rows\": [");
 }
 
@@ -202,16 +226,20 @@ void JsonWriter::row(const Row& row) {
   put_(text_ += '}');
 }
 
-void JsonWriter::end() {
-  put_(rows_ == 0 ? "],\n" : "\n  ],\n");
-  put_("  \"findings\": []\n}\n");
+void JsonWriter::end(const std::vector<Finding>& findings) {
+  text_ = rows_ == 0 ? "],\n  \"findings\": [" : "\n  ],\n  \"findings\": [";
+  for (const Finding& finding : findings) {
+    text_ += &finding == findings.data() ? "\n    " : ",\n    ";
+    append(text_, finding);
+  }
+  put_(text_ += findings.empty() ? "]\n}\n" : "\n  ]\n}\n");
 }
 
 void write_json(const Run& run, const Put& put) {
   JsonWriter writer(put);
   writer.begin(run, run.summary());
   for (const Row& row : run.rows) writer.row(row);
-  writer.end();
+  writer.end(run.findings);
 }
 
 }  // namespace plumb::result

@@ -24,7 +24,7 @@ class JsonWriter {
   // All that stands before the rows; those of `run` itself are not looked at.
   void begin(const Run& run, const Summary& summary);
   void row(const Row& row);
-  void end();
+  void end(const std::vector<Finding>& findings);
 
  private:
   Put put_;

@@ -35,8 +35,24 @@ Colour colour_of(const Summary& summary) {
   }
 }
 
+void Counts::add(const Row& row) {
+  ++rows;
+  pass += row.verdict == Verdict::kPass;
+  fail += row.verdict == Verdict::kFail;
+  inconclusive += row.verdict == Verdict::kInconclusive;
+  not_compared += row.verdict == Verdict::kNotCompared;
+  excused += row.verdict == Verdict::kNotCompared && row.is_excused();
+}
+
+Verdict Counts::verdict() const {
+  if (fail > 0) return Verdict::kFail;
+  if (rows == not_compared) return Verdict::kNotCompared;
+  return inconclusive > 0 || not_compared > excused ? Verdict::kInconclusive : Verdict::kPass;
+}
+
 void Summary::add(const Row& row) {
   ++rows;
+  (row.is_model_output ? outputs : layers).add(row);
   switch (row.verdict) {
     case Verdict::kPass:
       ++pass;

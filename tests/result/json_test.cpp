@@ -139,7 +139,7 @@ TEST(JsonWriter, RowsOneByOne) {
     JsonWriter writer([&](std::string_view piece) { text += piece; });
     writer.begin(header, sample.run.summary());
     for (const Row& row : sample.run.rows) writer.row(Row(row));
-    writer.end();
+    writer.end(sample.run.findings);
     EXPECT_EQ(text, json_of(sample.run));
   }
 }

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/net.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace plumb::diagnose {
+namespace {
+
+using result::Row;
+using result::Run;
+using result::Verdict;
+
+// Squares of errors, and how many there are.
+struct Sum {
+  double relative = 0, slice = 0;
+  int64_t count = 0, slices = 0;
+};
+
+class Builder {
+ public:
+  explicit Builder(const Run& run) : net_{run, {}, {}, false}, run_(run) {
+    for (size_t i = 0; i < run.metrics.size(); ++i) {
+      if (run.metrics[i]->name == "rel_euclid") relative_ = static_cast<int>(i);
+      if (run.metrics[i]->name == "slice_rel_euclid") slice_ = static_cast<int>(i);
+      for (size_t k = 0; k < 4; ++k)
+        if (run.metrics[i]->name == kOdd[k]) odd_[k] = static_cast<int>(i);
+    }
+  }
+
+  Net build() {
+    add_nodes();
+    out_.resize(net_.nodes.size());
+    in_.resize(net_.nodes.size());
+    for (size_t i = 0; i < run_.rows.size(); ++i) add_row(i);
+    add_order();
+    for (size_t i = 0; i < net_.nodes.size(); ++i) net_.nodes[i].out = error_of(out_[i]);
+    for (const int64_t node : net_.order) add_inputs(node);
+    return std::move(net_);
+  }
+
+ private:
+  static constexpr std::string_view kOdd[] = {"target_nan", "golden_nan", "target_inf",
+                                              "golden_inf"};
+
+  static bool is_source_type(std::string_view type) {
+    return type == "Data" || type == "Const" || type == "Constant" || type == "Input" ||
+           type == "AnnData" || type == "Placeholder" || type == "Parameter";
+  }
+
+  void add_nodes() {
+    if (run_.network) {
+      net_.has_edges = !run_.network->edges.empty();
+      for (const result::NetworkNode& each : run_.network->nodes) {
+        Node node;
+        node.name = each.name;
+        node.type = each.type;
+        node.is_source = is_source_type(each.type);
+        node.is_output = each.is_output;
+        node.origins = std::ssize(each.origins);
+        net_.nodes.push_back(std::move(node));
+      }
+      for (const result::NetworkEdge& edge : run_.network->edges) {
+        net_.nodes[static_cast<size_t>(edge.to)].producers.push_back(edge.from);
+        net_.nodes[static_cast<size_t>(edge.from)].consumers.push_back(edge.to);
+      }
+    }
+  }
+
+  // The operator of a row; rows that the graph does not know get a node of their own by name.
+  int64_t node_of(const Row& row) {
+    if (row.node >= 0 && row.node < std::ssize(net_.nodes) && run_.network) return row.node;
+    const auto [at, is_new] =
+        by_name_.try_emplace(row.target->operator_name, std::ssize(net_.nodes));
+    if (is_new) {
+      Node node;
+      node.name = row.target->operator_name;
+      node.type = row.target->type;
+      node.is_source = is_source_type(node.type);
+      net_.nodes.push_back(std::move(node));
+      out_.emplace_back();
+      in_.emplace_back();
+    }
+    return at->second;
+  }
+
+  double value(const Row& row, int column) const {
+    if (column < 0 || static_cast<size_t>(column) >= row.values.size()) return kUnknown;
+    const metrics::Value& value = row.values[static_cast<size_t>(column)];
+    return value.is_defined() ? value.number() : kUnknown;
+  }
+
+  bool is_finite_otherwise(const Row& row) const {
+    return value(row, odd_[0]) > value(row, odd_[1]) || value(row, odd_[2]) > value(row, odd_[3]);
+  }
+
+  void add_row(size_t place) {
+    const Row& row = run_.rows[place];
+    if (!row.target || !row.golden || row.verdict == Verdict::kNotCompared) return;
+    const int64_t at = node_of(row);
+    Node& node = net_.nodes[static_cast<size_t>(at)];
+    const bool is_input = row.target->slot.starts_with("input");
+    if (!is_input && !row.target->slot.starts_with("output")) return;
+    (is_input ? node.inputs : node.outputs).push_back(place);
+    Sum& sum = (is_input ? in_ : out_)[static_cast<size_t>(at)];
+    double relative = value(row, relative_);
+    const bool is_odd = is_finite_otherwise(row);
+    if (is_odd || (std::isnan(relative) && row.verdict == Verdict::kFail))
+      relative = std::numeric_limits<double>::infinity();
+    if (!std::isnan(relative)) {
+      // Of several outputs, or inputs, the worst would hide that one of many steps is wrong.
+      sum.relative += relative * relative;
+      ++sum.count;
+    }
+    if (const double slice = value(row, slice_); !std::isnan(slice)) {
+      sum.slice = std::max(sum.slice, slice);
+      ++sum.slices;
+    }
+    if (is_input) return;
+    node.fails |= row.verdict == Verdict::kFail;
+    node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
+    node.is_output |= row.is_model_output;
+  }
+
+  static Error error_of(const Sum& sum) {
+    Error error;
+    if (sum.count > 0) error.relative = std::sqrt(sum.relative / static_cast<double>(sum.count));
+    if (sum.slices > 0) error.slice = sum.slice;
+    return error;
+  }
+
+  // Producers first. What stands in a circle, or has no edges, keeps the order of the rows.
+  void add_order() {
+    const size_t count = net_.nodes.size();
+    std::vector<int64_t> waits(count, 0);
+    for (const Node& node : net_.nodes)
+      for (const int64_t consumer : node.consumers) ++waits[static_cast<size_t>(consumer)];
+    std::vector<bool> is_done(count, false);
+    net_.order.reserve(count);
+    for (size_t start = 0; start < count; ++start) {
+      if (is_done[start] || waits[start] > 0) continue;
+      finish(static_cast<int64_t>(start), waits, is_done);
+    }
+    for (size_t node = 0; node < count; ++node)
+      if (!is_done[node]) net_.order.push_back(static_cast<int64_t>(node));
+  }
+
+  void finish(int64_t start, std::vector<int64_t>& waits, std::vector<bool>& is_done) {
+    std::vector<int64_t> ready{start};
+    while (!ready.empty()) {
+      const int64_t node = ready.back();
+      ready.pop_back();
+      if (is_done[static_cast<size_t>(node)]) continue;
+      is_done[static_cast<size_t>(node)] = true;
+      net_.order.push_back(node);
+      for (const int64_t consumer : net_.nodes[static_cast<size_t>(node)].consumers)
+        if (--waits[static_cast<size_t>(consumer)] == 0) ready.push_back(consumer);
+    }
+  }
+
+  static void worse(Error& error, const Error& other) {
+    if (!(error.relative >= other.relative)) error.relative = other.relative;
+    if (!(error.slice >= other.slice)) error.slice = other.slice;
+  }
+
+  // What an operator reads: as dumped there, else as its producers gave it. What was not compared
+  // at all hands on what it reads.
+  void add_inputs(int64_t at) {
+    Node& node = net_.nodes[static_cast<size_t>(at)];
+    Error dumped = error_of(in_[static_cast<size_t>(at)]), given;
+    for (const int64_t producer : node.producers)
+      worse(given, net_.nodes[static_cast<size_t>(producer)].out);
+    node.in = dumped.is_known() ? dumped : given;
+    if (!node.in.is_known()) node.in = given;
+    if (!(node.in.slice >= given.slice)) node.in.slice = given.slice;
+    if (!node.out.is_known() && !node.is_source) node.out = node.in;
+  }
+
+  Net net_;
+  const Run& run_;
+  int relative_ = -1, slice_ = -1;
+  int odd_[4] = {-1, -1, -1, -1};
+  std::vector<Sum> out_, in_;
+  std::unordered_map<std::string_view, int64_t> by_name_;
+};
+
+std::vector<bool> reached(const Net& net, std::vector<int64_t> from,
+                          std::vector<int64_t> Node::*next) {
+  std::vector<bool> seen(net.nodes.size(), false);
+  for (const int64_t node : from) seen[static_cast<size_t>(node)] = true;
+  while (!from.empty()) {
+    const int64_t node = from.back();
+    from.pop_back();
+    for (const int64_t other : net.nodes[static_cast<size_t>(node)].*next) {
+      if (seen[static_cast<size_t>(other)]) continue;
+      seen[static_cast<size_t>(other)] = true;
+      from.push_back(other);
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+std::vector<bool> Net::upstream_of(const std::vector<int64_t>& nodes) const {
+  return reached(*this, nodes, &Node::producers);
+}
+
+std::vector<bool> Net::downstream_of(int64_t node) const {
+  return reached(*this, {node}, &Node::consumers);
+}
+
+Net net_of(const result::Run& run) { return Builder(run).build(); }
+
+}  // namespace plumb::diagnose

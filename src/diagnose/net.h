@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The network of a run with its errors: for each operator of the target what goes in, what comes
+// out, and how far both are from golden. Inputs that were not dumped are their producers' outputs.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "plumb/row.h"
+
+namespace plumb::diagnose {
+
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// How far tensors are from golden; over several steps, samples and ranks the root of the mean
+// square.
+struct Error {
+  double relative = kUnknown;  // rel_euclid; infinite where values are not finite as golden's are
+  double slice = kUnknown;     // of the worst slice along any axis, where it is known
+  bool is_known() const { return !std::isnan(relative); }
+};
+
+struct Node {
+  std::string_view name, type;          // borrowed from the run
+  std::vector<int64_t> producers;       // nodes, one for each input that has one
+  std::vector<int64_t> consumers;       // nodes
+  std::vector<size_t> outputs, inputs;  // rows that were compared, by place
+  bool is_source = false;               // an input of the model, or a constant
+  bool is_output = false;               // of the model
+  int64_t origins = 0;                  // operators it was made from, if that is recorded
+  Error in, out;
+  bool fails = false;   // an output of it is out of limits, or not finite as golden's is
+  bool is_odd = false;  // ... or near a limit
+};
+
+struct Net {
+  const result::Run& run;
+  std::vector<Node> nodes;
+  std::vector<int64_t> order;  // of execution: producers before consumers, as far as edges tell
+  bool has_edges = false;
+
+  // Nodes whose values reach `node`, or that it reaches, itself included.
+  std::vector<bool> upstream_of(const std::vector<int64_t>& nodes) const;
+  std::vector<bool> downstream_of(int64_t node) const;
+};
+
+// O(rows + nodes + edges). Borrows the run.
+Net net_of(const result::Run& run);
+
+}  // namespace plumb::diagnose
