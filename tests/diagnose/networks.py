@@ -5,7 +5,6 @@ A network is a list of operators in order of execution; its inputs are operators
 scaled as the network is built, so that activations stay near 1 however deep it is. Nothing here rounds:
 arithmetic.py does.
 """
-import copy
 import dataclasses
 import math
 
@@ -22,14 +21,10 @@ class Op:
 
     def changed(self, **attrs):
         """A copy with other attributes."""
-        other = copy.deepcopy(self)
-        other.attrs.update(attrs)
-        return other
+        return dataclasses.replace(self, attrs={**self.attrs, **attrs})
 
     def with_consts(self, **consts):
-        other = copy.deepcopy(self)
-        other.consts.update(consts)
-        return other
+        return dataclasses.replace(self, consts={**self.consts, **consts})
 
 
 # ---- operators ------------------------------------------------------------------------------------

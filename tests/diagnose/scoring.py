@@ -38,17 +38,22 @@ def same_cause(finding, causes):
     return False
 
 
-def names_of(name, rows):
-    """A target operator as the case calls it and as a dump without a graph can: '/' and '.' are '_' in files."""
-    return {name, name.replace("/", "_").replace(".", "_")}
+def is_one_of(operator, names):
+    """Whether an operator is named; a dump without a graph can only call it as its file does."""
+    return any(operator in (name, name.replace("/", "_").replace(".", "_")) for name in names)
+
+
+def answers(fault):
+    """What is right for a fault, as (operators, causes); None stands for any cause."""
+    yield fault["culprits"], None
+    yield fault.get("culprits_if_cause", []), fault["causes"]
+    for other in fault.get("also", []):
+        yield other["culprits"], other["causes"]
 
 
 def is_culprit(finding, fault):
     operator = finding["operator"] or ""
-    if any(operator in names_of(each, None) for each in fault["culprits"]):
-        return True
-    also = fault.get("culprits_if_cause", [])
-    return same_cause(finding, fault["causes"]) and any(operator in names_of(each, None) for each in also)
+    return any(is_one_of(operator, names) and (causes is None or same_cause(finding, causes)) for names, causes in answers(fault))
 
 
 def judge(name, case, findings):
