@@ -200,7 +200,7 @@ def run(network, parts, arithmetic, golden, faults=(), noise=None):
         y = part.compute(out, fault.ops if fault else None, between, operand)
         if arithmetic.noise:
             y = y * (1 + arithmetic.noise * jitter.standard_normal(y.shape))
-        if noise is not None and part.ops[-1].kind not in MOVES:
+        if noise is not None and any(op.kind not in MOVES for op in part.ops):
             y = noise(part, y)
         if fault and fault.before:
             y = fault.before(y)
