@@ -202,8 +202,8 @@ std::vector<bool> reached(const Net& net, std::vector<int64_t> from,
 
 }  // namespace
 
-std::vector<bool> Net::upstream_of(const std::vector<int64_t>& nodes) const {
-  return reached(*this, nodes, &Node::producers);
+std::vector<bool> Net::upstream_of(const std::vector<int64_t>& from) const {
+  return reached(*this, from, &Node::producers);
 }
 
 std::vector<bool> Net::downstream_of(int64_t node) const {

@@ -42,8 +42,8 @@ struct Net {
   std::vector<int64_t> order;  // of execution: producers before consumers, as far as edges tell
   bool has_edges = false;
 
-  // Nodes whose values reach `node`, or that it reaches, itself included.
-  std::vector<bool> upstream_of(const std::vector<int64_t>& nodes) const;
+  // Nodes whose values reach these, or that one reaches, themselves included.
+  std::vector<bool> upstream_of(const std::vector<int64_t>& from) const;
   std::vector<bool> downstream_of(int64_t node) const;
 };
 
