@@ -26,21 +26,30 @@ std::vector<double> distinct(std::vector<double> sorted) {
   return sorted;
 }
 
-// The spacing of values that stand on a grid, up to what a 16-bit type rounds; 0 if they do not.
-double grid_step(const std::vector<double>& levels) {
-  if (levels.size() < 3) return 0;
-  double step = levels[1] - levels[0];
-  for (size_t i = 2; i < levels.size(); ++i) step = std::min(step, levels[i] - levels[i - 1]);
-  const double extent = levels.back() - levels.front();
-  if (!(step > 0) || extent / step > 4 * kMostLevels) return 0;
-  // Rounded values give the smallest gap an error of its own: take the mean over what it divides.
-  double steps = std::round(extent / step);
-  step = extent / steps;
-  for (const double level : levels) {
-    const double place = (level - levels.front()) / step;
-    if (std::abs(place - std::round(place)) > 0.2) return 0;
+// Quantized values are whole multiples of one number, up to what their type rounds: the largest
+// such number, 0 if there is none. As many values as there are must not fit by chance.
+double grid_step(const std::vector<double>& levels, DType dtype) {
+  const double largest = std::max(std::abs(levels.front()), std::abs(levels.back()));
+  const double rounding = dtype == DType::kFloat16    ? 0x1p-11
+                          : dtype == DType::kBFloat16 ? 0x1p-8
+                                                      : 1e-6;
+  if (!(largest > 0)) return 0;
+  for (int64_t steps = 3; steps <= kMostLevels; ++steps) {
+    const double step = largest / static_cast<double>(steps);
+    double chance = static_cast<double>(kMostLevels);
+    bool fits = true;
+    for (const double level : levels) {
+      if (level == 0) continue;
+      const double place = level / step;
+      // The largest value was rounded as well, which moves all the others in proportion.
+      const double tolerance = 0.02 + 2 * std::abs(place) * rounding;
+      fits = std::abs(place - std::round(place)) <= tolerance;
+      if (!fits) break;
+      chance *= std::min(1.0, 2 * tolerance);
+    }
+    if (fits && chance < 1e-4) return step;
   }
-  return step;
+  return 0;
 }
 
 }  // namespace
@@ -69,9 +78,9 @@ std::optional<Levels> levels_of(const compare::PairValues& values) {
   found.high = *high;
   found.golden_low = golden.front();
   found.golden_high = golden.back();
-  if (found.count <= kMostLevels && found.golden >= 3 * found.count) {
-    found.step = grid_step(target);
-    found.is_grid = found.step > 0;
+  if (found.count <= kMostLevels && found.golden > found.count) {
+    found.step = grid_step(target, values.target_dtype);
+    found.is_grid = found.step > 0 && grid_step(golden, values.golden_dtype) == 0;
   }
   // What lies beyond the ends by more than a rounding.
   const double extent = found.high - found.low;

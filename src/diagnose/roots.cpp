@@ -18,6 +18,9 @@ double noise_of(std::string_view dtype) {
   return 2e-7;
 }
 
+// No arithmetic that is normal somewhere is worse for one operator.
+constexpr double kMostNoise = 0.05;
+
 class Finder {
  public:
   explicit Finder(const Net& net) : net_(net) {}
@@ -59,45 +62,33 @@ class Finder {
     found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
   }
 
-  // Nodes behind a root and how their errors stand to its: constant, but for steps of other roots,
-  // or growing with the root of the number of operators passed, as independent errors do. Those of
-  // one fault do not grow.
+  // Behind a fault errors stay as they are, but for gains near one. Where every operator adds as
+  // much as the first did, they grow by the root of the sum of squares: that shows in the operators
+  // whose inputs are not much worse than that. Which of the two fits the steps better?
   bool explains_growth() {
     if (found_.roots.empty()) return gradual();
-    const auto biggest =
-        std::max_element(found_.roots.begin(), found_.roots.end(),
-                         [](const Root& a, const Root& b) { return a.ratio < b.ratio; });
-    if (std::isinf(biggest->out)) return false;
-    std::vector<double> constant(net_.nodes.size(), 0), growing(net_.nodes.size(), 0);
-    const std::vector<bool> behind = net_.downstream_of(biggest->node);
+    const Root& biggest =
+        *std::max_element(found_.roots.begin(), found_.roots.end(),
+                          [](const Root& a, const Root& b) { return a.ratio < b.ratio; });
+    if (!(biggest.out <= kMostNoise) || node(biggest.node).is_source) return false;
+    const std::vector<bool> behind = net_.downstream_of(biggest.node);
     double misfit_constant = 0, misfit_growing = 0;
     int64_t seen = 0;
     for (const int64_t at : net_.order) {
-      const auto place = static_cast<size_t>(at);
       const Node& each = node(at);
-      if (!behind[place]) continue;
-      double in = 0, grown = 0;
-      for (const int64_t producer : each.producers) {
-        in = std::max(in, constant[static_cast<size_t>(producer)]);
-        grown = std::max(grown, growing[static_cast<size_t>(producer)]);
-      }
-      const bool adds = !each.outputs.empty() && !keeps_error(each);
-      constant[place] = at == biggest->node ? biggest->out : in;
-      growing[place] = adds ? std::hypot(grown, biggest->out) : grown;
-      if (const Root* other = root_at(at);
-          other != nullptr && other != &*biggest && !std::isinf(other->out)) {
-        constant[place] *= other->ratio;
-        growing[place] *= other->ratio;
-      }
-      if (at == biggest->node || each.outputs.empty() || !(each.out.relative > 0) ||
-          std::isinf(each.out.relative))
+      if (at == biggest.node || !behind[static_cast<size_t>(at)] || each.outputs.empty()) continue;
+      const double in = each.in.relative, out = each.out.relative;
+      if (!(in > 0) || !(out > 0) || std::isinf(out) || in > 3 * biggest.out || keeps_error(each))
         continue;
-      misfit_constant += std::abs(std::log(each.out.relative / constant[place]));
-      misfit_growing += std::abs(std::log(each.out.relative / growing[place]));
+      // No operator counts for more than a few: gains are anything.
+      constexpr double kMostMisfit = 0.4;
+      misfit_constant += std::min(kMostMisfit, std::abs(std::log(out / in)));
+      misfit_growing +=
+          std::min(kMostMisfit, std::abs(std::log(out / std::hypot(in, biggest.out))));
       ++seen;
     }
-    constexpr int64_t kEnough = 5;  // operators behind it
-    if (seen < kEnough || misfit_growing >= misfit_constant) return false;
+    constexpr int64_t kEnough = 4;  // operators behind it
+    if (seen < kEnough || misfit_growing >= 0.8 * misfit_constant) return false;
     found_.roots.clear();
     return gradual();
   }
@@ -105,12 +96,6 @@ class Finder {
   static bool keeps_error(const Node& each) {
     return each.in.is_known() &&
            std::abs(each.out.relative - each.in.relative) <= 1e-3 * each.in.relative;
-  }
-
-  const Root* root_at(int64_t at) const {
-    for (const Root& root : found_.roots)
-      if (root.node == at) return &root;
-    return nullptr;
   }
 
   // Nobody made a step of its own: who added most.
