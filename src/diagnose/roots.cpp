@@ -53,12 +53,12 @@ class Finder {
   // A step can be judged if there is an output to see and something finite to hold it against.
   void add_candidate(int64_t at) {
     const Node& each = node(at);
-    if (each.outputs.empty() || !each.out.is_known()) return;
+    if (each.outputs.empty() || !each.out.is_known() || !each.knows_inputs) return;
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;
     const double normal = std::hypot(in, found_.noise);
     const double ratio = each.out.relative / normal;
-    if (ratio < kStep) return;
+    if (ratio < kStep || (each.is_source && !each.is_odd)) return;
     found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
   }
 

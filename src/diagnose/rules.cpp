@@ -11,7 +11,8 @@
 namespace plumb::diagnose {
 
 using Explain = std::optional<result::Finding>(const Suspect&);
-Explain explain_overflow, explain_inputs, explain_stale, explain_saturation, explain_clipping;
+Explain explain_overflow, explain_weights, explain_inputs, explain_stale, explain_saturation,
+    explain_clipping;
 Explain explain_outlier_channel, explain_levels, explain_precision, explain_fusion;
 Explain explain_transform, explain_operator;
 
@@ -23,6 +24,7 @@ std::span<const Rule> rules() {
   // clang-format off
   static const Rule kRules[] = {
       {"overflow", "overflow", "outputs are not finite, inputs are", {}, explain_overflow},
+      {"weights", "weights", "a constant of the model is not golden's", {}, explain_weights},
       {"inputs-differ", "inputs_differ", "an input of the model is not golden's", {}, explain_inputs},
       {"stale-buffer", "transform", "the output is another operator's, bit for bit", {}, explain_stale},
       {"precision-mode", "precision_mode", "the output holds values of a narrower type than the network's", kPrecisionThresholds, explain_precision},
