@@ -67,7 +67,7 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
 // did not make.
 bool only_amplifies(const Case& of, const Root& root) {
   const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  if (node.is_source || std::isinf(root.out)) return false;
+  if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) return false;
   const auto found = follows(of.net, node, worst_row(of.net, node), of.tensors);
   return found && found->own * kStep < root.out;
 }

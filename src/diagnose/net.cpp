@@ -108,6 +108,8 @@ class Builder {
     (is_input ? node.inputs : node.outputs).push_back(place);
     add_error(row, (is_input ? in_ : out_)[static_cast<size_t>(at)]);
     if (is_input) return;
+    if (row.own_error && row.own_error->measured && !(node.own >= row.own_error->value))
+      node.own = row.own_error->value;
     node.fails |= row.verdict == Verdict::kFail;
     node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
     node.is_output |= row.is_model_output;

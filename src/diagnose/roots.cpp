@@ -27,7 +27,13 @@ class Finder {
 
   Roots find() {
     found_.noise = usual_noise();
-    for (const int64_t at : net_.order) add_candidate(at);
+    is_measured_ = find_usual_own();
+    for (const int64_t at : net_.order) is_measured_ ? add_measured(at) : add_candidate(at);
+    if (is_measured_ && !found_.roots.empty()) {
+      rank();
+      for (size_t i = 0; i < found_.roots.size(); ++i) follow(i);
+      return std::move(found_);
+    }
     if (explains_growth()) return std::move(found_);
     rank();
     for (size_t i = 0; i < found_.roots.size(); ++i) follow(i);
@@ -59,6 +65,33 @@ class Finder {
     const double normal = std::hypot(in, found_.noise);
     const double ratio = each.out.relative / normal;
     if (ratio < kStep || (each.is_source && !each.is_odd)) return;
+    found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
+  }
+
+  // What replaying the operators showed, if most were: the usual own error of one.
+  bool find_usual_own() {
+    std::vector<double> own;
+    int64_t seen = 0;
+    for (const Node& each : net_.nodes) {
+      seen += !each.outputs.empty() && !each.is_source;
+      if (!std::isnan(each.own)) own.push_back(each.own);
+    }
+    if (own.empty() || 2 * std::ssize(own) < seen) return false;
+    std::nth_element(own.begin(), own.begin() + std::ssize(own) / 2, own.end());
+    found_.noise = std::max(found_.noise, own[own.size() / 2]);
+    return true;
+  }
+
+  // Of what was not replayed only what is not finite, or no operator, is judged by its step.
+  void add_measured(int64_t at) {
+    const Node& each = node(at);
+    if (std::isnan(each.own) || std::isinf(each.out.relative)) {
+      if (each.is_source || std::isinf(each.out.relative)) add_candidate(at);
+      return;
+    }
+    const double ratio = each.own / found_.noise;
+    if (ratio < kOwnStep) return;
+    const double in = each.in.is_known() ? each.in.relative : 0;
     found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
   }
 
@@ -143,6 +176,7 @@ class Finder {
 
   const Net& net_;
   Roots found_;
+  bool is_measured_ = false;
 };
 
 }  // namespace

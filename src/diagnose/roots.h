@@ -35,6 +35,8 @@ Roots find_roots(const Net& net);
 
 // A step that is this many times what is normal is an operator's own.
 inline constexpr double kStep = 3;
+// Where operators were replayed: so many times the usual own error of one.
+inline constexpr double kOwnStep = 4;
 inline constexpr size_t kMostRoots = 8;
 
 }  // namespace plumb::diagnose
