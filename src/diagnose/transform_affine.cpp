@@ -32,9 +32,25 @@ Moments moments_of(const Problem& problem) {
   return moments;
 }
 
-// How far a fitted number may be from the true one: three standard errors.
-double uncertainty(double remaining_norm, double norm) {
-  return norm > 0 ? 3 * remaining_norm / norm : 0;
+struct Line {
+  double scale, offset;
+  bool fits_scale, fits_offset;
+};
+
+Claim claim_of(const Line& line, const Moments& m, double count, double remaining) {
+  if (!line.fits_scale && !line.fits_offset)
+    return {"negated", "the target is golden with the opposite sign", remaining};
+  // Three standard errors: how far a fitted number may be from the true one.
+  const double around = line.fits_offset ? 0 : count * m.golden * m.golden;
+  const double deviation =
+      3 * remaining * std::sqrt(m.target2 / count + m.target * m.target) / std::sqrt(count);
+  const double of_scale = line.fits_scale ? deviation / std::sqrt((m.golden2 + around) / count) : 0;
+  const std::string k = round_number(line.scale, of_scale);
+  const std::string b = round_number(line.offset, deviation + of_scale * std::fabs(m.golden));
+  if (!line.fits_scale) return {"offset:" + b, "the target is golden plus " + b, remaining};
+  if (!line.fits_offset) return {"scale:" + k, "the target is golden times " + k, remaining};
+  return {fmt::format("affine:{},{}", k, b),
+          fmt::format("the target is golden times {}, plus {}", k, b), remaining};
 }
 
 }  // namespace
@@ -43,42 +59,27 @@ void find_affine(const Problem& problem, std::vector<Claim>& claims) {
   const Moments m = moments_of(problem);
   if (!(m.golden2 > 0) || !(m.target2 > 0)) return;
   const auto count = static_cast<double>(problem.count());
-  const auto golden = problem.golden;
-  const double deviation = std::sqrt(m.golden2 / count);
-  const auto line = [&](double scale, double offset, double parameters) -> std::optional<double> {
-    const auto predict = [&](int64_t i) { return scale * golden[static_cast<size_t>(i)] + offset; };
-    const auto left = remaining_after(problem, predict, {.parameters = parameters});
-    const auto standard = [&](int64_t i) {
-      return (golden[static_cast<size_t>(i)] - m.golden) / deviation;
-    };
-    if (left && parameters > 0 && is_curved(problem, predict, standard, {}, 1)) return std::nullopt;
-    return left;
+  const double slope = m.products / m.golden2;
+  const Line lines[] = {
+      {-1, 0, false, false},
+      {1, m.target - m.golden, false, true},
+      {(m.products + count * m.target * m.golden) / (m.golden2 + count * m.golden * m.golden), 0,
+       true, false},
+      {slope, m.target - slope * m.golden, true, true},
   };
-  const double squares = m.golden2 + count * m.golden * m.golden;
-  const double target_norm = std::sqrt(m.target2 + count * m.target * m.target);
-  if (const auto left = line(-1, 0, 0)) {
-    claims.push_back({"negated", "the target is golden with the opposite sign", *left});
-  }
-  if (const double offset = m.target - m.golden; const auto left = line(1, offset, 1)) {
-    const std::string k =
-        round_number(offset, uncertainty(*left * target_norm / std::sqrt(count), std::sqrt(count)));
-    claims.push_back({"offset:" + k, fmt::format("the target is golden plus {}", k), *left});
-  }
-  if (const double scale = (m.products + count * m.target * m.golden) / squares;
-      const auto left = line(scale, 0, 1)) {
-    const std::string k = round_number(
-        scale, uncertainty(*left * target_norm / std::sqrt(count), std::sqrt(squares)));
-    claims.push_back({"scale:" + k, fmt::format("the target is golden times {}", k), *left});
-  }
-  const double scale = m.products / m.golden2, offset = m.target - scale * m.golden;
-  if (const auto left = line(scale, offset, 2)) {
-    const double rest = *left * target_norm / std::sqrt(count);
-    const double of_scale = uncertainty(rest, std::sqrt(m.golden2));
-    const std::string k = round_number(scale, of_scale);
-    const std::string b =
-        round_number(offset, uncertainty(rest, std::sqrt(count)) + of_scale * std::fabs(m.golden));
-    claims.push_back({fmt::format("affine:{},{}", k, b),
-                      fmt::format("the target is golden times {}, plus {}", k, b), *left});
+  const double deviation = std::sqrt(m.golden2 / count);
+  for (const Line& line : lines) {
+    const auto predict = [&](int64_t i) {
+      return line.scale * problem.golden[static_cast<size_t>(i)] + line.offset;
+    };
+    const auto standard = [&](int64_t i) {
+      return (problem.golden[static_cast<size_t>(i)] - m.golden) / deviation;
+    };
+    const double parameters = (line.fits_scale ? 1 : 0) + (line.fits_offset ? 1 : 0);
+    const auto left = remaining_after(problem, predict, {.parameters = parameters});
+    if (!left || (parameters > 0 && is_curved(problem, predict, standard, {}, 1))) continue;
+    claims.push_back(claim_of(line, m, count, *left));
+    if (leaves_only_noise(problem, claims)) return;
   }
 }
 

@@ -130,7 +130,10 @@ void find_affine_per_channel(const Problem& problem, std::vector<Claim>& claims)
     axes.push_back(axis);
   std::stable_sort(axes.begin(), axes.end(),
                    [&](size_t a, size_t b) { return problem.shape[a] < problem.shape[b]; });
-  for (const size_t axis : axes) try_axis(problem, axis, claims);
+  for (const size_t axis : axes) {
+    try_axis(problem, axis, claims);
+    if (leaves_only_noise(problem, claims)) return;
+  }
 }
 
 }  // namespace plumb::diagnose

@@ -70,4 +70,9 @@ struct Claim {
   double remaining = 0;
 };
 
+// Nothing that is less simple is preferred to it.
+inline bool leaves_only_noise(const Problem& problem, const std::vector<Claim>& claims) {
+  return !claims.empty() && claims.back().remaining <= problem.noise;
+}
+
 }  // namespace plumb::diagnose

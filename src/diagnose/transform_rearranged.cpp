@@ -87,7 +87,7 @@ void find_rearranged_affine(const Problem& problem, std::vector<Claim>& claims) 
     moved.alternatives = static_cast<double>(candidates.size());
     std::vector<Claim> found;
     find_affine(moved, found);
-    find_affine_per_channel(moved, found);
+    if (!leaves_only_noise(moved, found)) find_affine_per_channel(moved, found);
     for (const Claim& claim : found)
       claims.push_back({candidates[i].detail + "+" + claim.detail,
                         candidates[i].text + "; then " + claim.text, claim.remaining});

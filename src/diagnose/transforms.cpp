@@ -78,7 +78,7 @@ std::optional<Transform> find_transform(const compare::PairValues& values, doubl
   problem.shape = values.golden_shape;
   problem.target_shape = values.target_shape;
   problem.target_dtype = values.target_dtype;
-  problem.noise = std::max(noise, kFinest);
+  problem.noise = std::isnan(noise) ? kFinest : std::max(noise, kFinest);
   if (!values.is_whole) problem.least_covered = kLeastCovered;
 
   std::vector<Claim> claims;
@@ -89,7 +89,10 @@ std::optional<Transform> find_transform(const compare::PairValues& values, doubl
     error = relative_error(problem);
     // Golden as it is would do.
     if (error <= kMostNoise * problem.noise) return std::nullopt;
-    for (const Family& family : kFamilies) family.find(problem, claims);
+    for (const Family& family : kFamilies) {
+      family.find(problem, claims);
+      if (leaves_only_noise(problem, claims)) break;
+    }
     if (claims.empty()) kCombined.find(problem, claims);
   }
   if (claims.empty()) return std::nullopt;
