@@ -10,6 +10,7 @@ namespace plumb::cli {
 int run_compare(int argc, char** argv, RunContext& context);
 int run_run(int argc, char** argv, RunContext& context);
 int run_dump(int argc, char** argv, RunContext& context);
+int run_diagnose(int argc, char** argv, RunContext& context);
 int run_isolate(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
@@ -20,6 +21,7 @@ int run_lint(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
 int run_profiles(int argc, char** argv, RunContext& context);
+int run_rules(int argc, char** argv, RunContext& context);
 int run_msaccucmp(int argc, char** argv, RunContext& context);
 int run_msprobe(int argc, char** argv, RunContext& context);
 
@@ -28,6 +30,7 @@ std::span<const Command> commands() {
       Command{"compare", "compare two sets of dumped tensors, operator by operator", run_compare},
       Command{"run", "run two models on the same input and compare", run_run},
       Command{"dump", "run a model and save what every operator computes", run_dump},
+      Command{"diagnose", "why a comparison came out as it did, and what to do next", run_diagnose},
       Command{"isolate", "replay one operator: did it make the error or inherit it?", run_isolate},
       Command{"inspect", "what is in this file or directory", run_inspect},
       Command{"convert", "decode to npy, npz, bin or safetensors", run_convert},
@@ -38,6 +41,7 @@ std::span<const Command> commands() {
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},
+      Command{"rules", "list the rules that explain a difference", run_rules},
       Command{"msaccucmp", "the commands of msaccucmp.py, for scripts that call it", run_msaccucmp},
       Command{"msprobe", "`msprobe compare`, likewise", run_msprobe},
   };

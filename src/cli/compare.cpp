@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "compare/session_state.h"
+#include "diagnose/explain.h"
 
 namespace plumb::cli {
 namespace {
@@ -19,7 +20,7 @@ struct Request {
   Spec spec;
   std::vector<std::string> paths, allowed;
   std::string save_map, explain;
-  bool plan = false;
+  bool plan = false, no_diagnose = false;
   SelectionOptions selecting;
   ElementView view;
   OutputOptions output;
@@ -60,6 +61,7 @@ void declare(Options& options, Request& request) {
                 "'inconclusive' or 'missing' rows are no failure");
   options.text("--baseline", "FILE", spec.baseline,
                "an earlier result (.json): no output may be worse");
+  options.flag("--no-diagnose", request.no_diagnose, "do not look for causes");
   request.view.declare(options);
   request.output.declare(options);
   request.common.declare(options);
@@ -121,6 +123,8 @@ int compare(const Request& request, const Session& session, RunContext& context)
     run = compare_all(session, context);
   }
   if (!*run) return fail_with(run->error());
+  if (!request.no_diagnose && !context.cancelled)
+    diagnose::explain(**run, diagnose::Tensors(&session), context);
   if (!request.spec.checksum && !request.common.quiet)
     for (const std::string& rule : state.rules->unused(**run)) print_warning(rule);
   bool all_written = present(**run, request.output, state.wanted);

@@ -2,6 +2,7 @@
 #include "diagnose/net.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace plumb::diagnose {
@@ -33,9 +34,11 @@ class Builder {
     out_.resize(net_.nodes.size());
     in_.resize(net_.nodes.size());
     for (size_t i = 0; i < run_.rows.size(); ++i) add_row(i);
+    show_sources();
     add_order();
     for (size_t i = 0; i < net_.nodes.size(); ++i) net_.nodes[i].out = error_of(out_[i]);
     for (const int64_t node : net_.order) add_inputs(node);
+    if (!net_.has_edges) guess_inputs();
     return std::move(net_);
   }
 
@@ -56,6 +59,7 @@ class Builder {
         node.name = each.name;
         node.type = each.type;
         node.is_source = is_source_type(each.type);
+        node.is_constant = each.type.starts_with("Const") || each.type == "Parameter";
         node.is_output = each.is_output;
         node.origins = std::ssize(each.origins);
         net_.nodes.push_back(std::move(node));
@@ -102,7 +106,16 @@ class Builder {
     const bool is_input = row.target->slot.starts_with("input");
     if (!is_input && !row.target->slot.starts_with("output")) return;
     (is_input ? node.inputs : node.outputs).push_back(place);
-    Sum& sum = (is_input ? in_ : out_)[static_cast<size_t>(at)];
+    add_error(row, (is_input ? in_ : out_)[static_cast<size_t>(at)]);
+    if (is_input) return;
+    if (row.own_error && row.own_error->measured && !(node.own >= row.own_error->value))
+      node.own = row.own_error->value;
+    node.fails |= row.verdict == Verdict::kFail;
+    node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
+    node.is_output |= row.is_model_output;
+  }
+
+  void add_error(const Row& row, Sum& sum) const {
     double relative = value(row, relative_);
     const bool is_odd = is_finite_otherwise(row);
     if (is_odd || (std::isnan(relative) && row.verdict == Verdict::kFail))
@@ -116,10 +129,27 @@ class Builder {
       sum.slice = std::max(sum.slice, slice);
       ++sum.slices;
     }
-    if (is_input) return;
-    node.fails |= row.verdict == Verdict::kFail;
-    node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
-    node.is_output |= row.is_model_output;
+  }
+
+  // Inputs of the model, and constants, seldom have a dump of their own: who reads them shows them.
+  void show_sources() {
+    if (!run_.network) return;
+    std::map<int64_t, std::map<std::string, int64_t>> sources;
+    for (const result::NetworkEdge& edge : run_.network->edges)
+      if (const Node& from = net_.nodes[static_cast<size_t>(edge.from)];
+          from.is_source && from.outputs.empty())
+        sources[edge.to].emplace("input:" + std::to_string(edge.input), edge.from);
+    for (const auto& [reader, slots] : sources)
+      for (const size_t place : net_.nodes[static_cast<size_t>(reader)].inputs) {
+        const Row& row = run_.rows[place];
+        const auto source = slots.find(row.target->slot);
+        if (source == slots.end()) continue;
+        Node& node = net_.nodes[static_cast<size_t>(source->second)];
+        node.outputs.push_back(place);
+        node.fails |= row.verdict == Verdict::kFail;
+        node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
+        add_error(row, out_[static_cast<size_t>(source->second)]);
+      }
   }
 
   static Error error_of(const Sum& sum) {
@@ -176,6 +206,18 @@ class Builder {
     if (!node.out.is_known() && !node.is_source) node.out = node.in;
   }
 
+  // Without edges the order of execution has to do: an operator reads nothing worse than what was
+  // given out before it. Where that is not recorded either, nothing is known.
+  void guess_inputs() {
+    Error worst;
+    worst.relative = 0;
+    for (Node& node : net_.nodes) {
+      node.knows_inputs = node.in.is_known() || run_.is_ordered || net_.nodes.size() == 1;
+      if (!node.in.is_known() && run_.is_ordered) node.in = worst;
+      if (node.out.is_known() && !std::isinf(node.out.relative)) worse(worst, node.out);
+    }
+  }
+
   Net net_;
   const Run& run_;
   int relative_ = -1, slice_ = -1;
@@ -202,8 +244,8 @@ std::vector<bool> reached(const Net& net, std::vector<int64_t> from,
 
 }  // namespace
 
-std::vector<bool> Net::upstream_of(const std::vector<int64_t>& nodes) const {
-  return reached(*this, nodes, &Node::producers);
+std::vector<bool> Net::upstream_of(const std::vector<int64_t>& from) const {
+  return reached(*this, from, &Node::producers);
 }
 
 std::vector<bool> Net::downstream_of(int64_t node) const {

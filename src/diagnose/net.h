@@ -29,11 +29,14 @@ struct Node {
   std::vector<int64_t> consumers;       // nodes
   std::vector<size_t> outputs, inputs;  // rows that were compared, by place
   bool is_source = false;               // an input of the model, or a constant
-  bool is_output = false;               // of the model
-  int64_t origins = 0;                  // operators it was made from, if that is recorded
+  bool is_constant = false;
+  bool is_output = false;  // of the model
+  int64_t origins = 0;     // operators it was made from, if that is recorded
   Error in, out;
-  bool fails = false;   // an output of it is out of limits, or not finite as golden's is
-  bool is_odd = false;  // ... or near a limit
+  double own = kUnknown;     // measured by replaying it
+  bool knows_inputs = true;  // else `in` tells nothing
+  bool fails = false;        // an output of it is out of limits, or not finite as golden's is
+  bool is_odd = false;       // ... or near a limit
 };
 
 struct Net {
@@ -42,8 +45,8 @@ struct Net {
   std::vector<int64_t> order;  // of execution: producers before consumers, as far as edges tell
   bool has_edges = false;
 
-  // Nodes whose values reach `node`, or that it reaches, itself included.
-  std::vector<bool> upstream_of(const std::vector<int64_t>& nodes) const;
+  // Nodes whose values reach these, or that one reaches, themselves included.
+  std::vector<bool> upstream_of(const std::vector<int64_t>& from) const;
   std::vector<bool> downstream_of(int64_t node) const;
 };
 

@@ -187,6 +187,7 @@ class Runner {
     return {};
   }
 
+  void explain() { comparison_.explain(golden_, context_); }
   result::Run& result() { return comparison_.run; }
 
  private:
@@ -330,6 +331,7 @@ const input::Samples* ModelRun::samples() const {
 Ran ModelRun::run(RunContext& context) {
   Runner runner(*state_, context);
   auto done = state_->samples ? runner.run_models(*state_->samples) : runner.compare_results();
+  runner.explain();
   const Scores& scores = state_->scores;
   Ran ran{std::move(runner.result()), {}};
   ran.run.samples = scores.samples();

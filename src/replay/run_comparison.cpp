@@ -8,9 +8,11 @@
 
 #include "base/name_pattern.h"
 #include "compare/session_state.h"
+#include "diagnose/explain.h"
 #include "engine/dump_set.h"
 #include "graph/importers.h"
 #include "replay/gt_folder.h"
+#include "replay/own_errors.h"
 
 namespace plumb::replay {
 namespace {
@@ -82,14 +84,34 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
       note_missing(row.any_side().operator_name);
   }
   scores.judge_classes(*session_, sample->rows);  // by their places in the plan
-  std::erase_if(sample->rows, [](const result::Row& row) {
+  const auto is_hidden = [](const result::Row& row) {
     return row.reasons == std::vector<std::string>{"filtered"};
-  });
+  };
+  ids_.assign(run.rows.size(), -1);
+  for (RowId id = 0; id < std::ssize(sample->rows); ++id)
+    if (!is_hidden(sample->rows[static_cast<size_t>(id)])) ids_.push_back(id);
+  std::erase_if(sample->rows, is_hidden);
   run.is_ordered = has_graphs;
   run.bytes += sample->bytes;
   give_back_memory(sample->bytes);
   std::move(sample->rows.begin(), sample->rows.end(), std::back_inserter(run.rows));
   return {};
+}
+
+void RunComparison::explain(const RunSide& golden, RunContext& context) {
+  if (!session_ || context.cancelled || ids_.size() != run.rows.size()) return;
+  if (golden.model && !golden.model->is_caffe() && options_.layers == "all") {
+    const engine::Model view = golden.model->view();
+    auto model = graph::read_onnx(view.graph);
+    // What cannot be replayed is estimated.
+    if (model)
+      if (auto done = measure_own_errors({*model, view, golden.model->engine()}, *session_, ids_,
+                                         run, context);
+          !done)
+        run.warnings.push_back(
+            fmt::format("the operators' own errors are estimated: {}", done.error().what));
+  }
+  diagnose::explain(run, diagnose::Tensors(&*session_, ids_), context);
 }
 
 // Rows stay where tensors were: what they leave free does not fit the tensors of the next sample,
@@ -145,6 +167,7 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   run.metrics = sample.metrics;
   run.target = sample.target;
   run.golden = sample.golden;
+  run.network = sample.network;
   for (const auto& [side, shown] : {std::pair{&target, &run.target}, {&golden, &run.golden}}) {
     shown->path = side->path;
     if (side->model) shown->convention = side->model->engine().version();

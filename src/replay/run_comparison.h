@@ -26,6 +26,9 @@ class RunComparison {
   Result<void> add(RunSide& target, RunSide& golden, std::optional<int64_t> step, Scores& scores,
                    RunContext& context);
 
+  // Once all samples were added: who introduced the error, and why, by the tensors of the latest.
+  void explain(const RunSide& golden, RunContext& context);
+
   result::Run run;
 
  private:
@@ -39,7 +42,8 @@ class RunComparison {
   const RunOptions& options_;
   std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
   std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
-  int64_t compared_bytes_ = 0;                                       // since memory was given back
+  std::vector<RowId> ids_;  // of the rows of the latest sample, by row of the run; -1 for others
+  int64_t compared_bytes_ = 0;  // since memory was given back
 };
 
 }  // namespace plumb::replay

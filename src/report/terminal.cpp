@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "report/baseline_text.h"
+#include "report/block.h"
 #include "report/headline.h"
 #include "report/next_steps.h"
 #include "report/ranking.h"
@@ -138,50 +139,6 @@ std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cell
   }
   return style.colour ? line + "\033[0m" : line;
 }
-
-// The lines under the table: a word, then text that is wrapped beside it.
-class Block {
- public:
-  explicit Block(const TerminalStyle& style) : style_(style) {}
-
-  void line(std::string_view key, std::string_view text) { wrap(start_of(key), kIndent, text); }
-  // `start`, which takes `used` columns, then the words of `text`; what does not fit goes on below.
-  void wrap(std::string start, size_t used, std::string_view text) {
-    bool first = true;  // word in this line
-    while (!text.empty()) {
-      const size_t end = std::min(text.find(' '), text.size());
-      const std::string_view word = text.substr(0, end);
-      text.remove_prefix(std::min(text.size(), end + 1));
-      const size_t width = display_width(word);
-      if (!first && style_.width > 0 && used + 1 + width > style_.width) {
-        text_ += start + "\n";
-        start.assign(kIndent, ' ');
-        used = kIndent;
-        first = true;
-      }
-      if (!first) start += ' ', ++used;
-      start += word;
-      used += width;
-      first = false;
-    }
-    start.erase(start.find_last_not_of(' ') + 1);
-    text_ += start + "\n";
-  }
-  // As it is: a command that will be copied, a picture.
-  void verbatim(std::string_view key, std::string_view text) {
-    text_ += start_of(key) + std::string(text) + "\n";
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  static constexpr size_t kIndent = 12;
-  std::string start_of(std::string_view key) const {
-    const std::string word = fmt::format("{:<{}}", key, kIndent - 2);
-    return style_.colour && !key.empty() ? "  \033[2m" + word + "\033[0m" : "  " + word;
-  }
-  const TerminalStyle& style_;
-  std::string text_;
-};
 
 std::string side_text(const InputSide& side) {
   return printable(side.path) +
@@ -325,7 +282,7 @@ std::string rows_text(const Run& run, const std::vector<const Row*>& worst,
 std::string render(const Run& run, const TerminalStyle& style) {
   const Summary s = run.summary();
   const std::vector<const Row*> worst = worth_a_look(run);
-  Block block(style);
+  Block block(style.width, style.colour);
   add_headline(run, s, style, block);
   block.line("sides", sides_text(run));
   if (run.scenario != "dump-vs-dump" && run.scenario != "file-vs-file" && !run.scenario.empty())

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb rules`: what a diagnosis knows, in the order in which it is tried, with its thresholds.
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "diagnose/rule.h"
+
+namespace plumb::cli {
+
+int run_rules(int argc, char** argv, RunContext&) {
+  Options options(
+      "rules", "List the rules that explain a difference, and their thresholds.",
+      "Of an operator that introduced an error, the first rule that fits gives the cause.\n\n"
+      "examples\n"
+      "  plumb rules\n"
+      "exit status: 0");
+  if (auto status = options.parse(argc, argv)) return *status;
+  fmt::print("{:<22}{:<22}{}\n", "rule", "cause", "when");
+  for (const diagnose::Rule& rule : diagnose::rules()) {
+    fmt::print("{:<22}{:<22}{}\n", rule.name, rule.cause, rule.summary);
+    for (const diagnose::Threshold& threshold : rule.thresholds)
+      fmt::print("{:<22}{:<22}{} = {:g}: {}\n", "", "", threshold.name, threshold.value,
+                 threshold.meaning);
+  }
+  fmt::print("{:<22}{:<22}{}\n", "accumulated", "accumulated",
+             "errors grow from operator to operator, and none makes a step of its own");
+  fmt::print("{:<22}{:<22}{}\n", "unknown", "unknown", "nothing of the above");
+  return kAgreement;
+}
+
+}  // namespace plumb::cli

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values pile up at a limit where golden goes on: the limit of a type, or the end of a range that
+// calibration chose.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "diagnose/rule.h"
+
+namespace plumb::diagnose {
+namespace {
+
+constexpr double kRemains = 0.35, kGridRemains = 0.7;
+constexpr Threshold kTable[] = {
+    {"remains", kRemains, "share of the error that may remain after golden was cut at the limits"},
+    {"grid_remains", kGridRemains, "... where values stand on a grid, which rounds besides"},
+};
+
+// Where types end, and what activations are cut at.
+bool is_type_limit(double value) {
+  constexpr double kLimits[] = {127,   128,   255,   7,   8,   15,   32767,
+                                32768, 65535, 65504, 448, 240, 57344};
+  return std::any_of(std::begin(kLimits), std::end(kLimits), [&](double limit) {
+    return std::abs(std::abs(value) - limit) <= 1e-3 * limit;
+  });
+}
+
+bool is_cut(const Suspect& suspect) {
+  if (!suspect.levels || !suspect.levels->is_clipped()) return false;
+  const Levels& levels = *suspect.levels;
+  const double remains = levels.is_grid ? kGridRemains : kRemains;
+  return levels.after_clipping <= std::max(remains * levels.error, 4 * suspect.noise);
+}
+
+bool ends_at_type(const Levels& levels) {
+  return (levels.at_high >= 2 && is_type_limit(levels.high)) ||
+         (levels.at_low >= 2 && is_type_limit(levels.low));
+}
+
+result::Finding cut_finding(const Suspect& suspect) {
+  const Levels& levels = *suspect.levels;
+  result::Finding finding = finding_about(suspect, suspect.root.is_behind ? 0.6 : 0.93);
+  finding.detail = fmt::format("saturated:{:.6g},{:.6g}", levels.low, levels.high);
+  const bool at_high = levels.above >= levels.below;
+  finding.evidence.push_back(evidence_of(
+      suspect,
+      fmt::format("{} values stand at {:.6g}, where golden goes on to {:.6g}",
+                  at_high ? levels.at_high : levels.at_low, at_high ? levels.high : levels.low,
+                  at_high ? levels.golden_high : levels.golden_low),
+      at_high ? "golden_max" : "golden_min", at_high ? levels.golden_high : levels.golden_low));
+  finding.evidence.push_back(
+      evidence_of(suspect,
+                  fmt::format("golden cut at these limits leaves an error of {} of {}",
+                              short_text(levels.after_clipping), short_text(levels.error)),
+                  "", levels.after_clipping));
+  return finding;
+}
+
+}  // namespace
+
+extern const std::span<const Threshold> kClippingThresholds;
+const std::span<const Threshold> kClippingThresholds = kTable;
+
+std::optional<result::Finding> explain_saturation(const Suspect& suspect) {
+  if (!is_cut(suspect)) return {};
+  const Levels& levels = *suspect.levels;
+  if (levels.is_grid && !ends_at_type(levels)) return {};
+  result::Finding finding = cut_finding(suspect);
+  finding.advice = fmt::format(
+      "{} saturates: its values do not fit between {:.6g} and {:.6g}. Give it a wider type or "
+      "another "
+      "scale, or find what cuts there (a Clip, a Relu6, an integer of too few bits).",
+      suspect.node.name, levels.low, levels.high);
+  finding.next = isolate_command(suspect);
+  return finding;
+}
+
+std::optional<result::Finding> explain_clipping(const Suspect& suspect) {
+  if (!is_cut(suspect)) return {};
+  const Levels& levels = *suspect.levels;
+  result::Finding finding = cut_finding(suspect);
+  finding.evidence.push_back(
+      evidence_of(suspect,
+                  fmt::format("its values take {} levels, {:.6g} apart; golden takes {}",
+                              levels.count, levels.step, levels.golden),
+                  "", static_cast<double>(levels.count)));
+  finding.advice = fmt::format(
+      "The range that calibration chose for {} ends too early. Calibrate with data that reach "
+      "{:.6g}, "
+      "take min-max instead of a clipping observer for it, or leave it in 16 bits.",
+      suspect.node.name, std::max(std::abs(levels.golden_high), std::abs(levels.golden_low)));
+  finding.next = isolate_command(suspect);
+  return finding;
+}
+
+}  // namespace plumb::diagnose

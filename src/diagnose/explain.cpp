@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/explain.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "diagnose/arithmetic.h"
+#include "diagnose/rule.h"
+
+namespace plumb::diagnose {
+namespace {
+
+using result::Finding;
+using result::Run;
+using result::Verdict;
+
+bool differs(const Run& run) {
+  return std::any_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
+    return row.verdict == Verdict::kFail ||
+           (row.verdict == Verdict::kInconclusive && row.target && row.golden);
+  });
+}
+
+// Of an operator with several outputs, steps or samples the row that shows it best.
+size_t worst_row(const Net& net, const Node& node) {
+  const auto rank = [&](size_t row) {
+    const metrics::Value error = net.run.value(net.run.rows[row], "rel_euclid");
+    if (!error.is_defined() || std::isnan(error.number())) return 1e300;
+    return error.number();
+  };
+  return *std::max_element(node.outputs.begin(), node.outputs.end(),
+                           [&](size_t a, size_t b) { return rank(a) < rank(b); });
+}
+
+Suspect suspect_of(const Case& of, const Root& root) {
+  const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
+  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, of.roots.noise),
+                  {}, {},   {}};
+  suspect.values = of.tensors.pair(suspect.row);
+  if (suspect.values == nullptr) return suspect;
+  suspect.levels = levels_of(*suspect.values);
+  suspect.transform = find_transform(*suspect.values, suspect.noise);
+  return suspect;
+}
+
+std::vector<std::string> names_of(const Net& net, const std::vector<int64_t>& nodes) {
+  std::vector<std::string> names;
+  for (const int64_t node : nodes) names.emplace_back(net.nodes[static_cast<size_t>(node)].name);
+  return names;
+}
+
+void explain_root(const Case& of, const Root& root, std::vector<Finding>& findings) {
+  const Suspect suspect = suspect_of(of, root);
+  for (const Rule& rule : rules()) {
+    auto finding = rule.explain(suspect);
+    if (!finding) continue;
+    finding->rule = rule.name;
+    finding->cause = rule.cause;
+    finding->consequences = names_of(of.net, root.consequences);
+    findings.push_back(std::move(*finding));
+    return;
+  }
+}
+
+// What it gives out is what should have come of what it reads: it makes an error visible that it
+// did not make.
+bool only_amplifies(const Case& of, const Root& root) {
+  const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
+  if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) return false;
+  const auto found = follows(of.net, node, worst_row(of.net, node), of.tensors);
+  return found && found->own * kStep < root.out;
+}
+
+// Nobody is to blame.
+Finding accumulated(const Case& of) {
+  const Roots& roots = of.roots;
+  Finding finding;
+  finding.rule = "accumulated";
+  finding.cause = "accumulated";
+  finding.confidence = 0.8;
+  const auto place = [&](int64_t node) -> std::optional<int64_t> {
+    const Node& each = of.net.nodes[static_cast<size_t>(node)];
+    if (each.outputs.empty()) return {};
+    return static_cast<int64_t>(each.outputs.front());
+  };
+  finding.evidence.push_back(
+      {fmt::format("the relative error grows from {} to {} without a step of any single operator",
+                   short_text(roots.first), short_text(roots.last)),
+       std::nullopt, "rel_euclid", roots.last});
+  for (size_t i = 0; i < std::min<size_t>(3, roots.contributors.size()); ++i) {
+    const Node& node = of.net.nodes[static_cast<size_t>(roots.contributors[i])];
+    finding.evidence.push_back({fmt::format("{} adds most: {} in, {} out", node.name,
+                                            short_text(node.in.is_known() ? node.in.relative : 0),
+                                            short_text(node.out.relative)),
+                                place(roots.contributors[i]), "rel_euclid", node.out.relative});
+  }
+  finding.advice =
+      "The error accumulates over many operators: no single one is to blame. Compute with more "
+      "precision (float32, or 16 bits instead of 8 where the model is quantized), in the operators "
+      "that "
+      "add most first.";
+  finding.next = "plumb isolate RESULT.json --all --model MODEL.onnx";
+  return finding;
+}
+
+// Something differs, and nothing that is at hand tells why.
+Finding unknown(const Run& run) {
+  Finding finding;
+  finding.rule = finding.cause = "unknown";
+  finding.confidence = 0.3;
+  const result::Summary summary = run.summary();
+  finding.evidence.push_back({fmt::format("{} of {} compared tensors differ", summary.fail,
+                                          summary.rows - summary.not_compared),
+                              std::nullopt, "", static_cast<double>(summary.fail)});
+  if (run.network == nullptr) {
+    finding.advice =
+        "Nothing tells which operator feeds which: give the graph of the model (--graph), and dump "
+        "every operator's outputs.";
+  } else {
+    finding.advice = "Dump the operators before those that differ, then compare again.";
+  }
+  return finding;
+}
+
+// Estimated from the dumps: what an operator's inputs do not explain.
+void estimate_own_errors(const Net& net, Run& run) {
+  for (const Node& node : net.nodes) {
+    if (!node.out.is_known() || std::isinf(node.out.relative)) continue;
+    const double in = node.in.is_known() && !node.is_source ? node.in.relative : 0;
+    for (const size_t place : node.outputs) {
+      result::Row& row = run.rows[place];
+      const metrics::Value error = run.value(row, "rel_euclid");
+      if (row.own_error || !error.is_defined() || !std::isfinite(error.number()) || std::isinf(in))
+        continue;
+      const double inherited = std::min(in, error.number());
+      row.own_error = {std::sqrt(error.number() * error.number() - inherited * inherited),
+                       inherited, false};
+    }
+  }
+}
+
+}  // namespace
+
+void explain(Run& run, Tensors tensors, const RunContext& context) {
+  run.findings.clear();
+  if (!differs(run)) return;
+  const Net net = net_of(run);
+  const Roots roots = find_roots(net);
+  const Case of{run, net, roots, tensors};
+  for (const Root& root : roots.roots) {
+    if (context.cancelled) return;
+    if (!only_amplifies(of, root)) explain_root(of, root, run.findings);
+  }
+  std::stable_sort(run.findings.begin(), run.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
+  if (run.findings.empty())
+    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
+  estimate_own_errors(net, run);
+}
+
+}  // namespace plumb::diagnose

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Values on an even grid, as quantization leaves them: one scale for channels of very different
+// size, or simply too few levels.
+#include <fmt/format.h>
+
+#include "diagnose/rule.h"
+
+namespace plumb::diagnose {
+namespace {
+
+constexpr double kSpread = 6;
+constexpr Threshold kTable[] = {
+    {"spread", kSpread, "how many times the usual channel the largest one is"},
+};
+
+result::Finding grid_finding(const Suspect& suspect) {
+  result::Finding finding = finding_about(suspect, suspect.root.is_behind ? 0.55 : 0.9);
+  const Levels& levels = *suspect.levels;
+  finding.detail = fmt::format("levels:{}", levels.count);
+  finding.evidence.push_back(
+      evidence_of(suspect,
+                  fmt::format("its values take {} levels, {:.6g} apart; golden takes {}",
+                              levels.count, levels.step, levels.golden),
+                  "", static_cast<double>(levels.count)));
+  return finding;
+}
+
+}  // namespace
+
+extern const std::span<const Threshold> kOutlierThresholds;
+const std::span<const Threshold> kOutlierThresholds = kTable;
+
+std::optional<result::Finding> explain_outlier_channel(const Suspect& suspect) {
+  if (!suspect.levels || !suspect.levels->is_grid || suspect.values == nullptr) return {};
+  const auto spread = channel_spread(*suspect.values);
+  if (!spread || spread->ratio < kSpread || spread->others_error < 2 * suspect.root.out) return {};
+  result::Finding finding = grid_finding(suspect);
+  finding.detail.clear();
+  finding.evidence.push_back(evidence_of(
+      suspect,
+      fmt::format(
+          "channel {} (axis {}) is {} times as large as the usual one; the others are off by {}",
+          spread->channel, spread->axis, short_text(spread->ratio),
+          percent_text(spread->others_error)),
+      "", spread->ratio));
+  finding.advice = fmt::format(
+      "One scale for all channels of {} leaves the small ones few levels. Quantize it per channel, "
+      "spread "
+      "the scales (cross-layer equalization), or leave it in 16 bits.",
+      suspect.node.name);
+  finding.next = isolate_command(suspect);
+  return finding;
+}
+
+std::optional<result::Finding> explain_levels(const Suspect& suspect) {
+  if (!suspect.levels || !suspect.levels->is_grid) return {};
+  result::Finding finding = grid_finding(suspect);
+  finding.advice = fmt::format(
+      "{} gives out {} different values: it is quantized, with too few bits or too wide a range. "
+      "Give it more bits, or calibrate it again.",
+      suspect.node.name, suspect.levels->count);
+  finding.next = isolate_command(suspect);
+  return finding;
+}
+
+}  // namespace plumb::diagnose

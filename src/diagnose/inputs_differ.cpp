@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The model was fed something else than golden: before anything else can be read from the run.
+#include <fmt/format.h>
+
+#include "diagnose/rule.h"
+
+namespace plumb::diagnose {
+
+std::optional<result::Finding> explain_inputs(const Suspect& suspect) {
+  if (!suspect.node.is_source) return {};
+  result::Finding finding = finding_about(suspect, 0.95);
+  const double cosine = suspect.value("cosine");
+  if (!std::isnan(cosine))
+    finding.evidence.push_back(evidence_of(
+        suspect, fmt::format("the input itself has a cosine of {} to golden's", short_text(cosine)),
+        "cosine", cosine));
+  finding.advice =
+      "Feed both sides the same bytes, then compare again: nothing behind a wrong input "
+      "tells anything about an operator.";
+  if (suspect.transform) {
+    finding.detail = suspect.transform->detail;
+    finding.evidence.push_back(
+        evidence_of(suspect,
+                    fmt::format("{}: an error of {} remains", suspect.transform->text,
+                                short_text(suspect.transform->remaining)),
+                    "", suspect.transform->remaining));
+    finding.advice = fmt::format("{}. Pre-processing differs: put it right, then compare again.",
+                                 suspect.transform->text);
+    if (!finding.advice.empty())
+      finding.advice[0] = static_cast<char>(std::toupper(finding.advice[0]));
+  }
+  finding.next = "plumb inspect " + suspect.of.run.target.path + " --stats";
+  return finding;
+}
+
+}  // namespace plumb::diagnose

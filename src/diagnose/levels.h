@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The values that a tensor takes: whether they stand on a grid, as quantized numbers do, and
+// whether they pile up at its ends, where golden goes on.
+#pragma once
+
+#include <optional>
+
+#include "compare/values.h"
+
+namespace plumb::diagnose {
+
+struct Levels {
+  int64_t count = 0,
+          golden = 0;        // distinct values of each side, in the elements that were looked at
+  bool is_grid = false;      // evenly spaced, and far fewer than golden has
+  double step = 0;           // of the grid
+  double low = 0, high = 0;  // smallest and largest value of the target
+  int64_t at_low = 0, at_high = 0;         // elements there ...
+  int64_t below = 0, above = 0;            // ... and of golden beyond it
+  double golden_low = 0, golden_high = 0;  // golden's own extremes
+  double error = 0, after_clipping = 0;  // rel_euclid to golden, and to golden cut at low and high
+  int64_t elements = 0;
+
+  bool is_clipped() const;  // elements pile up where golden goes on
+};
+
+// nullopt if there is nothing to tell: sizes differ, values are not finite, few elements.
+std::optional<Levels> levels_of(const compare::PairValues& values);
+
+// How much larger the largest channel is than the usual one.
+struct ChannelSpread {
+  int64_t axis = 0, channel = 0;
+  double ratio = 0;         // of its largest |golden| to the median over channels
+  double others_error = 0;  // rel_euclid of all other channels
+};
+std::optional<ChannelSpread> channel_spread(const compare::PairValues& values);
+
+}  // namespace plumb::diagnose

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is left when nothing more special fits: the target is golden after a simple change, or the
+// operator computes something else.
+#include <fmt/format.h>
+
+#include "diagnose/rule.h"
+
+namespace plumb::diagnose {
+namespace {
+
+constexpr Threshold kTable[] = {
+    {"step", kStep, "how many times the error that inputs and noise explain its output must have"},
+};
+
+// The target is golden before an activation that it does not apply.
+bool misses_relu(const Suspect& suspect) {
+  if (suspect.values == nullptr || !suspect.values->is_aligned()) return false;
+  double dd = 0, gg = 0;
+  int64_t negative = 0;
+  for (size_t i = 0; i < suspect.values->target.size(); ++i) {
+    const double t = suspect.values->target[i], g = suspect.values->golden[i];
+    if (g < 0 || !std::isfinite(t)) return false;
+    negative += t < 0;
+    dd += (std::max(t, 0.0) - g) * (std::max(t, 0.0) - g);
+    gg += g * g;
+  }
+  return negative * 50 > std::ssize(suspect.values->target) && gg > 0 &&
+         std::sqrt(dd / gg) <= 4 * suspect.noise;
+}
+
+}  // namespace
+
+extern const std::span<const Threshold> kOperatorThresholds;
+const std::span<const Threshold> kOperatorThresholds = kTable;
+
+std::optional<result::Finding> explain_transform(const Suspect& suspect) {
+  if (!suspect.transform || misses_relu(suspect)) return {};
+  const Transform& transform = *suspect.transform;
+  result::Finding finding = finding_about(suspect, suspect.root.is_behind ? 0.55 : 0.93);
+  finding.detail = transform.detail;
+  finding.evidence.push_back(
+      evidence_of(suspect,
+                  std::isnan(transform.error)
+                      ? fmt::format("{}: an error of {} remains", transform.text,
+                                    short_text(transform.remaining))
+                      : fmt::format("{}: of an error of {} {} remains", transform.text,
+                                    short_text(transform.error), short_text(transform.remaining)),
+                  "", transform.remaining));
+  finding.advice =
+      fmt::format("{}: look for where that is done or left out on one side only.", transform.text);
+  finding.advice[0] =
+      static_cast<char>(std::toupper(static_cast<unsigned char>(finding.advice[0])));
+  finding.next = isolate_command(suspect);
+  return finding;
+}
+
+std::optional<result::Finding> explain_operator(const Suspect& suspect) {
+  result::Finding finding = finding_about(suspect, 0.9 * confidence_of(suspect.root));
+  if (misses_relu(suspect)) {
+    finding.confidence = 0.93;
+    finding.detail = "missing:Relu";
+    const double low = suspect.value("target_min");
+    finding.evidence.push_back(evidence_of(
+        suspect,
+        fmt::format("with negative values set to zero (down to {}) it agrees", short_text(low)),
+        "target_min", low));
+    finding.advice =
+        fmt::format("{} gives out what golden has before a Relu: the activation is missing.",
+                    suspect.node.name);
+  } else {
+    const double cosine = suspect.value("cosine");
+    if (!std::isnan(cosine))
+      finding.evidence.push_back(
+          evidence_of(suspect, fmt::format("cosine {} from inputs that agree", short_text(cosine)),
+                      "cosine", cosine));
+    finding.advice = fmt::format(
+        "{} ({}) computes something else than the original: compare its attributes and weights "
+        "(`plumb diff`), then replay it alone.",
+        suspect.node.name, suspect.node.type);
+  }
+  finding.next = isolate_command(suspect);
+  return finding;
+}
+
+}  // namespace plumb::diagnose

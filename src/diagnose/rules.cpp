@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of rules, the most specific first, and what they share.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/run_command.h"
+#include "diagnose/rule.h"
+
+namespace plumb::diagnose {
+
+using Explain = std::optional<result::Finding>(const Suspect&);
+Explain explain_overflow, explain_weights, explain_inputs, explain_stale, explain_saturation,
+    explain_clipping;
+Explain explain_outlier_channel, explain_levels, explain_precision, explain_fusion;
+Explain explain_transform, explain_operator;
+
+extern const std::span<const Threshold> kClippingThresholds, kOutlierThresholds,
+    kPrecisionThresholds;
+extern const std::span<const Threshold> kOperatorThresholds;
+
+std::span<const Rule> rules() {
+  // clang-format off
+  static const Rule kRules[] = {
+      {"overflow", "overflow", "outputs are not finite, inputs are", {}, explain_overflow},
+      {"weights", "weights", "a constant of the model is not golden's", {}, explain_weights},
+      {"inputs-differ", "inputs_differ", "an input of the model is not golden's", {}, explain_inputs},
+      {"stale-buffer", "transform", "the output is another operator's, bit for bit", {}, explain_stale},
+      {"precision-mode", "precision_mode", "the output holds values of a narrower type than the network's", kPrecisionThresholds, explain_precision},
+      {"saturation", "saturation", "values pile up at a limit where golden goes on", kClippingThresholds, explain_saturation},
+      {"calibration-clipping", "calibration_clipping", "values on a grid end where golden goes on", kClippingThresholds, explain_clipping},
+      {"outlier-channel", "outlier_channel", "one scale for a tensor whose largest channel is far larger than the others", kOutlierThresholds, explain_outlier_channel},
+      {"levels", "quantization", "few values on an even grid", {}, explain_levels},
+      {"fusion", "fusion", "an operator that was made from several is wrong", {}, explain_fusion},
+      {"transform", "transform", "golden becomes the target by a simple change", {}, explain_transform},
+      {"operator", "operator", "inputs agree, outputs do not", kOperatorThresholds, explain_operator},
+  };
+  // clang-format on
+  return kRules;
+}
+
+double Suspect::value(std::string_view metric) const {
+  const metrics::Value value = of.run.value(its_row(), metric);
+  return value.is_defined() ? value.number() : kUnknown;
+}
+
+std::string short_text(double value) { return fmt::format("{:.3g}", value); }
+
+std::string percent_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+double confidence_of(const Root& root) {
+  if (std::isinf(root.out)) return 0.95;
+  // A step three times what is normal may be chance, one of thirty is not.
+  return std::clamp(1 - 1.2 / std::sqrt(root.ratio), 0.3, 0.97) * (root.is_behind ? 0.6 : 1);
+}
+
+std::string isolate_command(const Suspect& suspect) {
+  return fmt::format("plumb isolate RESULT.json --op {} --model MODEL.onnx",
+                     shell_quoted(std::string(suspect.node.name)));
+}
+
+result::Evidence evidence_of(const Suspect& suspect, std::string text, std::string_view metric,
+                             double value) {
+  return {std::move(text), static_cast<int64_t>(suspect.row), std::string(metric), value};
+}
+
+result::Finding finding_about(const Suspect& suspect, double confidence) {
+  result::Finding finding;
+  finding.operator_name = suspect.node.name;
+  finding.confidence = confidence;
+  const Root& root = suspect.root;
+  if (std::isinf(root.out)) return finding;
+  finding.evidence.push_back(evidence_of(
+      suspect,
+      root.in > 0
+          ? fmt::format("relative error {} where the inputs have {}: {} times what is normal here",
+                        short_text(root.out), short_text(root.in), short_text(root.ratio))
+          : fmt::format("relative error {}, {} times what is normal here", short_text(root.out),
+                        short_text(root.ratio)),
+      "rel_euclid", root.out));
+  return finding;
+}
+
+}  // namespace plumb::diagnose

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The output holds what another operator gave out: its buffer was not written, or written over.
+#include <fmt/format.h>
+
+#include "diagnose/rule.h"
+
+namespace plumb::diagnose {
+namespace {
+
+constexpr std::string_view kSame[] = {"target_min", "target_max", "target_mean", "target_l2",
+                                      "target_zeros"};
+
+int64_t elements_of(const result::Row& row) {
+  int64_t count = 1;
+  for (const int64_t length : row.target->shape.value_or(Shape{-1})) count *= length;
+  return count;
+}
+
+// The same numbers, as far as the row keeps them; a constant tensor has no numbers of its own.
+bool looks_the_same(const result::Run& run, const result::Row& a, const result::Row& b) {
+  if (elements_of(a) != elements_of(b)) return false;
+  for (const std::string_view metric : kSame) {
+    const metrics::Value x = run.value(a, metric), y = run.value(b, metric);
+    if (!x.is_defined() || !y.is_defined() || x.number() != y.number()) return false;
+  }
+  return run.value(a, "target_min").number() != run.value(a, "target_max").number();
+}
+
+bool golden_differs(const result::Run& run, const result::Row& a, const result::Row& b) {
+  for (const std::string_view metric : {"golden_min", "golden_max", "golden_mean", "golden_l2"}) {
+    const metrics::Value x = run.value(a, metric), y = run.value(b, metric);
+    if (x.is_defined() && y.is_defined() && x.number() != y.number()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<result::Finding> explain_stale(const Suspect& suspect) {
+  const result::Run& run = suspect.of.run;
+  const result::Row& own = suspect.its_row();
+  for (const Node& other : suspect.of.net.nodes) {
+    if (&other == &suspect.node) continue;
+    for (const size_t place : other.outputs) {
+      const result::Row& row = run.rows[place];
+      if (row.step != own.step || row.rank != own.rank || !looks_the_same(run, own, row) ||
+          !golden_differs(run, own, row))
+        continue;
+      if (suspect.values != nullptr && !suspect.of.tensors.equals(*suspect.values, place)) continue;
+      // The other one is right: else both may have been handed the same wrong values.
+      if (other.fails) continue;
+      result::Finding finding = finding_about(suspect, suspect.values != nullptr ? 0.97 : 0.85);
+      finding.detail = fmt::format("stale:{}", other.name);
+      finding.evidence.push_back(
+          {fmt::format("all {} values are those of {}, whose own output agrees with golden",
+                       elements_of(own), other.name),
+           static_cast<int64_t>(place), "target_l2", run.value(row, "target_l2").number()});
+      finding.advice = fmt::format(
+          "{} did not write its output, or its buffer was shared with {} and written over: look at "
+          "memory reuse of these two, and dump once with reuse off.",
+          suspect.node.name, other.name);
+      return finding;
+    }
+  }
+  return {};
+}
+
+}  // namespace plumb::diagnose

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tensors behind a run, where they are still at hand: rules that want more than a row's numbers
+// ask for them. What was read is kept, since several rules look at one suspect.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "compare/values.h"
+#include "plumb/session.h"
+
+namespace plumb::diagnose {
+
+class Tensors {
+ public:
+  // Null: there are none. Rows of the run are those of the plan, by id, unless `ids` says which.
+  explicit Tensors(const Session* session, std::vector<RowId> ids = {})
+      : session_(session), ids_(std::move(ids)) {}
+
+  bool are_at_hand() const { return session_ != nullptr; }
+  // The pair of a row; null if it cannot be read. Of large tensors the first kMost elements.
+  std::shared_ptr<const compare::PairValues> pair(size_t row);
+  // Whether a target tensor holds the very same values.
+  bool equals(const compare::PairValues& pair, size_t row);
+
+  static constexpr int64_t kMost = int64_t{1} << 21;
+
+ private:
+  RowId id_of(size_t row) const {
+    return ids_.empty() ? static_cast<RowId>(row) : row < ids_.size() ? ids_[row] : -1;
+  }
+  const Session* session_;
+  std::vector<RowId> ids_;
+  std::map<size_t, std::shared_ptr<const compare::PairValues>> read_;  // a few, by row
+};
+
+}  // namespace plumb::diagnose

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/findings_text.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/run_command.h"
+#include "report/text.h"
+
+namespace plumb::report {
+namespace {
+
+using result::Finding;
+using result::Run;
+
+struct CauseWords {
+  std::string_view cause, words;
+};
+constexpr CauseWords kCauses[] = {
+    {"inputs_differ", "the inputs differ"},
+    {"overflow", "overflow"},
+    {"saturation", "saturation"},
+    {"accumulated", "accumulated error"},
+    {"fusion", "wrong fusion"},
+    {"operator", "the operator computes something else"},
+    {"precision_mode", "narrower data type"},
+    {"quantization", "quantization"},
+    {"calibration_clipping", "calibration range too small"},
+    {"outlier_channel", "outlier channel"},
+    {"calibration_set", "calibration set"},
+    {"preprocessing", "pre-processing differs"},
+    {"postprocessing", "post-processing differs"},
+    {"environment", "another environment"},
+    {"transform", "the tensor was changed in a simple way"},
+    {"weights", "other weights"},
+    {"unknown", "not known"},
+};
+
+// The result's own name in commands that are to be copied.
+std::string with_file(std::string text, std::string_view file) {
+  constexpr std::string_view kPlace = "RESULT.json";
+  if (file.empty()) return text;
+  if (const size_t at = text.find(kPlace); at != std::string::npos)
+    text.replace(at, kPlace.size(), shell_quoted(std::string(file)));
+  return text;
+}
+
+std::string title_of(const Finding& finding) {
+  std::string title =
+      finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name);
+  title += fmt::format(": {}", cause_in_words(finding.cause));
+  if (!finding.detail.empty()) title += fmt::format(" ({})", printable(finding.detail));
+  return title;
+}
+
+void add_finding(const Finding& finding, std::string_view key, std::string_view file,
+                 Block& block) {
+  block.line(key,
+             fmt::format("{}, confidence {:.0f} %", title_of(finding), 100 * finding.confidence));
+  for (const result::Evidence& evidence : finding.evidence)
+    block.line("", printable(evidence.text));
+  if (!finding.consequences.empty())
+    block.line("", fmt::format("{} inherit it: {}{}", finding.consequences.size(),
+                               printable(finding.consequences.front()),
+                               finding.consequences.size() > 1
+                                   ? " to " + printable(finding.consequences.back())
+                                   : ""));
+  if (!finding.advice.empty()) block.line("advice", printable(finding.advice));
+  if (!finding.next.empty())
+    block.verbatim("next", "$ " + printable(with_file(finding.next, file)));
+}
+
+}  // namespace
+
+std::string_view cause_in_words(std::string_view cause) {
+  for (const CauseWords& each : kCauses)
+    if (each.cause == cause) return each.words;
+  return cause;
+}
+
+void add_culprit(const Run& run, Block& block) {
+  if (!run.findings.empty()) add_finding(run.findings.front(), "culprit", "", block);
+}
+
+std::string findings_text(const Run& run, std::string_view result, size_t width, bool colour) {
+  if (run.findings.empty()) return "nothing to explain: no compared tensor differs\n";
+  Block block(width, colour);
+  for (size_t i = 0; i < run.findings.size(); ++i)
+    add_finding(run.findings[i], fmt::format("{}.", i + 1), result, block);
+  return block.text();
+}
+
+}  // namespace plumb::report

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who introduced an error: networks given by their errors alone.
+#include "diagnose/roots.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace plumb::diagnose {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct Op {
+  std::string name;
+  std::vector<std::string> reads;
+  double error;  // of its output
+  std::string type = "Conv";
+};
+
+result::Run run_of(const std::vector<Op>& operators, bool has_graph = true,
+                   std::string_view dtype = "float32") {
+  result::Run run;
+  run.metrics = {metrics::metric_by_name("rel_euclid")};
+  auto network = std::make_shared<result::Network>();
+  const auto place = [&](const std::string& name) {
+    for (size_t i = 0; i < operators.size(); ++i)
+      if (operators[i].name == name) return static_cast<int64_t>(i);
+    return int64_t{-1};
+  };
+  for (const Op& op : operators) {
+    result::Row row;
+    row.node = has_graph ? std::ssize(network->nodes) : -1;
+    row.target.emplace();
+    row.target->operator_name = op.name;
+    row.target->type = op.type;
+    row.target->slot = "output:0";
+    row.target->dtype = dtype;
+    row.golden = row.target;
+    row.values = {metrics::Value::of(op.error)};
+    row.verdict = op.error > 1e-3 ? result::Verdict::kFail : result::Verdict::kPass;
+    for (size_t k = 0; k < op.reads.size(); ++k)
+      network->edges.push_back(
+          {place(op.reads[k]), 0, std::ssize(network->nodes), static_cast<int64_t>(k)});
+    network->nodes.push_back({op.name, op.type, {}, false});
+    run.rows.push_back(std::move(row));
+  }
+  if (has_graph) run.network = network;
+  return run;
+}
+
+std::vector<std::string> names(const result::Run& run) {
+  const Net net = net_of(run);
+  std::vector<std::string> found;
+  for (const Root& root : find_roots(net).roots)
+    found.emplace_back(net.nodes[static_cast<size_t>(root.node)].name);
+  return found;
+}
+
+struct Case {
+  std::string name;
+  std::vector<Op> operators;
+  std::vector<std::string> roots;
+};
+
+const Case kCases[] = {
+    {"nothing", {}, {}},
+    {"all agree", {{"a", {}, 0}, {"b", {"a"}, 1e-7}}, {}},
+    {"one step",
+     {{"a", {}, 1e-7}, {"b", {"a"}, 0.2}, {"c", {"b"}, 0.21}, {"d", {"c"}, 0.18}},
+     {"b"}},
+    {"the first operator", {{"a", {}, 0.3}, {"b", {"a"}, 0.31}, {"c", {"b"}, 0.3}}, {"a"}},
+    {"the last operator", {{"a", {}, 1e-7}, {"b", {"a"}, 1e-7}, {"c", {"b"}, 0.4}}, {"c"}},
+    // A difference of large numbers shows an error that was there before.
+    {"made visible later",
+     {{"a", {}, 1e-7}, {"b", {"a"}, 1.4e-3}, {"c", {"b"}, 0.05}, {"d", {"c"}, 0.05}},
+     {"b", "c"}},
+    {"two branches",
+     {{"x", {}, 1e-7}, {"a", {"x"}, 0.3}, {"b", {"x"}, 0.02}, {"c", {"a", "b"}, 0.2}},
+     {"a", "b"}},
+    {"an input of the model",
+     {{"x", {}, 0.1, "Data"}, {"a", {"x"}, 0.1}, {"b", {"a"}, 0.11}},
+     {"x"}},
+};
+
+TEST(FindRoots, Table) {
+  for (const Case& each : kCases) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(names(run_of(each.operators)), each.roots);
+  }
+}
+
+// The order of the list is no order of execution: edges decide.
+TEST(FindRoots, OrderOfTheListDecidesNothing) {
+  const result::Run run =
+      run_of({{"d", {"c"}, 0.18}, {"c", {"b"}, 0.21}, {"b", {"a"}, 0.2}, {"a", {}, 1e-7}});
+  EXPECT_THAT(names(run), ElementsAre("b"));
+}
+
+TEST(FindRoots, WithoutEdgesTheOrderOfExecutionHasToDo) {
+  result::Run run =
+      run_of({{"a", {}, 1e-7}, {"b", {}, 0.2}, {"c", {}, 1e-7}, {"d", {}, 0.2}}, false);
+  EXPECT_THAT(names(run), ElementsAre("b"));
+  run.is_ordered = false;
+  EXPECT_THAT(names(run), IsEmpty());
+}
+
+// Every operator adds as much as the first.
+TEST(FindRoots, AccumulatedErrorBlamesNobody) {
+  for (const int length : {8, 20, 100}) {
+    SCOPED_TRACE(length);
+    std::vector<Op> operators{{"op0", {}, 0.01}};
+    for (int i = 1; i < length; ++i)
+      operators.push_back({"op" + std::to_string(i),
+                           {"op" + std::to_string(i - 1)},
+                           0.01 * std::sqrt(1.0 + i) * (i % 2 == 0 ? 1.06 : 0.95)});
+    const result::Run run = run_of(operators, true, "float16");
+    const Net net = net_of(run);
+    const Roots roots = find_roots(net);
+    EXPECT_THAT(roots.roots, IsEmpty());
+    EXPECT_TRUE(roots.is_accumulated);
+    EXPECT_GT(roots.last, roots.first);
+  }
+}
+
+// ... while behind a fault errors stay, whatever gains there are.
+TEST(FindRoots, AFaultOfTheFirstOperatorIsNoAccumulation) {
+  std::vector<Op> operators{{"op0", {}, 0.01}};
+  for (int i = 1; i < 20; ++i)
+    operators.push_back({"op" + std::to_string(i),
+                         {"op" + std::to_string(i - 1)},
+                         0.01 * (i % 3 == 0   ? 1.25
+                                 : i % 3 == 1 ? 0.9
+                                              : 1.05)});
+  EXPECT_THAT(names(run_of(operators, true, "float16")), ElementsAre("op0"));
+}
+
+TEST(FindRoots, MeasuredErrorsBeatSteps) {
+  result::Run run =
+      run_of({{"a", {}, 2e-3}, {"b", {"a"}, 3e-3}, {"c", {"b"}, 4e-3}, {"d", {"c"}, 4e-3}});
+  const double own[] = {1e-3, 1e-3, 9e-3, 1e-3};
+  for (size_t i = 0; i < 4; ++i) run.rows[i].own_error = {own[i], 1e-3, true};
+  EXPECT_THAT(names(run), ElementsAre("c"));
+  run.rows[2].own_error->value = 2e-3;  // below four times the usual one
+  EXPECT_THAT(names(run), IsEmpty());
+}
+
+TEST(FindRoots, ConsequencesAreGroupedUnderTheirRoot) {
+  const result::Run run = run_of({{"x", {}, 1e-7},
+                                  {"a", {"x"}, 0.3},
+                                  {"b", {"a"}, 0.3},
+                                  {"c", {"x"}, 1e-7},
+                                  {"d", {"b", "c"}, 0.2}});
+  const Net net = net_of(run);
+  const Roots roots = find_roots(net);
+  ASSERT_EQ(roots.roots.size(), 1U);
+  EXPECT_THAT(roots.roots[0].consequences, ElementsAre(2, 4));
+}
+
+// A circle, as loops make, ends.
+TEST(FindRoots, Circles) {
+  const result::Run run = run_of({{"a", {"c"}, 0.2}, {"b", {"a"}, 0.2}, {"c", {"b"}, 0.2}});
+  find_roots(net_of(run));
+}
+
+}  // namespace
+}  // namespace plumb::diagnose
