@@ -31,6 +31,7 @@ class Scene:
     parts: list = None
     golden: dict = None
     clean: dict = None
+    usual: float = None  # own error of an operator without a fault
 
     def part_of(self, op_name):
         return next(part for part in self.parts if any(op.name == op_name for op in part.ops))
