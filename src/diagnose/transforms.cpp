@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "diagnose/transform_families.h"
 
@@ -87,8 +88,8 @@ std::optional<Transform> find_transform(const compare::PairValues& values, doubl
     if (values.target.size() > values.golden.size()) kOtherSize.find(problem, claims);
   } else {
     error = relative_error(problem);
-    // Golden as it is would do.
-    if (error <= kMostNoise * problem.noise) return std::nullopt;
+    // Golden as it is would do; nothing is known where squares overflow.
+    if (!(error > kMostNoise * problem.noise) || std::isinf(error)) return std::nullopt;
     for (const Family& family : kFamilies) {
       family.find(problem, claims);
       if (leaves_only_noise(problem, claims)) break;

@@ -242,6 +242,19 @@ TEST(Transforms, OddPairsAreNotExplained) {
   }
 }
 
+TEST(Transforms, NoiseThatIsNotKnownIsNone) {
+  const compare::PairValues pair = {{8},
+                                    {8},
+                                    DType::kFloat32,
+                                    DType::kFloat32,
+                                    {2, 4, 6, 8, 10, 12, 14, 16},
+                                    {1, 2, 3, 4, 5, 6, 7, 8},
+                                    true};
+  ASSERT_TRUE(find_transform(pair, kNan));
+  EXPECT_EQ(find_transform(pair, kNan)->detail, "scale:2");
+  EXPECT_FALSE(find_transform(pair, kInfinite));
+}
+
 Made normal(const Shape& shape, uint64_t seed = 3) {
   Random random{seed};
   return stored(make({shape, kLogits, false, shape.size() - 1}, random), false);
