@@ -20,6 +20,7 @@ void OutputOptions::declare(Options& options) {
   options.text("--json", "FILE", json,
                "write the result as JSON; '-' prints it instead of the\ntable");
   options.flag("--all", all, "show passing rows too");
+  options.flag("--hints", hints, "show the limits with which rows would pass");
   options.choice("--color", "WHEN", colour, {"auto", "always", "never"}, "auto, always or never");
 }
 
@@ -93,6 +94,7 @@ bool present(const result::Run& run, const OutputOptions& options,
   style.width = terminal_width();
   style.colour = wants_colour(options);
   style.all = options.all;
+  style.hints = options.hints;
   if (!wanted.empty()) {
     style.metrics.clear();
     for (const Metric* metric : wanted) style.metrics.emplace_back(metric->name);

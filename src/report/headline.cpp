@@ -16,7 +16,7 @@ using result::Verdict;
 
 namespace {
 
-std::string outputs_text(const Run& run) {
+std::string missing_outputs_text(const Run& run) {
   if (run.outputs_not_compared.empty()) return "";
   return fmt::format("; of the model's outputs, {} not compared",
                      run.outputs_not_compared.size() == 1
@@ -43,7 +43,7 @@ std::string headline(const Run& run, const Summary& s) {
                                            s.fail == 1 ? "s" : "");
       if (run.baseline && !run.baseline->holds())
         text += (text.empty() ? "" : ", and ") + baseline_headline(*run.baseline);
-      text += outputs_text(run);
+      text += missing_outputs_text(run);
       break;
     case Verdict::kInconclusive:
       text = "no tensor differs";
@@ -54,7 +54,7 @@ std::string headline(const Run& run, const Summary& s) {
       if (missing > 0)
         text += fmt::format(", {} {} {} not compared", s.inconclusive > 0 ? "and" : "but", missing,
                             missing == 1 ? "was" : "were");
-      text += outputs_text(run);
+      text += missing_outputs_text(run);
       if (!run.doubts.empty()) text += "; the graph does not fit the dump";
       break;
     case Verdict::kNotCompared:
@@ -64,6 +64,19 @@ std::string headline(const Run& run, const Summary& s) {
       break;
   }
   return text + (run.interrupted ? "; interrupted before the end" : "");
+}
+
+std::string outputs_text(const Summary& s) {
+  const auto part = [](const result::Counts& counts) {
+    const int64_t compared = counts.rows - counts.not_compared;
+    if (compared == 0) return std::string("nothing was compared");
+    if (counts.fail > 0)
+      return fmt::format("{} of {} differ{}", counts.fail, compared, counts.fail == 1 ? "s" : "");
+    if (counts.inconclusive > 0)
+      return fmt::format("{} of {} inconclusive", counts.inconclusive, compared);
+    return compared == 1 ? std::string("it agrees") : fmt::format("all {} agree", compared);
+  };
+  return fmt::format("{}; inside the model: {}", part(s.outputs), part(s.layers));
 }
 
 std::string totals_text(const Summary& s) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "report/baseline_text.h"
+#include "report/findings_text.h"
 #include "report/headline.h"
 #include "report/ranking.h"
 #include "report/text.h"
@@ -124,6 +125,15 @@ void put_notes(const Run& run, const Put& put) {
   }
 }
 
+// Who is to blame, why, and the numbers behind it.
+void put_finding(const result::Finding& finding, const Put& put) {
+  put(fmt::format("\n**{}{}** ({:.0f} % sure)\n",
+                  finding.operator_name.empty() ? "" : code(finding.operator_name) + ": ",
+                  cause_in_words(finding.cause), 100 * finding.confidence));
+  for (const result::Evidence& evidence : finding.evidence)
+    put(fmt::format("- {}\n", code(evidence.text)));
+}
+
 }  // namespace
 
 void write_markdown(const Run& run, const Put& put) {
@@ -138,6 +148,7 @@ void write_markdown(const Run& run, const Put& put) {
     put(fmt::format("{}: {}{}{}\n", title, code(place_text(*row)), row->message.empty() ? "" : ": ",
                     code(row->message)));
   }
+  for (const result::Finding& finding : run.findings) put_finding(finding, put);
   put(fmt::format("\n| | |\n|---|---|\n| target | {} |\n| golden | {} |\n| profile | {} |\n",
                   side_text(run.target), side_text(run.golden), code(run.profile)));
   put(fmt::format(

@@ -116,7 +116,8 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   const auto advise = [&](bool applies, std::string text) {
     if (applies) steps.push_back({std::move(text), {}});
   };
-  if (auto step = first_look(run, s)) steps.push_back(std::move(*step));
+  if (run.findings.empty())  // else the first of them says what to do
+    if (auto step = first_look(run, s)) steps.push_back(std::move(*step));
   advise(!run.doubts.empty(),
          "give the graph of this very model and build (`atc --mode=1 --om=MODEL.om --json=FILE` "
          "writes that of an offline model), or none");

@@ -10,6 +10,7 @@
 
 #include "report/baseline_text.h"
 #include "report/block.h"
+#include "report/findings_text.h"
 #include "report/headline.h"
 #include "report/next_steps.h"
 #include "report/ranking.h"
@@ -206,7 +207,8 @@ void add_baseline(const result::Baseline& baseline, Block& block) {
     block.line("warning", printable(baseline.path) + ": " + printable(warning));
 }
 
-void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block) {
+void add_notes(const Run& run, const std::vector<const Row*>& rows, bool wants_hints,
+               Block& block) {
   size_t hints = 0, damaged = 0;
   for (const Row* row : rows)
     if (row->verdict == Verdict::kNotCompared && !row->message.empty() && ++damaged <= kMostNotes)
@@ -215,7 +217,7 @@ void add_notes(const Run& run, const std::vector<const Row*>& rows, Block& block
     block.line("", fmt::format("... and {} more {}", damaged - kMostNotes,
                                damaged - kMostNotes == 1 ? "problem" : "problems"));
   for (const Row* row : rows)
-    if (!row->hint.empty() && ++hints <= kMostNotes)
+    if (wants_hints && !row->hint.empty() && ++hints <= kMostNotes)
       block.line("hint", printable(place_text(*row) + " " + row->hint));
   if (hints > kMostNotes)
     block.line("", fmt::format("... and {} more {}", hints - kMostNotes,
@@ -253,11 +255,13 @@ void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, 
   const size_t word_width = word.size();
   if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of(s)), word);
   block.wrap(word + "  ", word_width + 2, headline(run, s));
+  if (s.verdict != Verdict::kPass && s.outputs.rows > 0) block.line("outputs", outputs_text(s));
   const auto [row, title] = divergence_of(run, s);
   if (row == nullptr) return;
   const std::string why = why_text(*row), start = std::string(title) + ": ";
   block.wrap(start, start.size(),
              printable(place_text(*row)) + (why.empty() ? "" : ": " + printable(why)));
+  add_culprit(run, block);
 }
 
 // The rows worth a look, or all of them.
@@ -293,7 +297,7 @@ std::string render(const Run& run, const TerminalStyle& style) {
     block.line("closest", fmt::format("{}, cosine {}", printable(place_text(*row)),
                                       rounded_text(run.metrics, *row, "cosine")));
   if (run.baseline) add_baseline(*run.baseline, block);
-  add_notes(run, worst, block);
+  add_notes(run, worst, style.hints, block);
   add_next_steps(run, s, block);
   return rows_text(run, worst, style) + block.text();
 }
