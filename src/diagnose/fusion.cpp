@@ -16,14 +16,7 @@ std::optional<result::Finding> explain_fusion(const Suspect& suspect) {
       suspect,
       fmt::format("it was made from {} operators: {}", origins.size(), fmt::join(origins, ", ")),
       "", static_cast<double>(origins.size())));
-  if (suspect.transform) {
-    finding.detail = suspect.transform->detail;
-    finding.evidence.push_back(
-        evidence_of(suspect,
-                    fmt::format("{}: an error of {} remains", suspect.transform->text,
-                                short_text(suspect.transform->remaining)),
-                    "", suspect.transform->remaining));
-  }
+  add_transform(suspect, finding);
   finding.advice = fmt::format(
       "The fused operator {} does not compute what {} compute one after the other. Convert once "
       "with "

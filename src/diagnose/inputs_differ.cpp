@@ -18,17 +18,12 @@ std::optional<result::Finding> explain_inputs(const Suspect& suspect) {
   finding.advice =
       "Feed both sides the same bytes, then compare again: nothing behind a wrong input "
       "tells anything about an operator.";
+  add_transform(suspect, finding);
   if (suspect.transform) {
-    finding.detail = suspect.transform->detail;
-    finding.evidence.push_back(
-        evidence_of(suspect,
-                    fmt::format("{}: an error of {} remains", suspect.transform->text,
-                                short_text(suspect.transform->remaining)),
-                    "", suspect.transform->remaining));
     finding.advice = fmt::format("{}. Pre-processing differs: put it right, then compare again.",
                                  suspect.transform->text);
-    if (!finding.advice.empty())
-      finding.advice[0] = static_cast<char>(std::toupper(finding.advice[0]));
+    finding.advice[0] =
+        static_cast<char>(std::toupper(static_cast<unsigned char>(finding.advice[0])));
   }
   finding.next = "plumb inspect " + suspect.of.run.target.path + " --stats";
   return finding;

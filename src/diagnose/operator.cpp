@@ -36,19 +36,10 @@ const std::span<const Threshold> kOperatorThresholds = kTable;
 
 std::optional<result::Finding> explain_transform(const Suspect& suspect) {
   if (!suspect.transform || misses_relu(suspect)) return {};
-  const Transform& transform = *suspect.transform;
   result::Finding finding = finding_about(suspect, suspect.root.is_behind ? 0.55 : 0.93);
-  finding.detail = transform.detail;
-  finding.evidence.push_back(
-      evidence_of(suspect,
-                  std::isnan(transform.error)
-                      ? fmt::format("{}: an error of {} remains", transform.text,
-                                    short_text(transform.remaining))
-                      : fmt::format("{}: of an error of {} {} remains", transform.text,
-                                    short_text(transform.error), short_text(transform.remaining)),
-                  "", transform.remaining));
-  finding.advice =
-      fmt::format("{}: look for where that is done or left out on one side only.", transform.text);
+  add_transform(suspect, finding);
+  finding.advice = fmt::format("{}: look for where that is done or left out on one side only.",
+                               suspect.transform->text);
   finding.advice[0] =
       static_cast<char>(std::toupper(static_cast<unsigned char>(finding.advice[0])));
   finding.next = isolate_command(suspect);

@@ -60,6 +60,8 @@ result::Finding finding_about(const Suspect& suspect, double confidence);
 // A number of the suspect's row as evidence.
 result::Evidence evidence_of(const Suspect& suspect, std::string text, std::string_view metric,
                              double value);
+// What turns golden into the target, if that is known: as detail and evidence.
+void add_transform(const Suspect& suspect, result::Finding& finding);
 // Numbers as people read them: three or four digits.
 std::string short_text(double value);
 std::string percent_text(double share);  // "3.1 %"

@@ -82,4 +82,18 @@ result::Finding finding_about(const Suspect& suspect, double confidence) {
   return finding;
 }
 
+void add_transform(const Suspect& suspect, result::Finding& finding) {
+  if (!suspect.transform) return;
+  const Transform& transform = *suspect.transform;
+  finding.detail = transform.detail;
+  finding.evidence.push_back(
+      evidence_of(suspect,
+                  std::isnan(transform.error)
+                      ? fmt::format("{}: an error of {} remains", transform.text,
+                                    short_text(transform.remaining))
+                      : fmt::format("{}: of an error of {} {} remains", transform.text,
+                                    short_text(transform.error), short_text(transform.remaining)),
+                  "", transform.remaining));
+}
+
 }  // namespace plumb::diagnose

@@ -16,14 +16,7 @@ std::optional<result::Finding> explain_weights(const Suspect& suspect) {
         suspect,
         fmt::format("the constant itself has a cosine of {} to golden's", short_text(cosine)),
         "cosine", cosine));
-  if (suspect.transform) {
-    finding.detail = suspect.transform->detail;
-    finding.evidence.push_back(
-        evidence_of(suspect,
-                    fmt::format("{}: an error of {} remains", suspect.transform->text,
-                                short_text(suspect.transform->remaining)),
-                    "", suspect.transform->remaining));
-  }
+  add_transform(suspect, finding);
   finding.advice =
       fmt::format("The weights of {} differ: convert the very model that golden was made with.",
                   suspect.node.name);
