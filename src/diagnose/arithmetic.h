@@ -22,4 +22,8 @@ struct Follows {
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
                                Tensors& tensors);
 
+// The same for all operators whose own error is not known yet, as far as tensors are small and few
+// enough: Node::own.
+void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context);
+
 }  // namespace plumb::diagnose

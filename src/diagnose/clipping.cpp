@@ -17,15 +17,6 @@ constexpr Threshold kTable[] = {
     {"grid_remains", kGridRemains, "... where values stand on a grid, which rounds besides"},
 };
 
-// Where types end, and what activations are cut at.
-bool is_type_limit(double value) {
-  constexpr double kLimits[] = {127,   128,   255,   7,   8,   15,   32767,
-                                32768, 65535, 65504, 448, 240, 57344};
-  return std::any_of(std::begin(kLimits), std::end(kLimits), [&](double limit) {
-    return std::abs(std::abs(value) - limit) <= 1e-3 * limit;
-  });
-}
-
 bool is_cut(const Suspect& suspect) {
   if (!suspect.levels || !suspect.levels->is_clipped()) return false;
   const Levels& levels = *suspect.levels;
@@ -34,8 +25,8 @@ bool is_cut(const Suspect& suspect) {
 }
 
 bool ends_at_type(const Levels& levels) {
-  return (levels.at_high >= 2 && is_type_limit(levels.high)) ||
-         (levels.at_low >= 2 && is_type_limit(levels.low));
+  return (levels.at_high >= 1 && is_type_limit(levels.high)) ||
+         (levels.at_low >= 1 && is_type_limit(levels.low));
 }
 
 result::Finding cut_finding(const Suspect& suspect) {

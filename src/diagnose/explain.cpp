@@ -145,7 +145,8 @@ void estimate_own_errors(const Net& net, Run& run) {
 void explain(Run& run, Tensors tensors, const RunContext& context) {
   run.findings.clear();
   if (!differs(run)) return;
-  const Net net = net_of(run);
+  Net net = net_of(run);
+  measure_by_arithmetic(net, tensors, context);
   const Roots roots = find_roots(net);
   const Case of{run, net, roots, tensors};
   for (const Root& root : roots.roots) {

@@ -54,11 +54,20 @@ double grid_step(const std::vector<double>& levels, DType dtype) {
 
 }  // namespace
 
+bool is_type_limit(double value) {
+  constexpr double kLimits[] = {127,   128,   255,   7,   8,   15,   32767,
+                                32768, 65535, 65504, 448, 240, 57344};
+  return std::any_of(std::begin(kLimits), std::end(kLimits), [&](double limit) {
+    return std::abs(std::abs(value) - limit) <= 1e-3 * limit;
+  });
+}
+
 bool Levels::is_clipped() const {
-  const auto piles_up = [&](int64_t at, int64_t beyond) {
-    return at >= 2 && beyond >= 2 && 2 * at >= beyond;
+  const auto piles_up = [&](int64_t at, int64_t beyond, double limit) {
+    const int64_t enough = is_type_limit(limit) ? 1 : 2;  // at a limit of a type one is no chance
+    return at >= enough && beyond >= enough && 2 * at >= beyond;
   };
-  return piles_up(at_high, above) || piles_up(at_low, below);
+  return piles_up(at_high, above, high) || piles_up(at_low, below, low);
 }
 
 std::optional<Levels> levels_of(const compare::PairValues& values) {

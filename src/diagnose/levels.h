@@ -10,6 +10,9 @@
 
 namespace plumb::diagnose {
 
+// Where a type ends: 127, 65504, ...
+bool is_type_limit(double value);
+
 struct Levels {
   int64_t count = 0,
           golden = 0;        // distinct values of each side, in the elements that were looked at

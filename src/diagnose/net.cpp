@@ -189,8 +189,11 @@ class Builder {
   }
 
   static void worse(Error& error, const Error& other) {
-    if (!(error.relative >= other.relative)) error.relative = other.relative;
-    if (!(error.slice >= other.slice)) error.slice = other.slice;
+    const auto take = [](double& own, double given) {
+      if (!std::isnan(given) && !(own >= given)) own = given;  // nothing is known of the rest
+    };
+    take(error.relative, other.relative);
+    take(error.slice, other.slice);
   }
 
   // What an operator reads: as dumped there, else as its producers gave it. What was not compared
@@ -202,7 +205,7 @@ class Builder {
       worse(given, net_.nodes[static_cast<size_t>(producer)].out);
     node.in = dumped.is_known() ? dumped : given;
     if (!node.in.is_known()) node.in = given;
-    if (!(node.in.slice >= given.slice)) node.in.slice = given.slice;
+    if (!std::isnan(given.slice) && !(node.in.slice >= given.slice)) node.in.slice = given.slice;
     if (!node.out.is_known() && !node.is_source) node.out = node.in;
   }
 

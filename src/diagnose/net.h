@@ -33,7 +33,7 @@ struct Node {
   bool is_output = false;  // of the model
   int64_t origins = 0;     // operators it was made from, if that is recorded
   Error in, out;
-  double own = kUnknown;     // measured by replaying it
+  double own = kUnknown;     // measured: by replaying it, or by arithmetic
   bool knows_inputs = true;  // else `in` tells nothing
   bool fails = false;        // an output of it is out of limits, or not finite as golden's is
   bool is_odd = false;       // ... or near a limit

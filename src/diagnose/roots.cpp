@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace plumb::diagnose {
 namespace {
@@ -26,15 +27,14 @@ class Finder {
   explicit Finder(const Net& net) : net_(net) {}
 
   Roots find() {
-    found_.noise = usual_noise();
-    is_measured_ = find_usual_own();
-    for (const int64_t at : net_.order) is_measured_ ? add_measured(at) : add_candidate(at);
-    if (is_measured_ && !found_.roots.empty()) {
-      rank();
-      for (size_t i = 0; i < found_.roots.size(); ++i) follow(i);
-      return std::move(found_);
+    found_.noise = std::max(usual_noise(), usual_own());
+    products_ = std::max(found_.noise, usual_product());
+    add_candidates();
+    if (const auto grown = growth()) {  // that is the noise of this network: who is beyond it?
+      found_.noise = products_ = *grown;
+      add_candidates();
     }
-    if (explains_growth()) return std::move(found_);
+    if (found_.roots.empty()) return gradual();
     rank();
     for (size_t i = 0; i < found_.roots.size(); ++i) follow(i);
     return std::move(found_);
@@ -56,54 +56,74 @@ class Finder {
     return noise;
   }
 
-  // A step can be judged if there is an output to see and something finite to hold it against.
+  void add_candidates() {
+    found_.roots.clear();
+    for (const int64_t at : net_.order) add_candidate(at);
+  }
+
+  // A step can be judged if there is an output to see and something finite to hold it against. What
+  // an operator was measured to add tells more than a step: gains are anything.
   void add_candidate(int64_t at) {
     const Node& each = node(at);
     if (each.outputs.empty() || !each.out.is_known() || !each.knows_inputs) return;
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;
-    const double normal = std::hypot(in, found_.noise);
-    const double ratio = each.out.relative / normal;
-    if (ratio < kStep || (each.is_source && !each.is_odd)) return;
+    const bool is_measured = !std::isnan(each.own) && !std::isinf(each.out.relative);
+    const double noise = is_product(each) ? products_ : found_.noise;
+    const double ratio =
+        is_measured ? each.own / found_.noise : each.out.relative / std::hypot(in, noise);
+    if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
     found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
   }
 
-  // What replaying the operators showed, if most were: the usual own error of one.
-  bool find_usual_own() {
+  // The usual own error of an operator, where enough were measured to tell. What only moves values
+  // adds nothing and tells nothing.
+  double usual_own() {
     std::vector<double> own;
-    int64_t seen = 0;
-    for (const Node& each : net_.nodes) {
-      seen += !each.outputs.empty() && !each.is_source;
-      if (!std::isnan(each.own)) own.push_back(each.own);
-    }
-    if (own.empty() || 2 * std::ssize(own) < seen) return false;
+    for (const Node& each : net_.nodes)
+      if (each.own > 0 && std::isfinite(each.own)) own.push_back(each.own);
+    constexpr int64_t kEnough = 4;
+    has_measured_ = std::ssize(own) >= kEnough;
+    if (!has_measured_) return 0;
     std::nth_element(own.begin(), own.begin() + std::ssize(own) / 2, own.end());
-    found_.noise = std::max(found_.noise, own[own.size() / 2]);
-    return true;
+    return own[own.size() / 2];
   }
 
-  // Of what was not replayed only what is not finite, or no operator, is judged by its step.
-  void add_measured(int64_t at) {
-    const Node& each = node(at);
-    if (std::isnan(each.own) || std::isinf(each.out.relative)) {
-      if (each.is_source || std::isinf(each.out.relative)) add_candidate(at);
-      return;
+  static bool is_product(const Node& each) {
+    constexpr std::string_view kProducts[] = {"Conv",        "MatMul",          "Gemm",
+                                              "BatchMatMul", "FullyConnection", "InnerProduct",
+                                              "Convolution", "Deconvolution"};
+    return std::any_of(std::begin(kProducts), std::end(kProducts),
+                       [&](std::string_view type) { return each.type.starts_with(type); });
+  }
+
+  // Products may round their operands (TF32) while everything else is exact. If several of them add
+  // the same small error, it is that.
+  double usual_product() const {
+    std::vector<double> own;
+    for (const Node& each : net_.nodes) {
+      if (!is_product(each) || each.outputs.empty() || !(each.out.relative > 0)) continue;
+      const double in = each.in.is_known() ? each.in.relative : 0;
+      if (each.out.relative > 1.3 * in)
+        own.push_back(std::sqrt(each.out.relative * each.out.relative - in * in));
     }
-    const double ratio = each.own / found_.noise;
-    if (ratio < kOwnStep) return;
-    const double in = each.in.is_known() ? each.in.relative : 0;
-    found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
+    std::sort(own.begin(), own.end());
+    const auto alike =
+        std::count_if(own.begin(), own.end(), [&](double each) { return each <= 4 * own.front(); });
+    constexpr double kMostOfProducts = 3e-3;
+    if (alike < 3 || own.front() > kMostOfProducts) return 0;
+    return own[static_cast<size_t>(alike / 2)];
   }
 
   // Behind a fault errors stay as they are, but for gains near one. Where every operator adds as
   // much as the first did, they grow by the root of the sum of squares: that shows in the operators
   // whose inputs are not much worse than that. Which of the two fits the steps better?
-  bool explains_growth() {
-    if (found_.roots.empty()) return gradual();
+  std::optional<double> growth() const {
+    if (found_.roots.empty() || has_measured_) return {};
     const Root& biggest =
         *std::max_element(found_.roots.begin(), found_.roots.end(),
                           [](const Root& a, const Root& b) { return a.ratio < b.ratio; });
-    if (!(biggest.out <= kMostNoise) || node(biggest.node).is_source) return false;
+    if (!(biggest.out <= kMostNoise) || node(biggest.node).is_source) return {};
     const std::vector<bool> behind = net_.downstream_of(biggest.node);
     double misfit_constant = 0, misfit_growing = 0;
     int64_t seen = 0;
@@ -121,9 +141,8 @@ class Finder {
       ++seen;
     }
     constexpr int64_t kEnough = 4;  // operators behind it
-    if (seen < kEnough || misfit_growing >= 0.8 * misfit_constant) return false;
-    found_.roots.clear();
-    return gradual();
+    if (seen < kEnough || misfit_growing >= 0.8 * misfit_constant) return {};
+    return biggest.out;
   }
 
   static bool keeps_error(const Node& each) {
@@ -132,7 +151,7 @@ class Finder {
   }
 
   // Nobody made a step of its own: who added most.
-  bool gradual() {
+  Roots gradual() {
     std::vector<std::pair<double, int64_t>> own;
     for (const int64_t at : net_.order) {
       const Node& each = node(at);
@@ -149,7 +168,8 @@ class Finder {
     constexpr size_t kMost = 5;
     for (size_t i = 0; i < std::min(kMost, own.size()); ++i)
       found_.contributors.push_back(own[i].second);
-    return found_.is_accumulated = true;
+    found_.is_accumulated = true;
+    return std::move(found_);
   }
 
   // Operators whose error is odd behind a root inherit it. A root behind a larger one may only make
@@ -176,7 +196,8 @@ class Finder {
 
   const Net& net_;
   Roots found_;
-  bool is_measured_ = false;
+  double products_ = 0;        // normal for products of matrices
+  bool has_measured_ = false;  // enough operators to know what is normal
 };
 
 }  // namespace
