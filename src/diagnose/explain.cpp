@@ -44,6 +44,38 @@ Suspect suspect_of(const Case& of, const Root& root) {
   return suspect;
 }
 
+// Looks at some of the outputs, spread over the network.
+bool are_on_grids(const Net& net, Tensors& tensors) {
+  if (!tensors.are_at_hand()) return false;
+  std::vector<size_t> rows;
+  for (const Node& node : net.nodes)
+    if (!node.is_source && !node.outputs.empty()) rows.push_back(node.outputs.back());
+  constexpr size_t kLooks = 9;
+  size_t looked = 0, grids = 0;
+  for (size_t i = 0; i < std::min(kLooks, rows.size()); ++i) {
+    const auto values = tensors.pair(rows[i * rows.size() / std::min(kLooks, rows.size())]);
+    const auto levels = values ? levels_of(*values) : std::nullopt;
+    looked += levels.has_value();
+    grids += levels && levels->is_grid;
+  }
+  return looked >= 3 && 2 * grids > looked;
+}
+
+// An operator that only the target has, right before a suspect: it is not golden's operator that
+// computes something else, but what was put before it.
+const Node* inserted_before(const Net& net, const Node& node) {
+  constexpr std::string_view kHarmless[] = {"Cast",     "TransData", "Reshape",   "Transpose",
+                                            "Identity", "Squeeze",   "Unsqueeze", "Flatten"};
+  for (const int64_t at : node.producers) {
+    const Node& producer = net.nodes[static_cast<size_t>(at)];
+    const bool is_harmless =
+        std::any_of(std::begin(kHarmless), std::end(kHarmless),
+                    [&](std::string_view type) { return producer.type.starts_with(type); });
+    if (producer.is_inserted && !producer.is_source && !is_harmless) return &producer;
+  }
+  return nullptr;
+}
+
 std::vector<std::string> names_of(const Net& net, const std::vector<int64_t>& nodes) {
   std::vector<std::string> names;
   for (const int64_t node : nodes) names.emplace_back(net.nodes[static_cast<size_t>(node)].name);
@@ -58,6 +90,13 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
     finding->rule = rule.name;
     finding->cause = rule.cause;
     finding->consequences = names_of(of.net, root.consequences);
+    if (const Node* inserted = inserted_before(of.net, suspect.node)) {
+      finding->operator_name = inserted->name;
+      finding->evidence.push_back({fmt::format("{} ({}) stands before {}, and only in the target",
+                                               inserted->name, inserted->type, suspect.node.name),
+                                   std::nullopt, "", std::nullopt});
+      finding->consequences.insert(finding->consequences.begin(), std::string(suspect.node.name));
+    }
     findings.push_back(std::move(*finding));
     return;
   }
@@ -148,7 +187,7 @@ void explain(Run& run, Tensors tensors, const RunContext& context) {
   Net net = net_of(run);
   measure_by_arithmetic(net, tensors, context);
   const Roots roots = find_roots(net);
-  const Case of{run, net, roots, tensors};
+  const Case of{run, net, roots, tensors, are_on_grids(net, tensors)};
   for (const Root& root : roots.roots) {
     if (context.cancelled) return;
     if (!only_amplifies(of, root)) explain_root(of, root, run.findings);

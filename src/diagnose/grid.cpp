@@ -53,8 +53,9 @@ std::optional<result::Finding> explain_outlier_channel(const Suspect& suspect) {
   return finding;
 }
 
+// Where everything is quantized, that it is so explains nothing.
 std::optional<result::Finding> explain_levels(const Suspect& suspect) {
-  if (!suspect.levels || !suspect.levels->is_grid) return {};
+  if (!suspect.levels || !suspect.levels->is_grid || suspect.of.is_on_grids) return {};
   result::Finding finding = grid_finding(suspect);
   finding.advice = fmt::format(
       "{} gives out {} different values: it is quantized, with too few bits or too wide a range. "

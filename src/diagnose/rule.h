@@ -23,6 +23,7 @@ struct Case {
   const Net& net;
   const Roots& roots;
   Tensors& tensors;
+  bool is_on_grids = false;  // most outputs of the target are quantized values
 };
 
 // An operator that introduced an error. What is not at hand is null.
