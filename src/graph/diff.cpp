@@ -10,6 +10,7 @@
 
 #include "graph/diff_fold.h"
 #include "graph/diff_pair.h"
+#include "graph/diff_turned.h"
 
 namespace plumb::graph {
 namespace {
@@ -60,6 +61,7 @@ class Differ {
       if (golden_of(op) >= 0 && !hosts.contains(op) && is_compared(op, golden_of(op)))
         compare_pair(pair_of(op, golden_of(op)), options_, totals_, out_.differences);
     for (const auto& rewired : alignment_.rewired) add_rewired(rewired);
+    excuse_turned(t_, g_, alignment_, out_.differences);
     count();
     sort();
   }
@@ -179,16 +181,38 @@ class Differ {
       else if (golden_role(op) != Role::kConstant)
         golden.push_back(op);
     }
+    drop_neutral(target, t_, alignment_.golden_of);
+    drop_neutral(golden, g_, alignment_.target_of);
     if (target.empty() && golden.empty()) return;
-    if (folds_alike(target, golden)) return;
+    const Places all = target, all_golden = golden;
+    const auto folded = fold_hosts(target, golden);
+    const bool was_folded = all.size() != target.size();
+    if (only_moves(target, t_) && only_moves(golden, g_) && was_folded) {
+      if (folded == Fold::kSame) add_merged(all, all_golden, DiffGrade::kEquivalent);
+      return;
+    }
     if (!target.empty() && !golden.empty() &&
         are_same(parts_of(t_, target), parts_of(g_, golden))) {
       compare_hosts(target, true);
-      add_merged(target, golden, DiffGrade::kEquivalent);
+      if (folded != Fold::kDifferent) add_merged(all, all_golden, DiffGrade::kEquivalent);
       return;
     }
     compare_hosts(target, false);
     name_unpaired(target, golden);
+  }
+
+  static void drop_neutral(Places& places, const ModelContent& model,
+                           const std::vector<int>& partner) {
+    std::erase_if(places, [&](int op) {
+      return partner[static_cast<size_t>(op)] < 0 && is_neutral(model, op);
+    });
+  }
+
+  static bool only_moves(const Places& places, const ModelContent& model) {
+    return std::all_of(places.begin(), places.end(), [&](int op) {
+      const std::string& type = model.graph.operators[static_cast<size_t>(op)].type;
+      return type == "Reshape" || type == "Flatten" || type == "Squeeze" || type == "Unsqueeze";
+    });
   }
 
   void compare_hosts(const Places& target, bool only_attributes) {
@@ -202,27 +226,44 @@ class Differ {
     }
   }
 
-  // Both sides are one convolution or product with something folded in. False: they are not, or
-  // what they have in common says that they were not folded but changed.
-  bool folds_alike(const Places& target, const Places& golden) {
-    const auto own = fold(t_, target), theirs = fold(g_, golden);
-    if (!own || !theirs || golden_of(own->host) != theirs->host) return false;
-    const OperatorPair pair = pair_of(own->host, theirs->host);
-    std::vector<Difference> found;
-    compare_folded(pair, *own, *theirs, found);
-    if (!found.empty() && (target.size() > 1 || golden.size() > 1)) {
-      PairTotals ignored;
-      std::vector<Difference> plain;
-      compare_pair(pair, options_, ignored, plain);
-      if (worst(plain) < worst(found)) return false;
+  // Convolutions and products with something folded in are compared and taken out of the lists.
+  enum class Fold : uint8_t { kNone, kSame, kDifferent };
+  Fold fold_hosts(Places& target, Places& golden) {
+    Fold result = Fold::kNone;
+    Places left = target;
+    for (const int host : left) {
+      if (golden_of(host) < 0) continue;
+      const auto from = [](const Places& places, int op) {
+        return Places(std::find(places.begin(), places.end(), op), places.end());
+      };
+      const Places own_chain = from(target, host), golden_chain = from(golden, golden_of(host));
+      std::vector<size_t> used, golden_used;
+      const auto own = fold(t_, own_chain, used), theirs = fold(g_, golden_chain, golden_used);
+      if (!own || !theirs || own->host != host || theirs->host != golden_of(host)) continue;
+      if (used.size() + golden_used.size() == 2 && this->own(host).type == other(theirs->host).type)
+        continue;  // plain pairs are compared slot by slot
+      std::vector<Difference> found;
+      compare_folded(pair_of(host, theirs->host), *own, *theirs, found);
+      if (!found.empty() && is_rather_plain(pair_of(host, theirs->host), found)) continue;
+      totals_.constants += 2;
+      compare_attributes(pair_of(host, theirs->host), totals_, found);
+      result = found.empty() && result != Fold::kDifferent ? Fold::kSame : Fold::kDifferent;
+      out_.differences.insert(out_.differences.end(), found.begin(), found.end());
+      const auto take = [](Places& places, const Places& chain, const std::vector<size_t>& taken) {
+        for (const size_t i : taken) std::erase(places, chain[i]);
+      };
+      take(target, own_chain, used);
+      take(golden, golden_chain, golden_used);
     }
-    totals_.constants += 2;
+    return result;
+  }
+
+  // What the two have in common says that nothing was folded: something was changed.
+  bool is_rather_plain(const OperatorPair& pair, const std::vector<Difference>& folded) const {
     PairTotals ignored;
-    compare_attributes(pair, totals_, found);
-    const bool is_same = found.empty();
-    out_.differences.insert(out_.differences.end(), found.begin(), found.end());
-    if (is_same) add_merged(target, golden, DiffGrade::kEquivalent);
-    return true;
+    std::vector<Difference> plain;
+    compare_pair(pair, options_, ignored, plain);
+    return worst(plain) < worst(folded);
   }
 
   static double worst(const std::vector<Difference>& differences) {
@@ -373,24 +414,40 @@ class Differ {
 
   // Another operator that computes the same has a counterpart: an optimiser computes it once.
   static bool has_twin(const ModelContent& model, int op, const std::vector<int>& partner) {
-    const Operator& one = model.graph.operators[static_cast<size_t>(op)];
-    const OperatorContent& content = model.operators[static_cast<size_t>(op)];
-    for (size_t i = 0; i < model.operators.size(); ++i) {
-      const Operator& each = model.graph.operators[i];
-      if (partner[i] < 0 || each.type != one.type || each.subgraph != one.subgraph) continue;
-      const OperatorContent& twin = model.operators[i];
-      const auto is_same_operand = [](const Operand& a, const Operand& b) {
-        if (a.constant && b.constant)
-          return a.constant->dtype() == b.constant->dtype() &&
-                 !compare_weights(*a.constant, *b.constant);
-        return a.name == b.name;
-      };
-      if (twin.attributes == content.attributes &&
-          std::equal(twin.operands.begin(), twin.operands.end(), content.operands.begin(),
-                     content.operands.end(), is_same_operand))
-        return true;
-    }
+    for (int i = 0; i < static_cast<int>(model.operators.size()); ++i)
+      if (partner[static_cast<size_t>(i)] >= 0 && computes_same(model, i, op, 0)) return true;
     return false;
+  }
+
+  static bool computes_same(const ModelContent& model, int a, int b, int depth) {
+    constexpr int kMostSteps = 8;
+    const Operator &one = model.graph.operators[static_cast<size_t>(a)],
+                   &other = model.graph.operators[static_cast<size_t>(b)];
+    const OperatorContent &own = model.operators[static_cast<size_t>(a)],
+                          &theirs = model.operators[static_cast<size_t>(b)];
+    if (a == b) return true;
+    if (depth > kMostSteps || one.type != other.type || one.subgraph != other.subgraph ||
+        own.attributes != theirs.attributes || own.operands.empty())
+      return false;
+    return std::equal(
+        own.operands.begin(), own.operands.end(), theirs.operands.begin(), theirs.operands.end(),
+        [&](const Operand& x, const Operand& y) {
+          if (x.constant && y.constant)
+            return x.constant->dtype() == y.constant->dtype() &&
+                   !compare_weights(*x.constant, *y.constant);
+          if (x.name == y.name || x.constant || y.constant) return x.name == y.name;
+          const int from = producer_of(model, x.name), other_from = producer_of(model, y.name);
+          return from >= 0 && other_from >= 0 && computes_same(model, from, other_from, depth + 1);
+        });
+  }
+
+  // Of a tensor that is the first output of an operator.
+  static int producer_of(const ModelContent& model, const std::string& tensor) {
+    const auto& operators = model.graph.operators;
+    const auto found = std::find_if(operators.begin(), operators.end(), [&](const Operator& op) {
+      return !op.outputs.empty() && op.outputs[0].name == tensor;
+    });
+    return found == operators.end() ? -1 : static_cast<int>(found - operators.begin());
   }
 
   void add_rewired(const ModelAlignment::Rewired& rewired) {

@@ -43,10 +43,17 @@ class Folder {
  public:
   Folder(const ModelContent& model, Folded& out) : model_(model), out_(out) {}
 
-  bool fold(std::span<const int> chain) {
-    if (chain.empty() || !start(chain.front())) return false;
-    for (const int op : chain.subspan(1))
-      if (!add(op)) return false;
+  bool fold(std::span<const int> chain, std::vector<size_t>& used) {
+    size_t first = 0;
+    while (first < chain.size() && !start(chain[first])) ++first;
+    if (first == chain.size()) return false;
+    used = {first};
+    int last = chain[first];
+    for (size_t i = first + 1; i < chain.size(); ++i) {
+      if (!follows(chain[i], last) || !add(chain[i])) continue;
+      used.push_back(i);
+      last = chain[i];
+    }
     if (out_.bias.empty()) {
       out_.bias.assign(channels_, 0);
       out_.sizes.assign(channels_, 0);
@@ -62,6 +69,28 @@ class Folder {
     return model_.graph.operators[static_cast<size_t>(op)].type;
   }
   const OperatorContent& content(int op) const { return model_.operators[static_cast<size_t>(op)]; }
+
+  // It reads what the last one gives, directly or through a reshape, and nobody else does.
+  bool follows(int op, int last) const {
+    std::string_view tensor = model_.graph.operators[static_cast<size_t>(last)].name;
+    for (int steps = 0; steps < 4; ++steps) {
+      const Operator* reader = nullptr;
+      size_t readers = 0;
+      for (const Operator& each : model_.graph.operators)
+        for (const Edge& edge : each.inputs)
+          if (edge.producer == tensor) {
+            reader = &each;
+            ++readers;
+          }
+      for (const Edge& edge : model_.graph.outputs) readers += edge.producer == tensor;
+      if (readers != 1 || reader == nullptr) return false;
+      if (reader == &model_.graph.operators[static_cast<size_t>(op)]) return true;
+      if (!is_one_of(reader->type, {"Reshape", "Identity", "Flatten", "Squeeze", "Unsqueeze"}))
+        return false;
+      tensor = reader->name;
+    }
+    return false;
+  }
 
   bool start(int op) {
     const std::string& name = type(op);
@@ -258,8 +287,9 @@ class PartsMaker {
   void add(int place) {
     const std::string& type = model_.graph.operators[static_cast<size_t>(place)].type;
     const OperatorContent& op = model_.operators[static_cast<size_t>(place)];
-    if (is_one_of(type, {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity",
-                         "Cast", "Dropout"}))
+    if (is_one_of(type,
+                  {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Cast", "Dropout"}) ||
+        is_neutral(model_, place))
       return;
     const auto recipe = std::find_if(recipes().begin(), recipes().end(),
                                      [&](const Recipe& each) { return each.type == type; });
@@ -281,6 +311,8 @@ class PartsMaker {
       if (type == "Gemm" && op.operands.size() > 2 && !op.operands[2].name.empty())
         out_.types.emplace_back("Add");
       if (number_of(op, "beta", 1) != 1 && type == "Gemm") out_.is_complete = false;
+      for (const char* turned : {"transA", "transB"})
+        if (number_of(op, turned, 0) != 0) out_.types.emplace_back("Transpose");
       return;
     }
     if (type == "FusedConv") {
@@ -333,10 +365,26 @@ bool is_near(double a, double b) {
 
 }  // namespace
 
-std::optional<Folded> fold(const ModelContent& model, std::span<const int> chain) {
+std::optional<Folded> fold(const ModelContent& model, std::span<const int> chain,
+                           std::vector<size_t>& used) {
   Folded folded;
-  if (!Folder(model, folded).fold(chain)) return std::nullopt;
+  if (!Folder(model, folded).fold(chain, used)) return std::nullopt;
   return folded;
+}
+
+bool is_neutral(const ModelContent& model, int op) {
+  const std::string& type = model.graph.operators[static_cast<size_t>(op)].type;
+  const OperatorContent& content = model.operators[static_cast<size_t>(op)];
+  const bool is_factor = type == "Mul" || type == "Div" || type == "Pow";
+  if ((!is_factor && type != "Add" && type != "Sub") || content.operands.size() != 2) return false;
+  const ConstantTensor *first = constant_at(content, 0), *second = constant_at(content, 1);
+  const ConstantTensor* constant = second;
+  if (second == nullptr && (type == "Mul" || type == "Add")) constant = first;
+  if (constant == nullptr || constant->elements() == 0 || constant->elements() > kMostChannels)
+    return false;
+  const auto numbers = constant->all();
+  return std::all_of(numbers.begin(), numbers.end(),
+                     [&](double number) { return number == (is_factor ? 1 : 0); });
 }
 
 Parts parts_of(const ModelContent& model, std::span<const int> operators) {

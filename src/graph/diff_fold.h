@@ -15,7 +15,7 @@
 namespace plumb::graph {
 
 struct Folded {
-  int host = -1;          // the operator that has the weight
+  int host = -1;  // the operator that has the weight
   // With factors folded in, and axes as a plain MatMul has them.
   ConstantTensor weight{DType::kFloat32, {0}, {}};
   std::string weight_name, bias_name;
@@ -29,14 +29,19 @@ struct Folded {
   std::vector<Activation> activations;
 };
 
-// nullopt: there is something in the chain that cannot be folded. Operators in the order in which
-// they run; the first is the host.
-std::optional<Folded> fold(const ModelContent& model, std::span<const int> chain);
+// Operators in the order in which they run. The first that has a weight is the host; behind it, as
+// many are folded as can be: `used` are their places in `chain`, the host's first. nullopt: there
+// is no host.
+std::optional<Folded> fold(const ModelContent& model, std::span<const int> chain,
+                           std::vector<size_t>& used);
+
+// Changes no number: a product with one, a sum with zero.
+bool is_neutral(const ModelContent& model, int op);
 
 // What an operator consists of, for those that stand for several: the types of simple operators,
 // and the numbers that these are told.
 struct Parts {
-  std::vector<std::string> types;  // sorted; without those that only move values
+  std::vector<std::string> types;  // sorted; without those that only reshape
   std::vector<double> numbers;     // scalars
   std::vector<std::shared_ptr<const ConstantTensor>> tensors;
   bool is_complete = true;  // nothing in it is unknown

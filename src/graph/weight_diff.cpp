@@ -201,8 +201,10 @@ class Explainer {
   bool is_near(double t, double g, const Affine& map) const {
     const double product = map.scale * g;
     const double size = std::max(std::fabs(product) + std::fabs(map.offset), std::fabs(t));
+    // An offset is known no better than the largest numbers are.
+    const double blur = map.offset == 0 ? 0 : std::max(std::fabs(m_.low), std::fabs(m_.high));
     return std::fabs(t - (product + map.offset)) <=
-           kFit * rounding_ * size + std::numeric_limits<float>::denorm_min();
+           rounding_ * (kFit * size + blur) + std::numeric_limits<float>::denorm_min();
   }
 
   // The same for all numbers.

@@ -42,15 +42,16 @@ struct Grid {
 };
 
 // The largest step of which all distances between the values are multiples, by Euclid's algorithm
-// on numbers that are rounded.
-std::optional<Grid> grid_of(const std::vector<double>& values, double rounding) {
+// on numbers that are rounded: what is left below a quarter of the finest step is an error.
+std::optional<Grid> grid_of(const std::vector<double>& values, double rounding, size_t most) {
   if (values.size() < 3) return std::nullopt;
   Grid grid{values.front(), values.back(), 0};
   const double largest = std::max(std::fabs(grid.low), std::fabs(grid.high));
   const double blur = 4 * rounding * largest;
+  const double finest = std::max(8 * blur, (grid.high - grid.low) / static_cast<double>(4 * most));
   for (size_t i = 1; i < values.size(); ++i) {
     double a = grid.step, b = values[i] - values[i - 1];
-    while (b > 8 * blur) {
+    while (b > finest) {
       const double rest = a - b * std::nearbyint(a / b);
       a = b;
       b = std::fabs(rest);
@@ -59,7 +60,7 @@ std::optional<Grid> grid_of(const std::vector<double>& values, double rounding) 
   }
   if (grid.step <= 0) return std::nullopt;
   const double steps = std::nearbyint((grid.high - grid.low) / grid.step);
-  if (steps < 2 || steps >= static_cast<double>(kMostLevels)) return std::nullopt;
+  if (steps < 2 || steps >= static_cast<double>(most)) return std::nullopt;
   grid.step = (grid.high - grid.low) / steps;  // the error of a sum of all is that of one
   const double allowed = 2 * blur / grid.step;
   if (allowed > kOffGrid) return std::nullopt;
@@ -91,7 +92,9 @@ std::optional<Levels> of_tensor(const ConstantTensor& rounded, const ConstantTen
   });
   if (!are_few || rounded.elements() < kFewNumbers) return std::nullopt;
   Levels levels{static_cast<int64_t>(own.size()), {}, {}};
-  if (const auto grid = grid_of(sorted(own), rounding_of(rounded.dtype()))) {
+  for (const size_t most : {kMostSliceLevels, kMostLevels}) {
+    const auto grid = grid_of(sorted(own), rounding_of(rounded.dtype()), most);
+    if (!grid) continue;
     Fit fit;
     each_pair(rounded, original, [&](int64_t, double t, double g) {
       fit.add(*grid, t, g);
@@ -123,7 +126,7 @@ std::optional<Levels> of_slices(const ConstantTensor& rounded, const ConstantTen
   int64_t telling = 0;  // slices with enough numbers to tell
   for (const Distinct& slice : distinct) {
     levels.count = std::max(levels.count, static_cast<int64_t>(slice.size()));
-    grids.push_back(grid_of(sorted(slice), rounding_of(rounded.dtype())));
+    grids.push_back(grid_of(sorted(slice), rounding_of(rounded.dtype()), kMostSliceLevels));
     if (slice.size() < 3) continue;
     if (!grids.back()) return std::nullopt;
     levels.step = std::max(*levels.step, grids.back()->step);

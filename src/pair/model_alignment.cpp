@@ -69,6 +69,8 @@ class Regions {
     join_hosts(
         standing_.in_golden, [&](int op) { return groups_.golden(op); }, [](int op) { return op; },
         aligned_.target_of);
+    join_neighbours(t_, aligned_.golden_of, [](int op) { return op; });
+    join_neighbours(g_, aligned_.target_of, [&](int op) { return groups_.golden(op); });
     return collect();
   }
 
@@ -101,6 +103,41 @@ class Regions {
       groups_.join(own(host), counterpart);
       for (const int part : parts)
         if (is_open(theirs(part))) groups_.join(own(host), theirs(part));
+    }
+  }
+
+  // A pair of two types, or with a factor behind one of them that the other may have in its
+  // weights, does more on one side: what has no counterpart beside it may be that.
+  template <class Number>
+  void join_neighbours(const Net& net, const std::vector<int>& partner, Number number) {
+    const auto join_pair = [&](int host, int op) {
+      const int target = &net == &t_ ? host : partner[at(host)];
+      const int golden = &net == &t_ ? partner[at(host)] : host;
+      in_region_[at(target)] = in_region_[at(groups_.golden(golden))] = true;
+      groups_.join(target, groups_.golden(golden));
+      groups_.join(target, number(op));
+    };
+    const Net& others = &net == &t_ ? g_ : t_;
+    const auto is_other_type = [&](int op) {
+      return partner[at(op)] != kNone && net.at(op).type != others.at(partner[at(op)]).type &&
+             !moves(net.kind(op));
+    };
+    const auto is_prefix_of_product = [](const Net& one, int op) {
+      const std::string& kind = one.kind(op);
+      return kind == "transpose" ||
+             ((kind == "mul" || kind == "div") && one.main.in(op).size() == 1);
+    };
+    const auto may_have_absorbed = [&](int host, int op) {
+      return partner[at(host)] != kNone && has_weights(net.kind(host)) &&
+             is_affine(net.kind(op), net.main.in(op).size()) &&
+             net.constants(host) != others.constants(partner[at(host)]);
+    };
+    for (int op = 0; op < net.size(); ++op) {
+      if (partner[at(op)] != kNone || !net.is_main(op)) continue;
+      for (const Ref& input : net.main.in(op))
+        if (is_other_type(input.op) || may_have_absorbed(input.op, op)) join_pair(input.op, op);
+      for (const auto& [reader, output] : net.main.readers[at(op)])
+        if (is_prefix_of_product(net, op) && is_other_type(reader)) join_pair(reader, op);
     }
   }
 
