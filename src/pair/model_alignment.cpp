@@ -69,6 +69,7 @@ class Regions {
     join_hosts(
         standing_.in_golden, [&](int op) { return groups_.golden(op); }, [](int op) { return op; },
         aligned_.target_of);
+    join_places();
     join_neighbours(t_, aligned_.golden_of, [](int op) { return op; });
     join_neighbours(g_, aligned_.target_of, [&](int op) { return groups_.golden(op); });
     return collect();
@@ -103,6 +104,18 @@ class Regions {
       groups_.join(own(host), counterpart);
       for (const int part : parts)
         if (is_open(theirs(part))) groups_.join(own(host), theirs(part));
+    }
+  }
+
+  // What a pair reads on both sides, without a counterpart on either, stands for each other.
+  void join_places() {
+    for (int op = 0; op < t_.size(); ++op) {
+      if (aligned_.golden(op) == kNone || !t_.is_main(op)) continue;
+      for (const Ref& own : t_.main.in(op))
+        for (const Ref& theirs : g_.main.in(aligned_.golden(op)))
+          if (aligned_.golden(own.op) == kNone && aligned_.target(theirs.op) == kNone &&
+              is_open(own.op) && is_open(groups_.golden(theirs.op)))
+            groups_.join(own.op, groups_.golden(theirs.op));
     }
   }
 
@@ -160,13 +173,30 @@ class Regions {
   std::vector<bool> in_region_;  // without a counterpart, or the host of such
 };
 
+// The same of what is made of shapes and constants: operators alone tell.
+void add_rewired_constant(const Net& t, const Net& g, const Aligned& aligned, int op,
+                          std::vector<ModelAlignment::Rewired>& found) {
+  const std::vector<Ref>&own = t.plain.in(op), &theirs = g.plain.in(aligned.golden(op));
+  if (own.size() != theirs.size() || commutes(t.kind(op))) return;
+  for (size_t i = 0; i < own.size(); ++i)
+    if (aligned.golden(own[i].op) != kNone && aligned.target(theirs[i].op) != kNone &&
+        Ref{aligned.golden(own[i].op), own[i].output} != theirs[i]) {
+      found.push_back({op, aligned.golden(op), static_cast<int64_t>(i)});
+      return;
+    }
+}
+
 // Inputs that stand for other tensors than those that the counterpart reads.
 std::vector<ModelAlignment::Rewired> rewired(const Net& t, const Net& g, const Aligned& aligned,
                                              const Standing& standing) {
   std::vector<ModelAlignment::Rewired> found;
   for (int op = 0; op < t.size(); ++op) {
     const int other = aligned.golden(op);
-    if (other == kNone || !t.is_main(op) || !g.is_main(other)) continue;
+    if (other == kNone) continue;
+    if (!t.is_main(op) || !g.is_main(other)) {
+      add_rewired_constant(t, g, aligned, op, found);
+      continue;
+    }
     const std::vector<Ref>&own = t.main.in(op), &theirs = g.main.in(other);
     if (own.size() != theirs.size()) continue;
     const auto stands_for = [&](const Ref& ref) -> std::optional<Ref> {

@@ -367,7 +367,7 @@ def stored_as_float16(model, rng):
 
 def transposed_gemm(model, rng):
     known = arrays(model)
-    for node in model.graph.node:
+    for node in list(model.graph.node):
         if node.op_type != "Gemm" or node.input[1] not in known or len(readers(model, node.input[1])) != 1:
             continue
         values = numpy_helper.to_array(known[node.input[1]])
