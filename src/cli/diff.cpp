@@ -88,8 +88,7 @@ void print_report(const ModelDiff& diff, const DiffRequest& request) {
   fmt::print("compared  {} and {}", counted(diff.attributes, "attribute"),
              counted(diff.constants, "constant"));
   if (diff.not_compared > 0)
-    fmt::print("; {} not: computed on one side, or of no type that is read",
-               counted(diff.not_compared, "constant"));
+    fmt::print("; {} could not be", counted(diff.not_compared, "constant"));
   fmt::print("\n");
   for (const DiffGrade grade :
        {DiffGrade::kDifferent, DiffGrade::kUnverified, DiffGrade::kEquivalent})

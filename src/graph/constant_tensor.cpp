@@ -154,7 +154,11 @@ ConstantTensor ConstantTensor::permuted(std::span<const int64_t> order) const {
   }
   for (Step& step : view.steps_)
     if (step.scale.size() > 1) step.axis = back[static_cast<size_t>(step.axis)];
-  if (view.strides_ == plain_strides(view.shape_)) view.strides_.clear();
+  const std::vector<int64_t> plain = plain_strides(view.shape_);
+  bool is_plain_order = true;  // an axis of length 1 may be anywhere
+  for (size_t i = 0; i < plain.size(); ++i)
+    is_plain_order &= view.shape_[i] == 1 || view.strides_[i] == plain[i];
+  if (is_plain_order) view.strides_.clear();
   return view;
 }
 

@@ -208,10 +208,9 @@ class OperandComparison {
       return found;
     };
     const auto mine = constants(own), golden = constants(theirs);
-    if (mine.size() != golden.size()) {
-      totals_.not_compared += std::max(mine.size(), golden.size());
-      return;
-    }
+    if (mine.size() != golden.size())
+      return unreadable(mine.empty() ? own.front() : *mine.front(),
+                        golden.empty() ? theirs.front() : *golden.front());
     for (size_t i = 0; i < mine.size(); ++i) compare(mine[i], golden[i]);
   }
 
@@ -230,8 +229,24 @@ class OperandComparison {
       compare_constants(pair_, theirs->name, *own->constant, *theirs->constant,
                         {options_.tolerance, 0}, out_);
     } else if (own->constant || theirs->constant || own->is_stored || theirs->is_stored) {
-      ++totals_.not_compared;
+      unreadable(*own, *theirs);
     }
+  }
+
+  // One of them is computed while the model runs, or is of no type that is read here.
+  void unreadable(const Operand& own, const Operand& theirs) {
+    ++totals_.not_compared;
+    Difference difference = difference_of(pair_, DiffKind::kWeights);
+    difference.grade = DiffGrade::kUnverified;
+    difference.what = theirs.name;
+    const bool is_computed = !own.is_stored && !theirs.is_stored;
+    difference.detail = is_computed ? "computed" : "unreadable";
+    difference.message =
+        is_computed ? fmt::format("'{}' of {} is a constant in {} only", theirs.name,
+                                  operator_text(pair_), own.constant ? "the target" : "golden")
+                    : fmt::format("'{}' of {} is stored in a form that is not read here",
+                                  theirs.name, operator_text(pair_));
+    out_.push_back(std::move(difference));
   }
 
   // A bias of zeros is none.

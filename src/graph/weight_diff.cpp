@@ -347,6 +347,7 @@ class Explainer {
   }
 
   bool saturated() {
+    if (m_.all.differing == m_.all.count || !(m_.low < m_.high)) return false;
     return all_are([&](double g) { return std::clamp(g, m_.low, m_.high); }) &&
            tell(fmt::format("saturated:{},{}", short_number(m_.low), short_number(m_.high)),
                 fmt::format("cut off at {} and {}", short_number(m_.low), short_number(m_.high)));

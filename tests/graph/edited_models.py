@@ -231,8 +231,17 @@ def quantized_weight(model, rng):
     return f"levels:{numpy.unique(steps).size}", name_of(node)
 
 
+def from_shapes(model):
+    """Tensors that shapes and constants alone decide."""
+    known = set(arrays(model))
+    for node in model.graph.node:
+        if node.op_type == "Shape" or (node.input and all(name in known for name in node.input if name)):
+            known |= set(node.output)
+    return known
+
+
 def swapped_inputs(model, rng):
-    known = arrays(model)
+    known = from_shapes(model)
     places = [node for node in model.graph.node if node.op_type in ("Concat", "Sub", "Div") and len(node.input) > 1
               and all(name not in known for name in node.input) and len(set(node.input)) == len(node.input)]  # fmt: skip
     if not places:

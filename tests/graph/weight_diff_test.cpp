@@ -51,8 +51,10 @@ TEST(WeightDiff, EachChangeHasItsWord) {
   is("zeroed", [](float, size_t) { return 0.0F; });
   is("channel:5", [&](float x, size_t i) { return channel(i) == 5 ? 2 * x : x; });
   is("channels:1,2", [&](float x, size_t i) { return channel(i) == 1 || channel(i) == 2 ? 0 : x; });
-  is("scale_per_channel", [&](float x, size_t i) { return x * (1 + 0.125F * channel(i)); });
-  is("offset_per_channel", [&](float x, size_t i) { return x + 0.125F * (1 + channel(i)); });
+  is("scale_per_channel",
+     [&](float x, size_t i) { return x * (1 + 0.125F * static_cast<float>(channel(i))); });
+  is("offset_per_channel",
+     [&](float x, size_t i) { return x + 0.125F * static_cast<float>(1 + channel(i)); });
   is("element:2,3,0,1", [](float x, size_t i) { return i == 2 * 36 + 27 + 1 ? x + 1 : x; });
   is("nonfinite:1", [](float x, size_t i) { return i == 7 ? std::nanf("") : x; });
   is("saturated:-1,1", [](float x, size_t) { return std::clamp(x, -1.0F, 1.0F); });
