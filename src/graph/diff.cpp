@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,9 @@ namespace plumb::graph {
 namespace {
 
 constexpr double kFoldRounding = 1e-6;  // relative, of a number that a converter computed anew
+
+constexpr int kMostDepth = 8;     // operators back that a twin is looked at
+constexpr int kMostSteps = 2000;  // ... and in all
 
 constexpr std::string_view kKinds[] = {"missing",   "added",   "replaced",     "merged",
                                        "attribute", "weights", "quantization", "precision",
@@ -344,8 +348,13 @@ class Differ {
     const bool is_quantizing = one.type.find("uantize") != std::string::npos ||
                                one.type.find("Quant") != std::string::npos;
     if (!is_cast && !is_quantizing) return;
-    add_lonely(op, is_target,
-               is_cast && !one.narrow ? DiffGrade::kEquivalent : DiffGrade::kDifferent);
+    // To the wider floats every number of a smaller type fits.
+    const OperatorContent& content = (is_target ? t_ : g_).operators[static_cast<size_t>(op)];
+    const auto to = content.attributes.find("to");
+    const auto* code = to == content.attributes.end() ? nullptr : std::get_if<int64_t>(&to->second);
+    constexpr int64_t kFloat = 1, kDouble = 11;
+    const bool is_wide = is_cast && code != nullptr && (*code == kFloat || *code == kDouble);
+    add_lonely(op, is_target, is_wide ? DiffGrade::kEquivalent : DiffGrade::kDifferent);
   }
 
   void add_lonely(int op, bool is_target, DiffGrade grade) {
@@ -413,41 +422,41 @@ class Differ {
   }
 
   // Another operator that computes the same has a counterpart: an optimiser computes it once.
-  static bool has_twin(const ModelContent& model, int op, const std::vector<int>& partner) {
+  bool has_twin(const ModelContent& model, int op, const std::vector<int>& partner) {
+    steps_left_ = kMostSteps;
     for (int i = 0; i < static_cast<int>(model.operators.size()); ++i)
       if (partner[static_cast<size_t>(i)] >= 0 && computes_same(model, i, op, 0)) return true;
     return false;
   }
 
-  static bool computes_same(const ModelContent& model, int a, int b, int depth) {
-    constexpr int kMostSteps = 8;
+  bool computes_same(const ModelContent& model, int a, int b, int depth) {
     const Operator &one = model.graph.operators[static_cast<size_t>(a)],
                    &other = model.graph.operators[static_cast<size_t>(b)];
     const OperatorContent &own = model.operators[static_cast<size_t>(a)],
                           &theirs = model.operators[static_cast<size_t>(b)];
     if (a == b) return true;
-    if (depth > kMostSteps || one.type != other.type || one.subgraph != other.subgraph ||
-        own.attributes != theirs.attributes || own.operands.empty())
+    if (depth > kMostDepth || one.type != other.type || one.subgraph != other.subgraph ||
+        own.attributes != theirs.attributes || own.operands.empty() || --steps_left_ < 0)
       return false;
     return std::equal(
         own.operands.begin(), own.operands.end(), theirs.operands.begin(), theirs.operands.end(),
         [&](const Operand& x, const Operand& y) {
-          if (x.constant && y.constant)
-            return x.constant->dtype() == y.constant->dtype() &&
-                   !compare_weights(*x.constant, *y.constant);
+          if (x.constant && y.constant) return x.constant->is_same_data(*y.constant);
           if (x.name == y.name || x.constant || y.constant) return x.name == y.name;
           const int from = producer_of(model, x.name), other_from = producer_of(model, y.name);
           return from >= 0 && other_from >= 0 && computes_same(model, from, other_from, depth + 1);
         });
   }
 
-  // Of a tensor that is the first output of an operator.
-  static int producer_of(const ModelContent& model, const std::string& tensor) {
-    const auto& operators = model.graph.operators;
-    const auto found = std::find_if(operators.begin(), operators.end(), [&](const Operator& op) {
-      return !op.outputs.empty() && op.outputs[0].name == tensor;
-    });
-    return found == operators.end() ? -1 : static_cast<int>(found - operators.begin());
+  // Of a tensor that is the first output of an operator; -1: of none.
+  int producer_of(const ModelContent& model, const std::string& tensor) {
+    auto& producers = &model == &t_ ? own_producers_ : golden_producers_;
+    if (producers.empty())
+      for (size_t i = 0; i < model.graph.operators.size(); ++i)
+        if (const auto& outputs = model.graph.operators[i].outputs; !outputs.empty())
+          producers.try_emplace(outputs[0].name, static_cast<int>(i));
+    const auto found = producers.find(tensor);
+    return found == producers.end() ? -1 : found->second;
   }
 
   void add_rewired(const ModelAlignment::Rewired& rewired) {
@@ -500,6 +509,8 @@ class Differ {
   const DiffOptions& options_;
   ModelDiff& out_;
   PairTotals totals_;
+  std::unordered_map<std::string_view, int> own_producers_, golden_producers_;
+  int steps_left_ = 0;  // comparisons that one search for a twin may still make
 };
 
 }  // namespace

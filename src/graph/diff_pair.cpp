@@ -184,6 +184,23 @@ void compare_constants(const OperatorPair& pair, const std::string& what,
 
 namespace {
 
+// Two that reshape, each in its way: what comes out tells.
+void compare_shapes(const OperatorPair& pair, std::vector<Difference>& out) {
+  const auto own = known_shape(pair.own()), theirs = known_shape(pair.other());
+  if (own && own == theirs) return;
+  Difference difference = difference_of(pair, DiffKind::kAttribute);
+  difference.grade = own && theirs ? DiffGrade::kDifferent : DiffGrade::kUnverified;
+  difference.what = "shape";
+  difference.detail = "attribute:shape";
+  difference.target_value = own ? to_string(*own) : "";
+  difference.golden_value = theirs ? to_string(*theirs) : "";
+  difference.message =
+      fmt::format("{} is a {} in the target, which gives {} instead of {}", operator_text(pair),
+                  pair.own().type, own ? difference.target_value : "a shape that is not recorded",
+                  theirs ? difference.golden_value : "one that is not recorded");
+  out.push_back(std::move(difference));
+}
+
 class OperandComparison {
  public:
   OperandComparison(const OperatorPair& pair, const DiffOptions& options, PairTotals& totals,
@@ -287,6 +304,7 @@ void compare_pair(const OperatorPair& pair, const DiffOptions& options, PairTota
     out.push_back(std::move(difference));
     return;
   }
+  if (own != other && is_in(kShapes, own)) return compare_shapes(pair, out);
   compare_attributes(pair, totals, out);
   OperandComparison(pair, options, totals, out).run();
 }

@@ -56,8 +56,8 @@ void excuse_turned(const ModelContent& target, const ModelContent& golden,
     if (is_transposition(golden.graph.operators[i]) && alignment.target_of[i] < 0)
       theirs.insert(golden.graph.operators[i].name);
   // ... or that one of two operators is read past.
-  const auto reads_one = [](const Graph& graph, const Operator& op) {
-    const auto by_name = graph.by_name();
+  const auto own_names = target.graph.by_name(), golden_names = golden.graph.by_name();
+  const auto reads_one = [](const auto& by_name, const Operator& op) {
     return std::any_of(op.inputs.begin(), op.inputs.end(), [&](const Edge& edge) {
       const auto producer = by_name.find(edge.producer);
       return producer != by_name.end() && is_transposition(*producer->second);
@@ -66,7 +66,7 @@ void excuse_turned(const ModelContent& target, const ModelContent& golden,
   for (const ModelAlignment::Rewired& rewired : alignment.rewired) {
     const Operator& one = target.graph.operators[static_cast<size_t>(rewired.target)];
     const Operator& other = golden.graph.operators[static_cast<size_t>(rewired.golden)];
-    if (reads_one(target.graph, one) == reads_one(golden.graph, other)) continue;
+    if (reads_one(own_names, one) == reads_one(golden_names, other)) continue;
     own.insert(one.name);
     theirs.insert(other.name);
   }

@@ -73,7 +73,7 @@ def changed_weights(detail, change, fits=is_varied, slots=(1,)):
 
 
 def one_channel(values, rng):
-    values[1] *= 1.5
+    values[1] = values[1] * 1.5 if values[1].any() else 0.25
     return values
 
 
