@@ -12,6 +12,8 @@ int run_run(int argc, char** argv, RunContext& context);
 int run_dump(int argc, char** argv, RunContext& context);
 int run_diagnose(int argc, char** argv, RunContext& context);
 int run_isolate(int argc, char** argv, RunContext& context);
+int run_diff(int argc, char** argv, RunContext& context);
+int run_env(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
 int run_reduce(int argc, char** argv, RunContext& context);
@@ -32,6 +34,8 @@ std::span<const Command> commands() {
       Command{"dump", "run a model and save what every operator computes", run_dump},
       Command{"diagnose", "why a comparison came out as it did, and what to do next", run_diagnose},
       Command{"isolate", "replay one operator: did it make the error or inherit it?", run_isolate},
+      Command{"diff", "compare two models without running them", run_diff},
+      Command{"env", "tell what accuracy depends on at this machine", run_env},
       Command{"inspect", "what is in this file or directory", run_inspect},
       Command{"convert", "decode to npy, npz, bin or safetensors", run_convert},
       Command{"reduce", "shrink dumps to statistics while they are being written", run_reduce},

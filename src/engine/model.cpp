@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "graph/importers.h"
+#include "graph/model_content.h"
 #include "graph/onnx_external.h"
 
 namespace plumb::engine {
@@ -13,29 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kWeights = ".caffemodel";
 constexpr std::string_view kLevels[] = {"disabled", "basic", "extended", "all"};  // by Optimization
-
-// The weights of a Caffe network: of its name, else the only ones beside it.
-Result<fs::path> find_weights(const fs::path& prototxt) {
-  std::error_code ignored;
-  if (fs::path twin = fs::path(prototxt).replace_extension(kWeights); fs::exists(twin, ignored))
-    return twin;
-  const fs::path directory = prototxt.has_parent_path() ? prototxt.parent_path() : ".";
-  std::vector<fs::path> found;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    if (at->path().extension() == kWeights) found.push_back(at->path());
-  if (found.size() == 1) return found.front();
-  std::sort(found.begin(), found.end());
-  std::string names;
-  for (const fs::path& path : found)
-    names += (names.empty() ? "" : ", ") + path.filename().string();
-  return Error{found.empty() ? "the weights of the Caffe network are not beside it"
-                             : "which weights belong to the Caffe network is not clear",
-               prototxt.string() + (names.empty() ? "" : ": beside it are " + names),
-               "name them with --weights FILE"};
-}
 
 Result<std::shared_ptr<const MappedFile>> open_file(const fs::path& path) {
   auto file = MappedFile::open(path.string());
@@ -88,7 +67,7 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
     if (auto checked = graph::check_external(model.file_->bytes(), model.data_); !checked)
       return std::move(checked.error()).in(model.path_);
   if (model.is_caffe()) {
-    auto path = wanted.weights.empty() ? find_weights(wanted.path) : wanted.weights;
+    auto path = wanted.weights.empty() ? graph::find_caffe_weights(wanted.path) : wanted.weights;
     if (!path) return path.error();
     auto weights = open_file(*path);
     if (!weights) return weights.error();

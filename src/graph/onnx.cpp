@@ -81,6 +81,8 @@ class GraphMaker {
  public:
   GraphMaker(Graph& out, Bytes file) : out_(out), file_(file), limit_(file.size()) {}
 
+  std::vector<const OnnxNode*> nodes;  // by operator; null: none, but an input or a constant
+
   // False if the graph would take far more memory than the file; see `where`.
   bool make(const OnnxModel& model) {
     out_.name = model.graph.name;
@@ -164,6 +166,7 @@ class GraphMaker {
 
   void add_node(Scope& scope, const OnnxNode& node, const std::string& subgraph) {
     const size_t index = add_operator(subgraph, node.bytes);
+    nodes.back() = &node;
     Operator& op = out_.operators[index];
     op.type = node.type;
     op.narrow = narrow_type(node);
@@ -183,6 +186,7 @@ class GraphMaker {
   size_t add_operator(const std::string& subgraph, Bytes message) {
     take(sizeof(Operator) + subgraph.size(), message);
     out_.operators.emplace_back().subgraph = subgraph;
+    nodes.push_back(nullptr);
     return out_.operators.size() - 1;
   }
 
@@ -266,10 +270,17 @@ bool is_onnx(Bytes head) {
 Result<Graph> graph_from_onnx(Bytes file) {
   const auto model = read_onnx(file);
   if (!model) return model.error();
-  Graph graph;
-  GraphMaker maker(graph, file);
-  if (!maker.make(*model)) return damaged_onnx(maker.where());
-  return graph;
+  auto operators = operators_of(*model, file);
+  if (!operators) return operators.error();
+  return std::move(operators->graph);
+}
+
+Result<OnnxOperators> operators_of(const OnnxModel& model, Bytes file) {
+  OnnxOperators operators;
+  GraphMaker maker(operators.graph, file);
+  if (!maker.make(model)) return damaged_onnx(maker.where());
+  operators.nodes = std::move(maker.nodes);
+  return operators;
 }
 
 }  // namespace plumb::graph

@@ -109,11 +109,6 @@ class ExternalFiles {
                    fmt::format("{}, byte {}: {} bytes are needed, the file has {}", place.location,
                                offset, length, bytes.size()),
                    "copy the file again"};
-    total_ += length;
-    if (total_ > kMostBytes)
-      return Error{"the model would be larger than 2 GiB with its data inside",
-                   std::string(place.location),
-                   "cut a smaller part out, or keep the model beside its data"};
     return bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(length));
   }
 
@@ -140,7 +135,6 @@ class ExternalFiles {
 
   DataPlace place_;
   std::map<std::string, MappedFile, std::less<>> files_;
-  uint64_t total_ = 0;
 };
 
 // Messages in which tensors are.
@@ -217,6 +211,13 @@ class Inliner {
       error = std::move(data.error()).in(fmt::format("tensor '{}'", place.tensor));
       return {};
     }
+    total_ += data->size();
+    if (total_ > kMostBytes) {
+      error = Error{"the model would be larger than 2 GiB with its data inside",
+                    std::string(place.location),
+                    "cut a smaller part out, or keep the model beside its data"};
+      return {};
+    }
     ProtoWriter raw;
     raw.message(tensor_field::kRawData, *data);
     return rewritten(message,
@@ -229,6 +230,7 @@ class Inliner {
   }
 
   ExternalFiles files_;
+  uint64_t total_ = 0;
 };
 
 // Every location that the model names, whether its tensor says so or not: messages that occur twice
@@ -267,6 +269,20 @@ class Locations {
 };
 
 }  // namespace
+
+struct ExternalData::Files : ExternalFiles {
+  using ExternalFiles::ExternalFiles;
+};
+
+ExternalData::ExternalData(const DataPlace& place) : files_(std::make_unique<Files>(place)) {}
+ExternalData::~ExternalData() = default;
+
+Result<Bytes> ExternalData::data_of(Bytes tensor) {
+  const Place place = place_of(tensor);
+  auto data = files_->data_at(place);
+  if (!data) return std::move(data.error()).in(fmt::format("tensor '{}'", place.tensor));
+  return data;
+}
 
 DataPlace data_place_of(const fs::path& model) {
   std::error_code code;

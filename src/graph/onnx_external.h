@@ -16,4 +16,18 @@ Result<std::filesystem::path> check_external(Bytes model, const DataPlace& place
 // and a model of more than 2 GiB are errors.
 Result<void> inline_external(OnnxModel& model, const DataPlace& place);
 
+// The data of tensors in other files, which are mapped when they are first asked for and stay so as
+// long as this lives.
+class ExternalData {
+ public:
+  explicit ExternalData(const DataPlace& place);
+  ~ExternalData();
+  // Of a TensorProto that says where its data are; as many bytes as type and shape need.
+  Result<Bytes> data_of(Bytes tensor);
+
+ private:
+  struct Files;
+  std::unique_ptr<Files> files_;
+};
+
 }  // namespace plumb::graph

@@ -18,6 +18,15 @@ Result<Graph> graph_from_ge_text(Bytes file);
 
 bool is_onnx(Bytes head);
 Result<Graph> graph_from_onnx(Bytes file);
+// The same of a model that was read, with the node that each operator is; null for inputs and
+// constants of the model, which are none.
+struct OnnxModel;
+struct OnnxNode;
+struct OnnxOperators {
+  Graph graph;
+  std::vector<const OnnxNode*> nodes;
+};
+Result<OnnxOperators> operators_of(const OnnxModel& model, Bytes file);
 
 bool is_prototxt(Bytes head);
 Result<Graph> graph_from_prototxt(Bytes file);

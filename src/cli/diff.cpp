@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb diff TARGET GOLDEN`: two models without running them.
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/file_sink.h"
+#include "cli/command.h"
+#include "cli/output_check.h"
+#include "cli/terminal.h"
+#include "pair/model_alignment.h"
+#include "report/text.h"
+
+namespace plumb::cli {
+namespace {
+
+using graph::Difference;
+using graph::DiffGrade;
+using graph::ModelDiff;
+using report::counted;
+using report::printable;
+
+constexpr size_t kMostShown = 40;  // of each grade, without --all
+
+struct DiffRequest {
+  std::vector<std::string> models;
+  std::string target_weights, golden_weights, tolerance, json;
+  std::vector<std::string> allow;
+  bool all = false;
+};
+
+Result<double> tolerance_from(const std::string& text) {
+  double value = 0;
+  if (text.empty()) return value;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end || !(value >= 0))
+    return Error{"the tolerance is no number of 0 or more", "--tolerance " + text,
+                 "--tolerance 1e-6"};
+  return value;
+}
+
+std::string heading(DiffGrade grade, size_t count) {
+  switch (grade) {
+    case DiffGrade::kDifferent: return counted(count, "difference");
+    case DiffGrade::kUnverified:
+      return fmt::format("{} that only a run can tell (plumb run TARGET GOLDEN --layers all)",
+                         counted(count, "place"));
+    default: return fmt::format("{} written in another way, to no effect", counted(count, "place"));
+  }
+}
+
+std::string coloured(const std::string& text, DiffGrade grade) {
+  if (!colour_is_wanted()) return text;
+  const char* code = grade == DiffGrade::kDifferent    ? "31"
+                     : grade == DiffGrade::kUnverified ? "33"
+                                                       : "90";
+  return fmt::format("\033[{}m{}\033[0m", code, text);
+}
+
+void print_grade(const ModelDiff& diff, DiffGrade grade, bool all) {
+  const size_t count = diff.count(grade);
+  if (count == 0) return;
+  fmt::print("\n{}\n", coloured(heading(grade, count), grade));
+  // What changes nothing is only counted, unless asked for.
+  if (grade == DiffGrade::kEquivalent && !all) return;
+  size_t shown = 0;
+  for (const Difference& each : diff.differences) {
+    if (each.grade != grade) continue;
+    if (!all && shown++ == kMostShown) {
+      fmt::print("  ... and {} more (--all shows them)\n", count - kMostShown);
+      return;
+    }
+    fmt::print("  {:<12} {:<20} {}\n", name_of(each.kind), printable(each.detail),
+               printable(each.message));
+  }
+}
+
+void print_report(const ModelDiff& diff, const DiffRequest& request) {
+  const auto side = [](const char* name, const std::string& path, const ModelDiff::Side& of) {
+    fmt::print("{}  {}: {}, {} paired, {} in changed places, {} without a part in it\n", name,
+               printable(path), counted(of.operators, "operator"), of.paired, of.in_regions,
+               of.idle);
+  };
+  side("target", request.models[0], diff.target);
+  side("golden", request.models[1], diff.golden);
+  fmt::print("compared  {} and {}", counted(diff.attributes, "attribute"),
+             counted(diff.constants, "constant"));
+  if (diff.not_compared > 0)
+    fmt::print("; {} could not be", counted(diff.not_compared, "constant"));
+  fmt::print("\n");
+  for (const DiffGrade grade :
+       {DiffGrade::kDifferent, DiffGrade::kUnverified, DiffGrade::kEquivalent})
+    print_grade(diff, grade, request.all);
+  fmt::print("\n{}\n", diff.count(DiffGrade::kDifferent) > 0 ? "the models differ"
+                       : diff.is_same()                      ? "the same model"
+                                        : "no difference found, but only a run can tell");
+}
+
+}  // namespace
+
+int run_diff(int argc, char** argv, RunContext&) {
+  Options options(
+      "diff", "Compare two models without running them: operators, attributes, weights.",
+      "examples\n"
+      "  plumb diff converted.onnx original.onnx\n"
+      "  plumb diff new.prototxt old.prototxt --golden-weights old/v2.caffemodel\n"
+      "  plumb diff optimised.onnx original.onnx --all --json diff.json\n"
+      "exit status: 0 the same, 1 different or only a run can tell, 2 a model is unreadable");
+  DiffRequest request;
+  options.arguments("TARGET GOLDEN", request.models,
+                    "two .onnx files, or two .prototxt files of Caffe", false);
+  options.text("--target-weights", "FILE", request.target_weights,
+               ".caffemodel of the target (default: beside it)");
+  options.text("--golden-weights", "FILE", request.golden_weights, "likewise");
+  options.text(
+      "--tolerance", "X", request.tolerance,
+      "weights whose difference has a relative norm of at most\nX are the same (default: 0)");
+  options.texts("--allow", "WORD", request.allow,
+                "unverified: what only a run can tell is no difference");
+  options.group("output");
+  options.flag("--all", request.all, "also what changes nothing, and lists of any length");
+  options.text("--json", "FILE", request.json, "write it as JSON; - for stdout");
+  if (auto status = options.parse(argc, argv)) return *status;
+  if (request.models.size() != 2)
+    return fail_with({"two models are compared", fmt::format("{} given", request.models.size()),
+                      "plumb diff converted.onnx original.onnx"});
+  for (const std::string& word : request.allow)
+    if (word != "unverified")
+      return fail_with({"unknown word '" + word + "'", "--allow " + word, "--allow unverified"});
+  const auto tolerance = tolerance_from(request.tolerance);
+  if (!tolerance) return fail_with(tolerance.error());
+  const NamedPath outputs[] = {{"--json", request.json == "-" ? "" : request.json}};
+  const NamedPath inputs[] = {{"TARGET", request.models[0]},
+                              {"GOLDEN", request.models[1]},
+                              {"--target-weights", request.target_weights},
+                              {"--golden-weights", request.golden_weights}};
+  if (auto fine = check_outputs(outputs, inputs); !fine) return fail_with(fine.error());
+
+  const auto target = graph::load_content(request.models[0], request.target_weights);
+  if (!target) return fail_with(target.error());
+  const auto golden = graph::load_content(request.models[1], request.golden_weights);
+  if (!golden) return fail_with(golden.error());
+  if (target->graph.format != golden->graph.format)
+    return fail_with({"models of two kinds are compared by running them",
+                      fmt::format("{} is {}, {} is {}", request.models[0], target->graph.format,
+                                  request.models[1], golden->graph.format),
+                      "plumb run TARGET GOLDEN --layers all"});
+  const auto alignment = pair::align_models(target->graph, golden->graph);
+  const ModelDiff diff = graph::diff_models(*target, *golden, alignment, {*tolerance});
+  const std::string json = to_json(diff, {request.models[0], request.models[1]});
+  if (request.json == "-")
+    fmt::print("{}", json);
+  else
+    print_report(diff, request);
+  if (!request.json.empty() && request.json != "-")
+    if (auto written = write_file(request.json, json); !written) return fail_with(written.error());
+  const bool is_fine =
+      request.allow.empty() ? diff.is_same() : diff.count(DiffGrade::kDifferent) == 0;
+  return is_fine ? kAgreement : kDifference;
+}
+
+}  // namespace plumb::cli
