@@ -31,6 +31,7 @@ struct CompareRun {
   std::filesystem::path output = ".";
   bool documented_only = false;
   bool as_xlsx = false;
+  std::vector<std::string> notes;  // on its options
 };
 
 struct Checksums {
@@ -97,6 +98,9 @@ class ResultFile {
 
 std::vector<std::string> header_of(const FileStyle& style);
 
+// Where a position in a tensor of this shape is.
+std::optional<Shape> index_of(std::optional<int64_t> position, const Shape* shape);
+
 // Red for FAIL and errors, yellow for warnings and what has no counterpart, green for the rest.
 report::Fill fill_of(const Judged& judged);
 
@@ -119,13 +123,16 @@ struct Written {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;
   int64_t pass = 0, fail = 0, not_compared = 0;
-  int64_t compared = 0;  // without being judged
+  int64_t compared = 0;     // without being judged
+  bool has_levels = false;  // pass, warning and error are counted ...
+  int64_t warned = 0;       // ... and these are warnings, what was not compared among them
   bool interrupted = false;
   std::optional<FirstDifferences> first;  // if these were asked for
   Cells cells;                            // of the line being written
 
   void add(const Line& line, const FileStyle& style, ResultFile& file);
-  Result<void> add(ResultFile& file);  // committed
+  void note(Notable row, report::Fill fill);  // for the screen, unless it is all right
+  Result<void> add(ResultFile& file);         // committed
 };
 
 Result<void> make_directory(const std::filesystem::path& path);
