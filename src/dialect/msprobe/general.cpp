@@ -238,8 +238,11 @@ class Comparison {
       const Collected& collected = collector_[rows[k]];
       const result::Row& row = rows_[rows[k]];
       if (collected.real) {
-        numbers[k] = {
-            &*collected.real, collected.real->cosine, collected.real->below_1e3, {}, false};
+        // Of a single element there is no share.
+        const RealData& data = *collected.real;
+        numbers[k].data = &data;
+        numbers[k].cosine = data.cosine;
+        if (!data.is_single) numbers[k].below_1e3 = data.below_1e3;
       } else {
         numbers[k].trouble = row.message.empty() ? "no data file" : row.message;
         numbers[k].is_failure = row.verdict == result::Verdict::kFail && !collected.recorded;

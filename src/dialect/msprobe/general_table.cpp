@@ -17,6 +17,7 @@ using Number = std::optional<double>;
 
 constexpr std::string_view kNone = "N/A";
 constexpr std::string_view kUnsupported = "unsupported";
+constexpr std::string_view kDevices[] = {"npu", "cpu", "cuda"};
 constexpr std::string_view kNothing = "None";  // as Python prints what a dump has no value for
 
 // A text as Python shows it in a list.
@@ -92,6 +93,12 @@ bool have_other_shapes(const GeneralLine& line) {
   return target != nullptr && golden != nullptr && squeezed(*target) != squeezed(*golden);
 }
 
+bool names_device(std::string_view text) {
+  return std::any_of(std::begin(kDevices), std::end(kDevices), [&](std::string_view device) {
+    return text.find(device) != std::string_view::npos;
+  });
+}
+
 class Writer {
  public:
   Writer(Cells& cells, const GeneralStyle& style) : cells_(cells), style_(style) {}
@@ -163,11 +170,13 @@ class Writer {
       for (int i = 0; i < 8; ++i) cells_.word(kNone);
       return;
     }
-    const bool is_same = line.target->statistics->text == line.golden->statistics->text;
+    const std::string &target = line.target->statistics->text,
+                      &golden = line.golden->statistics->text;
+    const std::string_view unlike = names_device(target) && names_device(golden) ? kNone : "Diff";
     for (const bool is_relative : {false, true}) {
       for (const Difference& each : differences) {
         if (!each.difference)
-          cells_.word(is_same ? "0" : "Diff");
+          cells_.word(target == golden ? "0" : unlike);
         else if (*each.difference == 0)
           cells_.word("0");
         else if (std::isnan(*each.difference))

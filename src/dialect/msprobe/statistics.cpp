@@ -62,11 +62,16 @@ bool dtypes_differ(const StatisticRow& row) {
 }
 
 // An error is no accuracy; without one the numbers have to show it.
-void finish(Judged& judged, std::string_view evidence, bool as_original = false) {
+void finish(Judged& judged, std::string_view evidence, bool as_original) {
   judged.result = judged.level == "error" ? "FAIL" : "PASS";
   judged.accuracy = judged.level == "error" ? "No" : evidence;
   if (judged.level == "pass" && evidence == "No" && !as_original)
     judged.warn("accuracy is not reached");
+}
+
+// Of what is not judged nobody says that it is wrong.
+std::string_view shown(std::string_view evidence, bool is_judged) {
+  return is_judged || evidence == "Yes" ? evidence : "N/A";
 }
 
 // What the recorded numbers say of the accuracy: the norm is within a tenth, and the others are
@@ -135,15 +140,19 @@ void doubt(const StatisticRow& row, const Differences& differences, Judged& judg
     judged.warn("judged by extremes only");
 }
 
-// What the outputs of an API add to the errors of its inputs.
-void judge_growth(std::span<const StatisticRow> api, std::span<const Differences> differences,
+// What the outputs of an API add to the errors of its inputs. An argument that is no longer zero
+// excuses no output; msprobe knows no input that is infinitely wrong.
+void judge_growth(const JudgedCall& call, std::span<const Differences> differences,
                   std::vector<Judged>& judged) {
+  const std::span<const StatisticRow> api = call.rows;
   double largest_input = 0, largest_output = 0;
   std::optional<size_t> first_output;
   for (size_t i = 0; i < api.size(); ++i) {
     const auto ratio = norm_ratio(differences[i]);
     if (api[i].is_output && !first_output && api[i].is_matched) first_output = i;
     if (!ratio || std::isnan(*ratio)) continue;
+    const bool may_excuse = !std::isinf(*ratio) || !(api[i].is_argument || call.as_original);
+    if (!api[i].is_output && !may_excuse) continue;
     double& largest = api[i].is_output ? largest_output : largest_input;
     largest = std::max(largest, *ratio);
   }
@@ -195,7 +204,7 @@ bool turned_bad(const StatisticRow& row) {
 Judged refused(const StatisticRow& row) {
   Judged judged;
   judged.fail(row.why_unmatched);
-  finish(judged, "No");
+  finish(judged, "No", false);
   return judged;
 }
 
@@ -234,13 +243,14 @@ std::vector<Judged> judge_statistics(const JudgedCall& call,
     judged[i].level = "pass";
     if (api[i].is_matched && is_judged) judge_alone(api[i], judged[i]);
   }
-  if (is_judged && !is_one_of(kBufferInputs, call.function)) judge_growth(api, differences, judged);
+  if (is_judged && !is_one_of(kBufferInputs, call.function))
+    judge_growth(call, differences, judged);
   for (size_t i = 0; i < api.size(); ++i) {
     if (!api[i].is_matched) {
       judged[i] = unmatched(api[i]);
       continue;
     }
-    finish(judged[i], is_judged ? evidence_of(api[i], differences[i]) : "N/A", call.as_original);
+    finish(judged[i], shown(evidence_of(api[i], differences[i]), is_judged), call.as_original);
     if (is_judged && !call.as_original) doubt(api[i], differences[i], judged[i]);
   }
   return judged;
@@ -273,9 +283,11 @@ std::vector<Judged> judge_tensors(const JudgedCall& call, std::span<const Tensor
   std::vector<std::string_view> evidence(api.size(), "N/A");
   for (size_t i = 0; i < api.size(); ++i) {
     judged[i].level = "pass";
-    if (!is_judged || !api[i].is_matched) continue;
-    judge_alone(api[i], judged[i]);
-    evidence[i] = judge_data(api[i], numbers[i], judged[i]);
+    if (!api[i].is_matched) continue;
+    Judged unjudged;
+    if (is_judged) judge_alone(api[i], judged[i]);
+    evidence[i] =
+        shown(judge_data(api[i], numbers[i], is_judged ? judged[i] : unjudged), is_judged);
   }
   if (is_judged && !is_one_of(kBufferInputs, call.function)) judge_growth(api, numbers, judged);
   for (size_t i = 0; i < api.size(); ++i) {
@@ -328,7 +340,7 @@ std::vector<Judged> judge_checksums(const JudgedCall& call) {
     } else if (target != golden) {
       judged[i].fail("CRC-32 differs");
     }
-    finish(judged[i], target == golden ? "Yes" : "N/A");
+    finish(judged[i], target == golden ? "Yes" : "N/A", call.as_original);
   }
   return judged;
 }

@@ -205,7 +205,7 @@ TEST(Statistics, AccuracyNeedsEvidence) {
   };
   const Row bad = row(false, 3, 1);
   EXPECT_EQ(accuracy(bad, row(true, 1, 1)), "Yes");
-  EXPECT_EQ(accuracy(bad, row(true, 1.1, 1)), "Yes");
+  EXPECT_EQ(accuracy(bad, row(true, 1.09, 1)), "Yes");
   EXPECT_EQ(accuracy(bad, row(true, 1.2, 1)), "No");
   EXPECT_EQ(accuracy(bad, row(true, 1.6, 1)), "No");
   EXPECT_EQ(accuracy(bad, row(true, 1, 0)), "No");
