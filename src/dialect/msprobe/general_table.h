@@ -17,6 +17,10 @@
 
 namespace plumb::msprobe {
 
+struct Checksums {
+  std::string target, golden;
+};
+
 struct GeneralStyle {
   Mode mode = Mode::kRealData;
   bool has_stacks = false;   // beside target's dump.json

@@ -85,8 +85,6 @@ void append_metrics(Cells& cells, const Line& line, Mode mode) {
       cells.number(number);
   } else if (const auto* differences = std::get_if<const Differences*>(&line.metrics)) {
     append_differences(cells, **differences);
-  } else if (const auto* sums = std::get_if<Checksums>(&line.metrics)) {
-    for (const std::string* sum : {&sums->target, &sums->golden}) cells.text(or_none(*sum));
   } else {
     for (size_t i = 0; i < metric_columns(mode).size(); ++i) cells.number({});
   }
@@ -205,7 +203,7 @@ void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
   const Fill fill = fill_of(line.judged);
   cells.clear();
   append_cells(cells, line, style);
-  file.add(cells, line.fill.value_or(fill));
+  file.add(cells, fill);
   ++(line.judged.result == "PASS" ? pass : line.judged.result == "FAIL" ? fail : not_compared);
   if (fill == Fill::kGreen) return;
   Notable row{std::string(line.api), line.io, line.rank, line.token, {}, {}, line.judged, 0, 0};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The result files of `plumb msprobe compare`: the documented columns of each mode first, ours
-// behind them, so that scripts which look columns up by name find what the manual promises.
+// The result files of `plumb msprobe compare`, and the lines of mode torchair (those of mode auto are
+// in dialect/msprobe/general_table.h): the documented columns first, ours behind them, so that
+// scripts which look columns up by name find what the manual promises.
 #pragma once
 
 #include <filesystem>
@@ -34,14 +35,10 @@ struct CompareRun {
   std::vector<std::string> notes;  // on its options
 };
 
-struct Checksums {
-  std::string target, golden;
-};
-
 // One line, which borrows its texts. Empty texts and unset numbers are written as N/A.
 struct Line {
   std::string_view api, stack, target_name, golden_name;
-  std::variant<std::monostate, const RealData*, const Differences*, Checksums> metrics;
+  std::variant<std::monostate, const RealData*, const Differences*> metrics;
   bool requires_grad_agrees = true;
   Judged judged;
   std::optional<int64_t> rank, graph, token;
@@ -50,7 +47,6 @@ struct Line {
   const Shape *target_shape = nullptr, *golden_shape = nullptr;
   std::optional<SideNumbers> target, golden;
   std::optional<int64_t> first_bad;  // position in the target
-  std::optional<report::Fill> fill;  // if another than fill_of() is wanted
 };
 
 std::span<const std::string_view> metric_columns(Mode mode);
