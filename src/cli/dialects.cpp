@@ -75,9 +75,31 @@ int run(const msprobe::TorchairRun& run, RunContext& context) {
   return report(msprobe::compare_torchair(run, context));
 }
 
+// msprobe tells how the comparison went on the screen only.
 int run(const msaccucmp::NetworkRun& run, RunContext& context) {
-  if (auto failure = msaccucmp::make_output_directory(run.output)) return status_of(*failure);
-  return status_of(msaccucmp::run_network(run, console(), context));
+  auto outcome = [&]() -> msaccucmp::Outcome<int> {
+    if (auto failure = msaccucmp::make_output_directory(run.output)) return *failure;
+    return msaccucmp::run_network(run, console(), context);
+  }();
+  const int status = status_of(outcome);
+  if (!outcome) return kTrouble;
+  return status == kInterrupted ? kInterrupted : kAgreement;
+}
+
+// What was found is no failure there.
+int run(const msprobe::OwnCommand& own, RunContext& context) {
+  for (const std::string& note : own.notes) print_warning(note);
+  if (!own.directory.empty())
+    if (auto made = msprobe::make_directory(own.directory); !made) return fail_with(made.error());
+  std::vector<std::string> words = own.words;
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const auto all = commands();
+  const auto command = std::find_if(all.begin(), all.end(),
+                                    [&](const Command& each) { return each.name == words[0]; });
+  const int status = command->run(static_cast<int>(words.size()), argv.data(), context);
+  return status == kDifference ? kAgreement : status;
 }
 
 int run(const msprobe::MergeRun& run, RunContext&) {

@@ -64,6 +64,9 @@ struct Entry {
   BoxedOptional<Statistics> statistics;  // recorded instead of, or beside, the data
   std::string record;                    // the file they come from, relative to DumpSet::root
   bool is_beside = false;  // no part of the dump it was found in: goes by its path alone
+  // Position among the tensors of one execution, where the convention lists them in an order that
+  // slots do not tell: named arguments stand as they were written.
+  uint32_t order = 0;
   // A tensor in memory (see dump/memory.h) instead of a file: the bytes that `info` describes, kept
   // alive by DumpSet::memory. It has one part, which no file need hold.
   const std::byte* memory = nullptr;

@@ -183,6 +183,7 @@ class Calls {
   void add(std::string_view name, json::object call) {
     if (name.size() > kMaxNameBytes) throw simdjson::simdjson_error(simdjson::CAPACITY);
     operator_ = name;
+    order_ = 0;
     // Module.conv1.Conv2d.parameters_grad[.n] has parameter names where others have input and
     // output.
     const bool gradients = has_word(operator_, "parameters_grad");
@@ -337,6 +338,7 @@ class Calls {
     entry.operator_name = operator_;
     entry.slot = slot;
     entry.timestamp = calls_;
+    entry.order = order_++;
     entry.statistics.emplace();
     return entry;
   }
@@ -345,6 +347,7 @@ class Calls {
   size_t memory_left_;
   std::string operator_;
   int64_t calls_ = 0;
+  uint32_t order_ = 0;  // within the call
 };
 
 }  // namespace

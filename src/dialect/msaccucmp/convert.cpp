@@ -23,12 +23,11 @@ std::string property(const io::TensorFile& file, std::string_view key) {
 }
 
 // MindSpore shows the operator's name instead of the graph engine's: the last part of the recorded
-// one.
+// one, in names of five fields.
 std::string mindspore_name(const io::TensorFile& file, const std::string& name) {
   const std::string op = property(file, "op_name");
-  const size_t first = name.find('.');
-  const size_t second = first == std::string::npos ? first : name.find('.', first + 1);
-  if (op.empty() || second == std::string::npos) return name;
+  if (op.empty() || std::count(name.begin(), name.end(), '.') != 4) return name;
+  const size_t first = name.find('.'), second = name.find('.', first + 1);
   return name.substr(0, first + 1) + op.substr(op.rfind('/') + 1) + name.substr(second);
 }
 
@@ -95,32 +94,47 @@ class FileConverter {
   std::optional<Fault> write_tensor(const TensorInfo& info, bool is_input, const dump::Slot& slot) {
     auto tensor = load_tensor(file_, info);
     if (!tensor) return std::move(tensor.fault());
-    const Shape stored = tensor->shape.empty() ? Shape{1} : tensor->shape;  // a scalar, too
+    // What has no shape is a list: of one, if it is a scalar.
+    const Shape stored = tensor->shape.empty() ? Shape{tensor->count} : tensor->shape;
     std::string layout = name_of(tensor->layout);
     View view = whole_view(std::move(*tensor), stored);
+    std::optional<Fault> failure;
     if (!options_.format.empty()) {
       auto other = converted_view(view.tensor, *layout_from_name(options_.format), options_.shape);
-      if (!other) return std::move(other.fault());
-      view = std::move(*other);
-      layout = options_.format;
+      if (!other && options_.type != "msnpy") return std::move(other.fault());
+      if (other) {
+        view = std::move(*other);
+        layout = options_.format;
+      } else {  // MindSpore gets it as it is
+        failure = std::move(other.fault());
+      }
     }
-    const std::string slot_name = fmt::format("{}.{}", is_input ? "input" : "output", slot.index);
     auto decoding = decoded(view);
     if (!decoding) return std::move(decoding.fault());
-    const DecodedArray& array = *decoding;
-    if (options_.type == "bin") {
-      const std::string size =
-          options_.format.empty() ? std::to_string(view.count) : join(view.shape, "_");
-      const std::string name =
-          fmt::format("{}.{}.{}.{}.{}.bin", name_, slot_name, size, name_of(array.dtype), layout);
-      return write_text(place(name, ".bin"), as_text(array.elements));
-    }
-    std::string name = name_ + "." + slot_name;
-    if (!options_.format.empty())
-      name += "." + join(view.shape, "x");
-    else if (options_.type == "msnpy")
-      name = fmt::format("{}.{}.{}", mindspore_name(file_, name_), slot_name, layout);
-    return write_npy(place(name + ".npy", ".npy"), array);
+    const std::string name = name_for(
+        view, *decoding, fmt::format("{}.{}", is_input ? "input" : "output", slot.index), layout);
+    auto unwritten = options_.type == "bin"
+                         ? write_text(place(name, ".bin"), as_text(decoding->elements))
+                         : write_npy(place(name, ".npy"), *decoding);
+    return unwritten ? std::move(unwritten) : std::move(failure);
+  }
+
+  std::string name_for(const View& view, const DecodedArray& array, const std::string& slot,
+                       const std::string& layout) const {
+    if (options_.type == "msnpy")
+      return fmt::format("{}.{}.{}.npy", mindspore_name(file_, name_), slot, layout);
+    if (options_.type != "bin")
+      return options_.format.empty()
+                 ? fmt::format("{}.{}.npy", name_, slot)
+                 : fmt::format("{}.{}.{}.npy", name_, slot, join(view.shape, "x"));
+    // The header's type, whatever the elements were written as.
+    const Tensor& tensor = view.tensor;
+    const bool is_other = tensor.dtype == DType::kBFloat16 || tensor.is_empty();
+    const std::string size = options_.format.empty() && !tensor.is_empty()
+                                 ? std::to_string(view.count)
+                                 : join(view.shape, "_");
+    return fmt::format("{}.{}.{}.{}.{}.bin", name_, slot, size,
+                       name_of(is_other ? tensor.dtype : array.dtype), layout);
   }
 
   const io::TensorFile& file_;

@@ -20,14 +20,15 @@ constexpr std::array kOptions{
     OptionSpec{"-tp", "--target_path", "PATH", "dump of the model on the device", true},
     OptionSpec{"-gp", "--golden_path", "PATH", "golden data; for torchair FX, or GE without fusion",
                true},
-    OptionSpec{"-o", "--output_path", "DIR", "for the results (default: here)"},
+    OptionSpec{"-o", "--output_path", "[DIR]",
+               "for the results (default: ./output; torchair: here)", false, false, false, true},
     OptionSpec{"", "--rank", "LIST", "torchair: only these ranks, e.g. 0,3"},
     OptionSpec{"", "--graph", "LIST", "torchair: only these graphs"},
     OptionSpec{"", "--token", "LIST", "torchair: only these tokens"},
     OptionSpec{"", "--fx-token-base", "BASE", "torchair: 0, or 1 if FX directories count from 1"},
     OptionSpec{"", "--columns", "WHICH", "full (default) or documented"},
     OptionSpec{"", "--xlsx", "", "a spreadsheet with coloured rows instead of csv"},
-    OptionSpec{"", "--compat", "msprobe", "torchair: the columns and formulas msprobe itself has"},
+    OptionSpec{"", "--compat", "msprobe", "the columns and formulas msprobe itself has"},
     OptionSpec{"-fm", "--fuzzy_match", "", "auto: whatever the number of the call, in order"},
     OptionSpec{"-cm", "--cell_mapping", "[YAML]", "auto: Cell is Module; names of cells", false,
                false, false, true},
@@ -46,18 +47,35 @@ constexpr std::array kOptions{
     OptionSpec{"-cfr", "--close_fusion_rule_file", "FILE",
                "offline_data: json of the model without fusion"},
 };
+// Which change no result.
+constexpr std::array kAccepted{
+    OptionSpec{"-tensor_log", "--is_print_compare_log", "", "all rows are in the result anyway"},
+    OptionSpec{"-s", "--stack_mode", "", "stacks are in the result if there is a stack.json"},
+    OptionSpec{"-c", "--compare_only", "", "it is never analysed further"},
+    OptionSpec{"", "--backend", "NAME", "it counts with --consistent_check only"},
+};
+constexpr std::array kOverflowOptions{
+    OptionSpec{"-i", "--input_path", "DIR", "dump, one step of it", true},
+    OptionSpec{"-o", "--output_path", "DIR", "for the findings (default: ./output)"},
+};
+constexpr std::array kParseOptions{
+    OptionSpec{"-d", "--dump_path", "PATH", "a dump file, or a directory of them", true},
+    OptionSpec{"-t", "--type", "TYPE", "npy"},
+    OptionSpec{"-o", "--output_path", "[DIR]", "for the tensors (default: ./output)", false, false,
+               false, true},
+};
 constexpr std::array kMergeOptions{
     OptionSpec{"-i", "--input_dir", "DIR", "results of several ranks, csv or xlsx", true},
     OptionSpec{"-o", "--output_dir", "DIR", "for the merged result", true},
     OptionSpec{"-config", "--config-path", "YAML", "lists: api, and compare_index (default: all)",
                true},
 };
-constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base",
-                                              "--compat"};
+constexpr std::string_view kDefaultOutput = "./output";
+constexpr std::string_view kTorchairOnly[] = {"--rank", "--graph", "--token", "--fx-token-base"};
 constexpr std::string_view kAutoOnly[] = {
     "-fm", "-cm", "-am", "-lm", "-dm", "-da", "--stat-magnitude", "--highlight"};
 constexpr std::string_view kOfflineOnly[] = {"-fr", "-qfr", "-cfr"};
-constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx"};
+constexpr std::string_view kNotOffline[] = {"--columns", "--xlsx", "--compat"};
 
 Error usage(std::string what, std::string remedy) {
   return {std::move(what), "plumb msprobe compare", std::move(remedy)};
@@ -79,10 +97,28 @@ Result<std::vector<int64_t>> numbers(const Arguments& arguments, std::string_vie
   return found;
 }
 
-Result<void> read_common(const Arguments& arguments, CompareRun& run) {
+std::string output_of(const Arguments& arguments, std::string_view otherwise = kDefaultOutput) {
+  if (!arguments.has("-o")) return std::string(otherwise);
+  const std::string output = arguments.text("-o");
+  return output.empty() ? std::string(kDefaultOutput) : output;
+}
+
+Result<bool> is_original(const Arguments& arguments) {
+  if (!arguments.has("--compat")) return false;
+  if (arguments.text("--compat") == "msprobe") return true;
+  return usage(fmt::format("--compat '{}' is not known", arguments.text("--compat")),
+               "write --compat msprobe");
+}
+
+Result<void> read_common(const Arguments& arguments, std::string_view output, CompareRun& run) {
   run.target = arguments.text("-tp");
   run.golden = arguments.text("-gp");
-  run.output = arguments.text("-o", ".");
+  run.output = output_of(arguments, output);
+  for (const OptionSpec& option : kAccepted) {
+    const std::string_view name = option.short_name.empty() ? option.long_name : option.short_name;
+    if (arguments.has(name))
+      run.notes.push_back(fmt::format("{} changes nothing: {}", option.long_name, option.help));
+  }
   run.as_xlsx = arguments.has("--xlsx");
   const std::string columns = arguments.text("--columns", "full");
   if (columns != "full" && columns != "documented")
@@ -106,15 +142,15 @@ Result<TorchairRun> torchair_run(const Arguments& arguments) {
                    "leave it out: the directories tell it");
     run.fx_token_base = base == "1" ? 1 : 0;
   }
-  if (arguments.has("--compat") && arguments.text("--compat") != "msprobe")
-    return usage(fmt::format("--compat '{}' is not known", arguments.text("--compat")),
-                 "write --compat msprobe");
-  run.as_original = arguments.has("--compat");
-  if (auto read = read_common(arguments, run); !read) return read.error();
+  auto original = is_original(arguments);
+  if (!original) return original.error();
+  run.as_original = *original;
+  if (auto read = read_common(arguments, ".", run); !read) return read.error();
   return run;
 }
 
-// One file at most; -fm goes with what renames calls, not with what pairs rows.
+// Cells and APIs may both have other names; else one file at most. -fm goes with what renames
+// calls, not with what pairs rows.
 Result<Mapping> mapping_of(const Arguments& arguments) {
   Mapping mapping;
   mapping.is_fuzzy = arguments.has("-fm");
@@ -125,7 +161,7 @@ Result<Mapping> mapping_of(const Arguments& arguments) {
                                                                             {"-am", &mapping.api}};
   for (const auto& [option, file] : files) {
     if (!arguments.has(option)) continue;
-    if (before == "-fm" && (option == "-cm" || option == "-am")) before = "";
+    if ((before == "-fm" || before == "-cm") && (option == "-cm" || option == "-am")) before = "";
     if (!before.empty())
       return usage(fmt::format("{} and {} both say what belongs together", before, option),
                    "give one of them");
@@ -157,7 +193,10 @@ Result<void> check_options(const Arguments& arguments, std::string_view mode) {
 
 Result<GeneralRun> general_run(const Arguments& arguments) {
   GeneralRun run;
-  if (auto read = read_common(arguments, run); !read) return read.error();
+  if (auto read = read_common(arguments, kDefaultOutput, run); !read) return read.error();
+  auto original = is_original(arguments);
+  if (!original) return original.error();
+  run.as_original = *original;
   run.finds_first = arguments.has("-da");
   auto mapping = mapping_of(arguments);
   if (!mapping) return mapping.error();
@@ -184,10 +223,31 @@ msaccucmp::NetworkRun offline_run(const Arguments& arguments) {
   run.target = arguments.text("-tp");
   run.golden = arguments.text("-gp");
   run.rules = {arguments.text("-fr"), arguments.text("-qfr"), arguments.text("-cfr")};
-  run.output = arguments.text("-o", ".");
+  run.output = output_of(arguments);
   for (const msaccucmp::Algorithm& each : msaccucmp::algorithms())
     run.options.algorithms.push_back(&each);
   return run;
+}
+
+Result<Request> overflow_request(std::span<const std::string_view> words) {
+  auto arguments = Arguments::parse(kOverflowOptions, words);
+  if (!arguments) return std::move(arguments.error()).in("plumb msprobe overflow_check");
+  const std::filesystem::path output = output_of(*arguments);
+  const auto file = output / fmt::format("anomaly_analyze_{}.json", local_time_stamp());
+  return Request(OwnCommand{
+      {"overflow", arguments->text("-i"), "--all", "--json", file.string()}, output, {}});
+}
+
+Result<Request> parse_request(std::span<const std::string_view> words) {
+  auto arguments = Arguments::parse(kParseOptions, words);
+  if (!arguments) return std::move(arguments.error()).in("plumb msprobe parse");
+  if (const std::string type = arguments->text("-t", "npy"); type != "npy")
+    return Error{
+        fmt::format("type '{}' is not written", type), "plumb msprobe parse",
+        type == "pt" ? "use -t npy, which torch.from_numpy(numpy.load(...)) takes" : "npy is"};
+  OwnCommand own{{"convert", arguments->text("-d"), "-o", output_of(*arguments)}, {}, {}};
+  if (!arguments->has("-t")) own.notes.push_back("tensors are written as npy; pt is not available");
+  return Request(std::move(own));
 }
 
 Result<Request> merge_request(std::span<const std::string_view> words) {
@@ -204,7 +264,9 @@ Result<Request> as_request(Result<Run> run) {
 }
 
 Result<Request> compare_request(std::span<const std::string_view> words) {
-  auto arguments = Arguments::parse(kOptions, words);
+  std::vector<OptionSpec> options(kOptions.begin(), kOptions.end());
+  options.insert(options.end(), kAccepted.begin(), kAccepted.end());
+  auto arguments = Arguments::parse(options, words);
   if (!arguments) return std::move(arguments.error()).in("plumb msprobe compare");
   const std::string mode = arguments->text("-m", "auto");
   if (auto checked = check_options(*arguments, mode); !checked) return checked.error();
@@ -216,10 +278,16 @@ Result<Request> compare_request(std::span<const std::string_view> words) {
 }  // namespace
 
 std::string help() {
+  std::string accepted;
+  for (const OptionSpec& option : kAccepted)
+    (accepted += accepted.empty() ? "" : ", ") += option.long_name;
   return fmt::format(
       "Compare dumps as msprobe does: the same options, the result columns of its manual.\n\n"
       "usage: plumb msprobe compare [-m MODE] -tp PATH -gp PATH [options]\n{}\n"
+      "Taken and without effect: {}.\n\n"
       "usage: plumb msprobe merge_result -i DIR -o DIR -config YAML\n{}\n"
+      "usage: plumb msprobe overflow_check -i DIR [-o DIR]      (`plumb overflow`)\n{}\n"
+      "usage: plumb msprobe parse -d PATH [-t npy] [-o [DIR]]   (`plumb convert`)\n{}\n"
       "examples\n"
       "  plumb msprobe compare -m torchair -tp msprobe_ge_dump -gp msprobe_fx_dump\n"
       "  plumb msprobe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json\n"
@@ -227,15 +295,20 @@ std::string help() {
       "  plumb msprobe compare -m offline_data -tp npu_dump -gp onnx_npy -fr resnet50.json\n"
       "  plumb msprobe merge_result -i results -o merged -config apis.yaml\n"
       "exit status: 0 when the comparison ran, 2 when it could not\n",
-      msaccucmp::help_of(kOptions), msaccucmp::help_of(kMergeOptions));
+      msaccucmp::help_of(kOptions), accepted, msaccucmp::help_of(kMergeOptions),
+      msaccucmp::help_of(kOverflowOptions), msaccucmp::help_of(kParseOptions));
 }
 
 Result<Request> request_from(std::span<const std::string_view> words) {
+  // Earlier releases were told the framework first; the dumps say it.
+  if (words.size() > 2 && (words[0] == "-f" || words[0] == "--framework")) words = words.subspan(2);
+  if (!words.empty() && words[0] == "overflow_check") return overflow_request(words.subspan(1));
+  if (!words.empty() && words[0] == "parse") return parse_request(words.subspan(1));
   if (!words.empty() && words[0] == "merge_result") return merge_request(words.subspan(1));
   if (!words.empty() && words[0] == "compare") return compare_request(words.subspan(1));
   return Error{words.empty() ? "which command?"
                              : fmt::format("command '{}' of msprobe is not available", words[0]),
-               "plumb msprobe", "compare and merge_result are"};
+               "plumb msprobe", "compare, merge_result, overflow_check and parse are"};
 }
 
 }  // namespace plumb::msprobe

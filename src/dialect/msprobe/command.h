@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command line of `msprobe compare` and `msprobe merge_result`. The mode decides what is
-// compared: `auto` for general dumps, `torchair`, or `offline_data`, which is another name for
-// msaccucmp's comparison.
+// The command line of `msprobe compare`, `merge_result`, `overflow_check` and `parse`. The mode
+// decides what is compared: `auto` for general dumps, `torchair`, or `offline_data`, which is
+// another name for msaccucmp's comparison.
 #pragma once
 
 #include <span>
@@ -19,8 +19,14 @@ namespace plumb::msprobe {
 
 std::string help();
 
+// A command of `plumb` that does the same under its own name.
+struct OwnCommand {
+  std::vector<std::string> words;   // its name first
+  std::filesystem::path directory;  // that has to be there; empty if it makes one itself
+  std::vector<std::string> notes;
+};
 // What `words`, a subcommand and its options, ask for.
-using Request = std::variant<GeneralRun, TorchairRun, msaccucmp::NetworkRun, MergeRun>;
+using Request = std::variant<GeneralRun, TorchairRun, msaccucmp::NetworkRun, MergeRun, OwnCommand>;
 Result<Request> request_from(std::span<const std::string_view> words);
 
 // What a comparison has to say: the worst rows as a table, the files, the totals. `width` as in

@@ -68,7 +68,7 @@ StatisticRow statistic_row(const PlannedRow& planned, bool any_type) {
   return row;
 }
 
-std::string_view StackFiles::of(const Entry& entry) {
+const dump::Stacks& StackFiles::beside(const Entry& entry) {
   auto at = stacks_.find(entry.record);
   if (at == stacks_.end()) {
     const auto path = (set_.root / entry.record).parent_path() / "stack.json";
@@ -76,8 +76,15 @@ std::string_view StackFiles::of(const Entry& entry) {
     auto stacks = file ? dump::parse_stack_json(file->bytes()) : Result<dump::Stacks>(file.error());
     at = stacks_.emplace(entry.record, stacks ? std::move(*stacks) : dump::Stacks()).first;
   }
-  const auto found = at->second.find(entry.operator_name);
-  return found == at->second.end() ? std::string_view() : *found->second;
+  return at->second;
 }
+
+std::string_view StackFiles::of(const Entry& entry) {
+  const dump::Stacks& stacks = beside(entry);
+  const auto found = stacks.find(entry.operator_name);
+  return found == stacks.end() ? std::string_view() : *found->second;
+}
+
+bool StackFiles::has(const Entry& entry) { return !beside(entry).empty(); }
 
 }  // namespace plumb::msprobe

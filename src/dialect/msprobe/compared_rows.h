@@ -36,8 +36,11 @@ class StackFiles {
  public:
   explicit StackFiles(const dump::DumpSet& set) : set_(set) {}
   std::string_view of(const dump::Entry& entry);  // empty if there is none
+  bool has(const dump::Entry& entry);             // there is a file for it
 
  private:
+  const dump::Stacks& beside(const dump::Entry& entry);
+
   const dump::DumpSet& set_;
   std::map<std::string, dump::Stacks> stacks_;  // by dump.json
 };

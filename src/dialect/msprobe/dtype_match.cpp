@@ -32,6 +32,11 @@ std::string plain_dtype(std::string_view dtype) {
   return plain;
 }
 
+bool is_whole_dtype(std::string_view dtype) {
+  const std::string plain = plain_dtype(dtype);
+  return plain == "bool" || family_of(plain) == "integer";
+}
+
 bool dtypes_match(std::string_view target, std::string_view golden) {
   if (target == golden) return true;
   const std::string t = plain_dtype(target), g = plain_dtype(golden);

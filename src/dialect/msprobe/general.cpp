@@ -9,6 +9,7 @@
 #include "dialect/msprobe/collector.h"
 #include "dialect/msprobe/compared_rows.h"
 #include "dialect/msprobe/difference_files.h"
+#include "dialect/msprobe/general_table.h"
 #include "dialect/msprobe/highlight.h"
 #include "dialect/msprobe/row_name.h"
 
@@ -85,20 +86,22 @@ class CallPolicy final : public Collector {
 class Comparison {
  public:
   Comparison(const GeneralRun& run, const CallPolicy& policy, const SessionState& state,
-             std::vector<result::Row> rows)
+             std::vector<result::Row> rows, RunContext& context)
       : plan_(state.rows),
+        target_(state.target),
+        golden_(state.golden),
         rows_(std::move(rows)),
         collector_(policy),
+        run_(run),
         mapping_(run.mapping),
-        output_(run.output),
-        style_{policy.mode, run.documented_only, run.as_xlsx},
-        finds_first_(run.finds_first),
-        legacy_colours_(run.legacy_colours),
-        most_magnitude_(run.most_magnitude),
-        stacks_(state.target) {}
+        style_{policy.mode, false, run.as_original, !run.as_original && !run.documented_only,
+               run.as_xlsx},
+        stacks_(state.target),
+        context_(context) {}
 
   Result<Written> write() {
     Written written;
+    written.has_levels = true;
     std::map<std::optional<int64_t>, Rows> by_rank;
     size_t golden_only = 0;
     for (size_t i = 0; i < plan_.size(); ++i)
@@ -125,14 +128,15 @@ class Comparison {
       };
       if (!std::is_sorted(rows.both.begin(), rows.both.end(), is_before))
         std::sort(rows.both.begin(), rows.both.end(), is_before);
-      if (finds_first_)
+      if (run_.finds_first)
         ranks.push_back({rank, std::move(rows.both)});
       else if (auto done = write_rank(rank, rows, written); !done)
         return done.error();
     }
-    if (finds_first_) {
+    if (run_.finds_first) {
       const bool any_type = mapping_.says_what_is_compared();
-      auto found = write_first_differences({plan_, ranks, style_.mode, any_type, output_}, stacks_);
+      auto found =
+          write_first_differences({plan_, ranks, style_.mode, any_type, run_.output}, stacks_);
       if (!found) return found.error();
       written.first = std::move(*found);
     }
@@ -147,17 +151,44 @@ class Comparison {
   };
 
   Result<void> write_rank(std::optional<int64_t> rank, const Rows& rows, Written& written) {
+    style_.has_stacks = !rows.both.empty() && stacks_.has(*plan_[rows.both.front()].target);
     auto file =
-        ResultFile::create(output_, name_of_result("compare_result", rank, local_time_stamp()),
+        ResultFile::create(run_.output, name_of_result("compare_result", rank, local_time_stamp()),
                            header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
     for_each_call(plan_, rows.both,
                   [&](std::span<const size_t> call) { write_api(call, *file, written); });
-    for (size_t i : rows.golden_only) {
-      const Line line = golden_line(plan_[i]);
-      written.add(line, style_, *file);
-    }
+    if (!style_.is_original)
+      for (size_t i : rows.golden_only) add(golden_line(plan_[i]), *file, written);
     return written.add(*file);
+  }
+
+  void add(const GeneralLine& line, ResultFile& file, Written& written) {
+    const Judged& judged = line.judged;
+    const report::Fill fill = fill_of(judged);
+    cells_.clear();
+    append_cells(cells_, line, style_);
+    file.add(cells_, line.fill.value_or(fill));
+    ++(judged.level == "pass"    ? written.pass
+       : judged.level == "error" ? written.fail
+                                 : written.warned);
+    if (judged.result == "N/A") ++written.not_compared;
+    if (fill == report::Fill::kGreen) return;
+    const Entry& any = line.any();
+    Notable row{std::string(line.target != nullptr ? line.target_name : line.golden_name),
+                io_of(any.slot.kind),
+                any.rank,
+                any.step,
+                {},
+                {},
+                judged,
+                0,
+                0};
+    if (const auto* real = std::get_if<const RealData*>(&line.metrics)) {
+      row.cosine = (*real)->cosine;
+      row.max_rel = (*real)->max_rel;
+    }
+    written.note(std::move(row), fill);
   }
 
   // Rows of one API are judged together.
@@ -165,36 +196,84 @@ class Comparison {
     std::vector<StatisticRow> api;
     api.reserve(rows.size());
     for (size_t i : rows) api.push_back(statistic_row(plan_[i], mapping_.says_what_is_compared()));
-    const std::string_view name = plan_[rows.front()].target->operator_name;
+    const JudgedCall call{api, function_of(plan_[rows.front()].target->operator_name),
+                          style_.is_original};
     std::vector<Judged> judged;
     std::vector<Differences> differences;
+    std::vector<OriginalNumbers> originals;
     if (style_.mode == Mode::kStatistics) {
       differences.reserve(rows.size());
       for (const StatisticRow& row : api) differences.push_back(differences_of(row));
-      judged = judge_statistics(api, differences, function_of(name));
-      if (most_magnitude_)
+      judged = judge_statistics(call, differences);
+      if (run_.most_magnitude)
         for (size_t k = 0; k < api.size(); ++k)
-          judge_magnitude(api[k], *most_magnitude_, judged[k]);
+          judge_magnitude(api[k], *run_.most_magnitude, judged[k]);
+    } else if (style_.mode == Mode::kChecksum) {
+      judged = judge_checksums(call);
+    } else {
+      judged = judge_data(rows, call, originals, written);
     }
-    if (style_.mode == Mode::kChecksum) judged = judge_checksums(api, function_of(name));
     std::vector<report::Fill> fills;
-    if (legacy_colours_) fills = fills_of(rows, api, differences);
+    if (run_.legacy_colours) fills = fills_of(rows, api, differences);
     for (size_t k = 0; k < rows.size(); ++k) {
-      Line line = line_of(rows[k], api[k]);
-      if (legacy_colours_) line.fill = fills[k];
+      GeneralLine line = line_of(rows[k], api[k]);
+      line.judged = std::move(judged[k]);
+      if (run_.legacy_colours) line.fill = fills[k];
       if (k == 0) line.stack = stacks_.of(*plan_[rows[k]].target);
-      if (style_.mode == Mode::kRealData)
-        add_real_data(rows[k], api[k], line);
-      else
-        line.judged = std::move(judged[k]);
       if (style_.mode == Mode::kStatistics) line.metrics = &differences[k];
-      if (style_.mode == Mode::kChecksum) {
-        const bool is_argument = api[k].is_argument;
-        line.metrics = Checksums{checksum_of(*api[k].target, is_argument),
-                                 api[k].is_matched ? checksum_of(*api[k].golden, is_argument) : ""};
-      }
-      written.add(line, style_, file);
+      if (style_.mode == Mode::kChecksum) line.metrics = checksums_of(api[k]);
+      if (!originals.empty())
+        line.metrics = &originals[k];
+      else if (style_.mode == Mode::kRealData)
+        add_real_data(rows[k], line);
+      add(line, file, written);
     }
+  }
+
+  // Tensors by the documented rules; in `originals` goes what the tool itself calculates.
+  std::vector<Judged> judge_data(std::span<const size_t> rows, const JudgedCall& call,
+                                 std::vector<OriginalNumbers>& originals, Written& written) const {
+    std::vector<TensorNumbers> numbers(rows.size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      const Collected& collected = collector_[rows[k]];
+      const result::Row& row = rows_[rows[k]];
+      if (collected.real) {
+        // Of a single element there is no share.
+        const RealData& data = *collected.real;
+        numbers[k].data = &data;
+        numbers[k].cosine = data.cosine;
+        if (!data.is_single) numbers[k].below_1e3 = data.below_1e3;
+      } else {
+        numbers[k].trouble = row.message.empty() ? "no data file" : row.message;
+        numbers[k].is_failure = row.verdict == result::Verdict::kFail && !collected.recorded;
+      }
+      if (!style_.is_original) continue;
+      const auto calculated =
+          call.rows[k].is_matched ? original_of(plan_[rows[k]], written) : std::nullopt;
+      originals.push_back(calculated.value_or(all_of("unsupported")));
+      numbers[k].cosine = originals[k][0].number();
+      numbers[k].below_1e3 = originals[k][4].number();
+    }
+    return judge_tensors(call, numbers);
+  }
+
+  std::optional<OriginalNumbers> original_of(const PlannedRow& row, Written& written) const {
+    if (row.target->parts.empty() || row.golden->parts.empty()) return {};
+    auto target = dump::EntryReader::open(target_, *row.target);
+    auto golden = target ? dump::EntryReader::open(golden_, *row.golden)
+                         : Result<dump::EntryReader>(target.error());
+    auto numbers = golden ? original_numbers(*target, *golden, context_)
+                          : Result<std::optional<OriginalNumbers>>(golden.error());
+    if (numbers) return *numbers;
+    written.warnings.push_back(numbers.error().what + ": " + numbers.error().where);
+    return {};
+  }
+
+  static Checksums checksums_of(const StatisticRow& row) {
+    const auto of = [&](const Statistics& side) {  // there is nothing to count in what is missing
+      return row.is_argument && side.dtype == "NoneType" ? "" : checksum_of(side, row.is_argument);
+    };
+    return {of(*row.target), row.is_matched ? of(*row.golden) : ""};
   }
 
   std::vector<report::Fill> fills_of(std::span<const size_t> rows,
@@ -222,41 +301,24 @@ class Comparison {
   }
 
   // The line borrows its names until the next one is made.
-  Line line_of(size_t i, const StatisticRow& row) {
+  GeneralLine line_of(size_t i, const StatisticRow& row) {
     const PlannedRow& planned = plan_[i];
-    Line line;
-    line.api = name_row(*planned.target, target_row_);
-    line.target_name = data_name(*planned.target, target_row_);
-    if (row.is_matched) line.golden_name = data_name(*planned.golden, golden_row_);
-    line.requires_grad_agrees =
-        row.is_matched && row.target->requires_grad == row.golden->requires_grad;
-    line.rank = planned.target->rank;
-    line.token = planned.target->step;
-    line.io = io_of(planned.target->slot.kind);
-    line.rule = row.is_matched ? planned.rule : "";
-    line.target_dtype = planned.target->dtype_text();
-    line.target_shape = shape_of(*planned.target);
-    line.target = side_numbers(*row.target);
-    if (!row.is_matched) return line;
-    line.golden_dtype = planned.golden->dtype_text();
-    line.golden_shape = shape_of(*planned.golden);
-    line.golden = side_numbers(*row.golden);
+    GeneralLine line;
+    line.target = planned.target;
+    line.target_name = name_row(*planned.target, target_row_);
+    // A partner of a type that is not compared is shown; the tool knows none.
+    if (!row.is_matched && (!row.is_refused || style_.is_original)) return line;
+    line.golden = planned.golden;
+    line.golden_name = name_row(*planned.golden, golden_row_);
+    line.rule = planned.rule;
     return line;
   }
 
-  Line golden_line(const PlannedRow& planned) {
-    const Entry& golden = *planned.golden;
-    Line line;
-    line.api = name_row(golden, golden_row_);
-    line.golden_name = data_name(golden, golden_row_);
-    line.requires_grad_agrees = false;
-    line.rank = golden.rank;
-    line.token = golden.step;
-    line.io = io_of(golden.slot.kind);
-    line.golden_dtype = golden.dtype_text();
-    line.golden_shape = shape_of(golden);
-    if (golden.statistics) line.golden = side_numbers(*golden.statistics);
-    line.judged.add(planned.message.empty() ? "no target data for this tensor" : planned.message);
+  GeneralLine golden_line(const PlannedRow& planned) {
+    GeneralLine line;
+    line.golden = planned.golden;
+    line.golden_name = name_row(*planned.golden, golden_row_);
+    line.judged.warn(planned.message.empty() ? "no target data for this tensor" : planned.message);
     return line;
   }
 
@@ -266,40 +328,24 @@ class Comparison {
     return name;
   }
 
-  std::string_view data_name(const Entry& entry, std::string& name) const {
-    if (style_.mode != Mode::kRealData) return name_row(entry, name);
-    if (entry.parts.empty()) return "";
-    const std::string_view file = entry.parts.front().file;
-    return file.substr(file.rfind('/') + 1);
-  }
-
-  void add_real_data(size_t i, const StatisticRow& sides, Line& line) const {
-    const result::Row& row = rows_[i];
-    if (sides.is_refused) {
-      line.judged = refused(sides);
-    } else if (const auto& data = collector_[i].real; data && !line.golden_name.empty()) {
-      line.metrics = &*data;
-      line.judged = judge(*data);
-      line.first_bad = data->first_bad;
-    } else if (row.verdict == result::Verdict::kFail && !collector_[i].recorded) {
-      line.judged = {.result = "FAIL", .accuracy = "No", .level = "error", .message = row.message};
-    } else if (collector_[i].recorded) {
-      line.judged.add("no data file");
-    } else {
-      line.judged.add(row.message.empty() ? "no golden data matched" : row.message);
-    }
+  void add_real_data(size_t i, GeneralLine& line) const {
+    const auto& data = collector_[i].real;
+    if (!data || line.golden == nullptr) return;
+    line.metrics = &*data;
+    line.first_bad = data->first_bad;
   }
 
   const std::vector<PlannedRow>& plan_;
+  const DumpSet &target_, &golden_;
   const std::vector<result::Row> rows_;  // parallel to the plan, of real data
   const Collector& collector_;
+  const GeneralRun& run_;
   const Mapping& mapping_;
-  const std::filesystem::path output_;
-  const FileStyle style_;
-  const bool finds_first_, legacy_colours_;
-  const std::optional<double> most_magnitude_;
+  GeneralStyle style_;
   std::string target_row_, golden_row_;  // names in the line being written
+  Cells cells_;                          // of it
   StackFiles stacks_;
+  RunContext& context_;
 };
 
 }  // namespace
@@ -312,11 +358,12 @@ Result<Written> compare_general(const GeneralRun& run, RunContext& context) {
   std::vector<result::Row> rows;
   // What was recorded is judged by msprobe's own rules.
   if (policy.mode == Mode::kRealData && !run.finds_first) rows = stream_all(*session, context);
-  auto written = Comparison(run, policy, state, std::move(rows)).write();
+  auto written = Comparison(run, policy, state, std::move(rows), context).write();
   if (!written) return written;
   written->interrupted = context.cancelled;
   std::vector<std::string>& told = written->warnings;
   told.insert(told.begin(), policy.warnings.begin(), policy.warnings.end());
+  told.insert(told.begin(), run.notes.begin(), run.notes.end());
   for (const DumpSet* side : {&state.target, &state.golden})
     told.insert(told.end(), side->warnings.begin(), side->warnings.end());
   return written;

@@ -15,6 +15,7 @@
 namespace plumb::msprobe {
 
 struct GeneralRun : CompareRun {
+  bool as_original = false;              // msprobe's columns, formulas and rows alone
   bool finds_first = false;              // the first difference of each rank, instead of all rows
   bool legacy_colours = false;           // see msprobe/highlight.h
   std::optional<double> most_magnitude;  // see judge_magnitude()

@@ -6,9 +6,11 @@
 //     attention.dense: attn.proj
 // A call is looked up along the tree of modules (construct.json): from the top, the class of each
 // module renames what is below it. Calls of one place, name and direction belong together in the
-// order they ran. TopLayer (or Cell) is the class of what has no parent.
+// order they ran. TopLayer (or Cell) is the class of what has no parent; its calls are told apart
+// by the function of the framework that made them, as stack.json has it, where both dumps name one.
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@
 #include "dialect/msprobe/mapping.h"
 #include "dump/construct_json.h"
 #include "dump/names.h"
+#include "dump/stack_json.h"
 #include "pair/call_order.h"
 
 namespace plumb::msprobe {
@@ -44,8 +47,12 @@ Path split(std::string_view text) {
 // Where a call belongs in the tree.
 struct Place {
   Path path;
-  std::string type;   // the class of a module, the name of an API
-  std::string state;  // forward, backward, parameters_grad
+  std::string type;         // the class of a module, the name of an API
+  std::string state;        // forward, backward, parameters_grad
+  bool is_outside = false;  // of modules
+  std::string frame = {};   // ... the function of the framework that the program called
+
+  std::string call() const { return type + "|" + state; }
 };
 
 // The path of a module's call "Module.a.b.Class.forward.0": a, b.
@@ -68,8 +75,30 @@ std::optional<Place> place_of(const std::string& op, const dump::Parents& parent
   Place place{{}, parts[n - 3], parts[n - 1]};
   if (const auto parent = parents.find(op); parent != parents.end())
     place.path = module_path(split(parent->second), 3);
+  place.is_outside = place.path.empty();
   place.path.push_back(place.type);
   return place;
+}
+
+// The outermost function of the framework before the program's own code, in a stack that starts
+// with the innermost: "cross_entropy" of a log_softmax. Empty if the program made the call itself.
+std::string entrance_of(std::string_view stack) {
+  std::string function;
+  while (!stack.empty()) {
+    const size_t end = std::min(stack.find("\nFile "), stack.size());
+    const std::string_view frame = stack.substr(0, end);
+    stack.remove_prefix(std::min(end + 1, stack.size()));
+    const std::string_view file = frame.substr(0, frame.find(','));
+    const auto is_in = [&](std::string_view part) { return file.find(part) != file.npos; };
+    if (!is_in("-packages/torch/") && !is_in("-packages/mindspore/") && !is_in("package/torch/") &&
+        !is_in("package/mindspore/"))
+      break;
+    const size_t in = frame.find(", in ");
+    if (in == frame.npos) continue;
+    const std::string_view name = frame.substr(in + 5);
+    function = name.substr(0, name.find_first_of(", \n"));
+  }
+  return function;
 }
 
 // The same call in the forward pass: "backward" among the last two words says "forward".
@@ -142,7 +171,55 @@ class Tree {
     if (parents->empty())
       return Error{"construct.json is empty", path.string(),
                    "dump with level L0 or mix: at level L1 there are no modules to map"};
-    return Tree(std::move(calls), *parents);
+    Tree tree(std::move(calls), *parents);
+    const auto stack_path = path.parent_path() / "stack.json";
+    auto stack_file = MappedFile::open(stack_path);
+    auto stacks = stack_file ? dump::parse_stack_json(stack_file->bytes()) : dump::Stacks();
+    if (!stacks) return std::move(stacks.error()).in(stack_path.string());
+    for (size_t i = 0; i < tree.calls_.size(); ++i) {
+      std::optional<Place>& place = tree.places_[i];
+      const auto found = stacks->find(tree.calls_[i]->op());
+      if (place && place->is_outside && found != stacks->end())
+        place->frame = entrance_of(*found->second);
+    }
+    return tree;
+  }
+
+  // Calls outside of modules for which both programs have a function in common.
+  static std::set<std::string> shared_frames(const Tree& a, const Tree& b) {
+    std::set<std::string> ours, shared;
+    const auto key = [](const Place& place) { return place.call() + "|" + place.frame; };
+    for (const auto& place : a.places_)
+      if (place && !place->frame.empty()) ours.insert(key(*place));
+    for (const auto& place : b.places_)
+      if (place && !place->frame.empty() && ours.contains(key(*place)))
+        shared.insert(place->call());
+    return shared;
+  }
+
+  // Finds out where each call belongs; once, before all else.
+  void settle(const std::set<std::string>& framed) {
+    for (auto& place : places_)
+      if (place && !place->frame.empty() && framed.contains(place->call()))
+        place->path.insert(place->path.begin(), place->frame);
+    std::unordered_map<std::string, size_t> position;
+    for (size_t i = 0; i < calls_.size(); ++i) position.emplace(calls_[i]->op(), i);
+    // The backward pass knows no parents.
+    for (size_t i = 0; i < calls_.size(); ++i)
+      if (const auto forward = places_[i] ? forward_of(calls_[i]->op()) : std::nullopt)
+        if (const auto found = position.find(*forward);
+            found != position.end() && places_[found->second])
+          places_[i]->path = places_[found->second]->path;
+    number_from_zero(places_);
+    for (size_t i = 0; i < calls_.size(); ++i) {
+      turns_.push_back(0);
+      if (!places_[i]) continue;
+      const std::string path = join(places_[i]->path);
+      types_[path] = places_[i]->type;
+      std::vector<const Call*>& here = at_[path + "|" + places_[i]->state];
+      turns_[i] = here.size();
+      here.push_back(calls_[i]);
+    }
   }
 
   const std::optional<Place>& place(size_t call) const { return places_[call]; }
@@ -160,27 +237,7 @@ class Tree {
 
  private:
   Tree(std::vector<const Call*> calls, const dump::Parents& parents) : calls_(std::move(calls)) {
-    std::unordered_map<std::string, size_t> position;
-    for (const Call* call : calls_) {
-      position.emplace(call->op(), places_.size());
-      places_.push_back(place_of(call->op(), parents));
-    }
-    // The backward pass knows no parents.
-    for (size_t i = 0; i < calls_.size(); ++i)
-      if (const auto forward = places_[i] ? forward_of(calls_[i]->op()) : std::nullopt)
-        if (const auto found = position.find(*forward);
-            found != position.end() && places_[found->second])
-          places_[i]->path = places_[found->second]->path;
-    number_from_zero(places_);
-    for (size_t i = 0; i < calls_.size(); ++i) {
-      turns_.push_back(0);
-      if (!places_[i]) continue;
-      const std::string path = join(places_[i]->path);
-      types_[path] = places_[i]->type;
-      std::vector<const Call*>& here = at_[path + "|" + places_[i]->state];
-      turns_[i] = here.size();
-      here.push_back(calls_[i]);
-    }
+    for (const Call* call : calls_) places_.push_back(place_of(call->op(), parents));
   }
 
   std::vector<const Call*> calls_;
@@ -262,6 +319,9 @@ Result<Pairings> pair_by_layers(const Yaml& table, const std::string& file, cons
     auto ours = Tree::load(target, calls), theirs = Tree::load(golden, partner->second);
     if (!ours) return ours.error();
     if (!theirs) return theirs.error();
+    const std::set<std::string> framed = Tree::shared_frames(*ours, *theirs);
+    ours->settle(framed);
+    theirs->settle(framed);
     for (size_t i = 0; i < calls.size(); ++i) {
       const auto& place = ours->place(i);
       const std::string path = place ? golden_path(place->path, *ours, *parts) : "";

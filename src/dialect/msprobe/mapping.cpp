@@ -23,6 +23,37 @@ bool says_nothing_new(const Entry& target, const Pairing& pairing) {
 
 }  // namespace
 
+namespace {
+
+Result<Yaml> yaml_of(const std::string& file) { return file.empty() ? Yaml() : read_yaml(file); }
+
+bool is_cell(std::string_view op) { return op.starts_with("Cell.") || op.starts_with("Module."); }
+
+// By the files of cells and of APIs, each for its own if there are both.
+Result<Rename> renaming(const Mapping& mapping, const DumpSet& target, const DumpSet& golden) {
+  Rename cells, apis;
+  const auto read = [&](const std::optional<std::string>& file, auto&& from,
+                        Rename& to) -> Result<void> {
+    if (!file) return {};
+    auto yaml = yaml_of(*file);
+    if (!yaml) return yaml.error();
+    auto rename = from(*yaml);
+    if (!rename) return std::move(rename.error()).in(*file);
+    to = std::move(*rename);
+    return {};
+  };
+  if (auto done = read(mapping.cell, cell_renaming, cells); !done) return done.error();
+  const auto api_from = [&](const Yaml& list) { return api_renaming(list, target, golden); };
+  if (auto done = read(mapping.api, api_from, apis); !done) return done.error();
+  return Rename([cells = std::move(cells), apis = std::move(apis)](const std::string& op,
+                                                                   const dump::Slot& slot) {
+    const Rename& rename = cells && (!apis || is_cell(op)) ? cells : apis;
+    return rename ? rename(op, slot) : std::optional(pair::TensorName{op, slot});
+  });
+}
+
+}  // namespace
+
 Error not_a_table(const Yaml& value, std::string form) {
   return {"the mapping has another form", fmt::format("line {}", value.line),
           "write it as " + std::move(form)};
@@ -46,7 +77,7 @@ Result<Texts> texts_of(const Yaml& table) {
 // Where golden has no call of the new name but one of the old, the old one is meant: both dumps may
 // be of one framework.
 Pairings pair_renamed(const DumpSet& target, const DumpSet& golden, const Rename& rename,
-                      std::string_view rule) {
+                      const RuleOf& rule_of) {
   const pair::Scopes scopes = pair::scopes_of(target, golden);
   std::unordered_map<std::string, std::string_view> golden_ops;
   for (const Call& call : pair::calls_of(golden, scopes)) golden_ops.emplace(call.key(), call.op());
@@ -58,7 +89,7 @@ Pairings pair_renamed(const DumpSet& target, const DumpSet& golden, const Rename
         pairing.message = "the mapping leaves it out";
       } else if (const auto found = golden_ops.find(Call::key_of(call.scope, renamed->op));
                  found != golden_ops.end()) {
-        pairing = Pairing::with(found->second, renamed->slot, rule);
+        pairing = Pairing::with(found->second, renamed->slot, rule_of(call.op()));
       } else if (const auto same = golden_ops.find(call.key()); same != golden_ops.end()) {
         pairing = Pairing::with(same->second, entry.slot, "name");
       } else if (renamed->op != call.name || renamed->slot != entry.slot) {
@@ -73,26 +104,25 @@ Pairings pair_renamed(const DumpSet& target, const DumpSet& golden, const Rename
 
 Result<Pairings> choose_partners(const Mapping& mapping, const DumpSet& target,
                                  const DumpSet& golden, std::vector<std::string>& warnings) {
-  const auto& file = mapping.cell    ? mapping.cell
-                     : mapping.api   ? mapping.api
-                     : mapping.layer ? mapping.layer
-                                     : mapping.data;
-  auto yaml = file.value_or("").empty() ? Result<Yaml>(Yaml()) : read_yaml(*file);
-  if (!yaml) return yaml.error();
-  const auto in_file = [&](Error error) { return std::move(error).in(*file); };
   if (mapping.data) {
+    auto yaml = yaml_of(*mapping.data);
+    if (!yaml) return yaml.error();
     auto pairings = pair_by_data(*yaml, target, golden, warnings);
-    return pairings ? std::move(pairings) : in_file(std::move(pairings.error()));
+    if (!pairings) return std::move(pairings.error()).in(*mapping.data);
+    return pairings;
   }
-  if (mapping.layer) return pair_by_layers(*yaml, *file, target, golden);
-  Result<Rename> rename = Rename([](const std::string& op, const dump::Slot& slot) {
-    return std::optional(pair::TensorName{op, slot});
-  });
-  if (mapping.cell) rename = cell_renaming(*yaml);
-  if (mapping.api) rename = api_renaming(*yaml, target, golden);
-  if (!rename) return in_file(std::move(rename.error()));
+  if (mapping.layer) {
+    auto yaml = yaml_of(*mapping.layer);
+    if (!yaml) return yaml.error();
+    return pair_by_layers(*yaml, *mapping.layer, target, golden);
+  }
+  auto rename = renaming(mapping, target, golden);
+  if (!rename) return rename.error();
   if (mapping.is_fuzzy) return pair_fuzzily(target, golden, *rename);
-  return pair_renamed(target, golden, *rename, mapping.cell ? "cell-mapping" : "api-mapping");
+  const auto rule_of = [&](std::string_view op) -> std::string_view {
+    return mapping.cell && (!mapping.api || is_cell(op)) ? "cell-mapping" : "api-mapping";
+  };
+  return pair_renamed(target, golden, *rename, rule_of);
 }
 
 }  // namespace plumb::msprobe

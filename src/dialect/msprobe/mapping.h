@@ -16,7 +16,7 @@
 
 namespace plumb::msprobe {
 
-// At most one of the files. An empty path is the option without a file.
+// At most one of the files, but for cells and APIs. An empty path is the option without a file.
 struct Mapping {
   bool is_fuzzy = false;
   std::optional<std::string> cell, api, layer, data;
@@ -45,8 +45,9 @@ Result<Rename> api_renaming(const Yaml& list, const dump::DumpSet& target,
                             const dump::DumpSet& golden);
 std::string pytorch_name(std::string_view mindspore_call);  // by the built-in table
 
+using RuleOf = std::function<std::string_view(std::string_view op)>;
 pair::Pairings pair_renamed(const dump::DumpSet& target, const dump::DumpSet& golden,
-                            const Rename& rename, std::string_view rule);
+                            const Rename& rename, const RuleOf& rule_of);
 pair::Pairings pair_fuzzily(const dump::DumpSet& target, const dump::DumpSet& golden,
                             const Rename& rename);
 Result<pair::Pairings> pair_by_data(const Yaml& table, const dump::DumpSet& target,

@@ -7,8 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "compare/gather.h"
-#include "tensor/decode.h"
+#include "dialect/msprobe/fold.h"
 
 namespace plumb::msprobe {
 namespace {
@@ -89,35 +88,6 @@ struct Divergence {
   }
 };
 
-// Calls add(sums, t, g) for every pair, rounded to float32.
-template <class Total, class Add>
-Result<Total> fold(dump::EntryReader& target, dump::EntryReader& golden, const RunContext& context,
-                   bool counts_as_progress, Add&& add) {
-  Total total;
-  std::vector<Total> chunks(compare::kWindow);
-  const auto work = [&](size_t chunk, int64_t, const metrics::PairPiece& piece) {
-    constexpr int64_t kBlock = 1024;
-    double t[kBlock], g[kBlock];
-    const int64_t t_bytes = bits_of(piece.target_dtype) / 8;
-    const int64_t g_bytes = bits_of(piece.golden_dtype) / 8;
-    for (int64_t at = 0; at < piece.count; at += kBlock) {
-      const int64_t count = std::min(kBlock, piece.count - at);
-      decode_double(piece.target_dtype, piece.target + at * t_bytes, count, t);
-      decode_double(piece.golden_dtype, piece.golden + at * g_bytes, count, g);
-      for (int64_t i = 0; i < count; ++i)
-        add(chunks[chunk], static_cast<float>(t[i]), static_cast<float>(g[i]));
-    }
-  };
-  const auto merge = [&](size_t chunk) {
-    total.append(chunks[chunk]);
-    chunks[chunk] = Total();
-  };
-  auto done =
-      compare::for_each_pair_piece(target, golden, context, counts_as_progress, work, merge);
-  if (!done) return done.error();
-  return total;
-}
-
 // Two zero tensors agree; against a zero one nothing does.
 double cosine_of(const Sums& sums) {
   constexpr double kShortest = 1e-8;
@@ -137,8 +107,9 @@ Result<std::optional<OriginalMetrics>> original_metrics(dump::EntryReader& targe
   const int64_t count = target.reader().count();
   metrics.is_empty = count == 0;
   if (metrics.is_empty) return std::optional(metrics);
-  auto sums =
-      fold<Sums>(target, golden, context, true, [](Sums& to, float t, float g) { to.add(t, g); });
+  auto sums = fold<Sums>(target, golden, context, true, [](Sums& to, double t, double g) {
+    to.add(static_cast<float>(t), static_cast<float>(g));
+  });
   if (!sums) return sums.error();
   if (context.cancelled) return std::optional<OriginalMetrics>();
   const auto n = static_cast<double>(count);
@@ -154,8 +125,9 @@ Result<std::optional<OriginalMetrics>> original_metrics(dump::EntryReader& targe
   metrics.rel_euclid = length <= static_cast<double>(kSmallest) ? 0 : std::sqrt(sums->dd) / length;
   const double t_max = metrics.target.max, g_max = metrics.golden.max;
   auto divergence =
-      fold<Divergence>(target, golden, context, false, [&](Divergence& to, float t, float g) {
-        to.add(static_cast<double>(t) - t_max, static_cast<double>(g) - g_max);
+      fold<Divergence>(target, golden, context, false, [&](Divergence& to, double t, double g) {
+        to.add(static_cast<double>(static_cast<float>(t)) - t_max,
+               static_cast<double>(static_cast<float>(g)) - g_max);
       });
   if (!divergence) return divergence.error();
   if (context.cancelled) return std::optional<OriginalMetrics>();

@@ -26,10 +26,24 @@ SideNumbers numbers(const metrics::PairFacts& facts, std::string_view max, std::
 
 }  // namespace
 
-void Judged::add(std::string_view clause) {
-  if (clause.empty()) return;
-  if (!message.empty()) message += "; ";
-  message += clause;
+void Judged::add(std::string_view clause, std::string_view its_level) {
+  if (!clause.empty()) clauses.push_back({its_level, std::string(clause)});
+}
+
+void Judged::fail(std::string_view clause) {
+  add(clause, "error");
+  level = "error";
+}
+
+void Judged::warn(std::string_view clause) {
+  add(clause, "warning");
+  if (level != "error") level = "warning";
+}
+
+std::string Judged::message() const {
+  std::string text;
+  for (const Clause& clause : clauses) (text += text.empty() ? "" : "; ") += clause.text;
+  return text;
 }
 
 void append_number(std::string& text, std::optional<double> number) {
@@ -115,6 +129,15 @@ Judged judge(const RealData& data) {
                        ((!data.is_single && *data.cosine < 0.999) || *data.max_rel > 0.005);
   judged.level = !is_pass ? "error" : is_thin ? "warning" : "pass";
   return judged;
+}
+
+std::string_view accuracy_of(const RealData& data, bool is_whole) {
+  if (data.is_empty) return "Yes";
+  if (is_whole) return *data.max_abs == 0 ? "Yes" : "No";
+  const Judged judged = judge(data);
+  if (judged.result == "PASS" || judged.accuracy != "Yes") return judged.accuracy;
+  const double golden = data.golden->l2;
+  return std::fabs(data.target->l2 - golden) <= kGoodNorm * golden ? "Yes" : "No";
 }
 
 }  // namespace plumb::msprobe

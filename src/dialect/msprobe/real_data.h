@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "metrics/metric.h"
 
@@ -15,12 +16,19 @@ namespace plumb::msprobe {
 
 // How a row was determined. Words as the result file has them.
 struct Judged {
+  struct Clause {
+    std::string_view level;  // that it gives the row; empty if it only explains
+    std::string text;
+  };
   std::string_view result = "N/A";     // PASS, FAIL
   std::string_view accuracy = "N/A";   // Yes, No
   std::string_view level = "warning";  // error, warning, pass
-  std::string message;                 // clauses joined by "; "
+  std::vector<Clause> clauses;
 
-  void add(std::string_view clause);
+  void add(std::string_view clause, std::string_view its_level = {});
+  void fail(std::string_view clause);  // the row is an error
+  void warn(std::string_view clause);  // a warning, if it is no error
+  std::string message() const;         // clauses joined by "; "
 };
 
 // Of both sides, over pairs of finite values.
@@ -41,8 +49,14 @@ struct RealData {
 
 inline constexpr double kRelativeLimit = metrics::PairSums::kBeyond;  // PASS below it
 
+// A norm that is off by less is that of a good tensor, as the manual has it of inputs.
+inline constexpr double kGoodNorm = 0.1;
+
 RealData real_data(const metrics::PairFacts& facts);
 Judged judge(const RealData& data);
+// Whether accuracy is reached: as judge() says, and of what it finds no PASS the norm is within a
+// tenth, too. Whole numbers are equal or they are not.
+std::string_view accuracy_of(const RealData& data, bool is_whole);
 
 // "0.5", "NaN", "inf", "N/A": as few digits as read back to the same number.
 std::string text_of(std::optional<double> number);

@@ -20,23 +20,22 @@ constexpr std::string_view kNone = "N/A";
 
 std::string_view or_none(std::string_view text) { return text.empty() ? kNone : text; }
 
-std::optional<Shape> index_of(const Line& line) {
-  if (!line.first_bad) return {};
-  const auto count =
-      line.target_shape != nullptr ? element_count(*line.target_shape) : std::nullopt;
-  const bool is_inside = count && *line.first_bad < *count;
-  return is_inside ? compare::coordinates(*line.first_bad, *line.target_shape)
-                   : Shape{*line.first_bad};
-}
-
 // Names, places and remarks are long, numbers have the width that their title needs.
 double width_of(std::string_view title) {
-  if (title.ends_with("path") || title == "Data Name") return 60;
-  if (title == "API Name" || title.ends_with("message") || title.ends_with("reason")) return 40;
+  if (title.ends_with("path") || title == "Data Name" || title == "Data_name") return 60;
+  if (title == "API Name" || title == "NPU Name" || title == "Bench Name" ||
+      title.ends_with("message") || title.ends_with("reason"))
+    return 40;
   return 0;
 }
 
 }  // namespace
+
+std::optional<Shape> index_of(std::optional<int64_t> position, const Shape* shape) {
+  if (!position) return {};
+  const auto count = shape != nullptr ? element_count(*shape) : std::nullopt;
+  return count && *position < *count ? compare::coordinates(*position, *shape) : Shape{*position};
+}
 
 std::span<const std::string_view> metric_columns(Mode mode) {
   static constexpr std::string_view kRealData[] = {"Cosine",
@@ -86,8 +85,6 @@ void append_metrics(Cells& cells, const Line& line, Mode mode) {
       cells.number(number);
   } else if (const auto* differences = std::get_if<const Differences*>(&line.metrics)) {
     append_differences(cells, **differences);
-  } else if (const auto* sums = std::get_if<Checksums>(&line.metrics)) {
-    for (const std::string* sum : {&sums->target, &sums->golden}) cells.text(or_none(*sum));
   } else {
     for (size_t i = 0; i < metric_columns(mode).size(); ++i) cells.number({});
   }
@@ -100,7 +97,7 @@ void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
   append_metrics(cells, line, style.mode);
   cells.word(line.requires_grad_agrees ? "True" : "False");
   for (std::string_view word : {line.judged.result, line.judged.accuracy}) cells.word(word);
-  cells.text(line.judged.message);
+  cells.text(line.judged.message());
   if (style.documented_only) return;
   cells.word(line.judged.level);
   for (const auto& each : {line.rank, line.graph, line.token}) cells.count(each);
@@ -111,7 +108,7 @@ void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
     for (double SideNumbers::*member :
          {&SideNumbers::max, &SideNumbers::min, &SideNumbers::mean, &SideNumbers::l2})
       cells.number(side ? std::optional((*side).*member) : std::nullopt);
-  const auto first_bad = index_of(line);
+  const auto first_bad = index_of(line.first_bad, line.target_shape);
   cells.shape(first_bad ? &*first_bad : nullptr);
 }
 
@@ -206,16 +203,20 @@ void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
   const Fill fill = fill_of(line.judged);
   cells.clear();
   append_cells(cells, line, style);
-  file.add(cells, line.fill.value_or(fill));
+  file.add(cells, fill);
   ++(line.judged.result == "PASS" ? pass : line.judged.result == "FAIL" ? fail : not_compared);
   if (fill == Fill::kGreen) return;
-
-  Notable row{std::string(line.api), line.io, line.rank,    line.token, {}, {},
-              line.judged,           0,       all_notable++};
+  Notable row{std::string(line.api), line.io, line.rank, line.token, {}, {}, line.judged, 0, 0};
   if (const auto* real = std::get_if<const RealData*>(&line.metrics)) {
     row.cosine = (*real)->cosine;
     row.max_rel = (*real)->max_rel;
   }
+  note(std::move(row), fill);
+}
+
+void Written::note(Notable row, Fill fill) {
+  if (fill == Fill::kGreen) return;
+  row.order = all_notable++;
   // Failures that have no number come first: NaN, other sizes.
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const bool has_cosine = row.cosine && !std::isnan(*row.cosine);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The result files of `plumb msprobe compare`: the documented columns of each mode first, ours
-// behind them, so that scripts which look columns up by name find what the manual promises.
+// The result files of `plumb msprobe compare`, and the lines of mode torchair (those of mode auto are
+// in dialect/msprobe/general_table.h): the documented columns first, ours behind them, so that
+// scripts which look columns up by name find what the manual promises.
 #pragma once
 
 #include <filesystem>
@@ -31,16 +32,13 @@ struct CompareRun {
   std::filesystem::path output = ".";
   bool documented_only = false;
   bool as_xlsx = false;
-};
-
-struct Checksums {
-  std::string target, golden;
+  std::vector<std::string> notes;  // on its options
 };
 
 // One line, which borrows its texts. Empty texts and unset numbers are written as N/A.
 struct Line {
   std::string_view api, stack, target_name, golden_name;
-  std::variant<std::monostate, const RealData*, const Differences*, Checksums> metrics;
+  std::variant<std::monostate, const RealData*, const Differences*> metrics;
   bool requires_grad_agrees = true;
   Judged judged;
   std::optional<int64_t> rank, graph, token;
@@ -49,7 +47,6 @@ struct Line {
   const Shape *target_shape = nullptr, *golden_shape = nullptr;
   std::optional<SideNumbers> target, golden;
   std::optional<int64_t> first_bad;  // position in the target
-  std::optional<report::Fill> fill;  // if another than fill_of() is wanted
 };
 
 std::span<const std::string_view> metric_columns(Mode mode);
@@ -97,6 +94,9 @@ class ResultFile {
 
 std::vector<std::string> header_of(const FileStyle& style);
 
+// Where a position in a tensor of this shape is.
+std::optional<Shape> index_of(std::optional<int64_t> position, const Shape* shape);
+
 // Red for FAIL and errors, yellow for warnings and what has no counterpart, green for the rest.
 report::Fill fill_of(const Judged& judged);
 
@@ -119,13 +119,16 @@ struct Written {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;
   int64_t pass = 0, fail = 0, not_compared = 0;
-  int64_t compared = 0;  // without being judged
+  int64_t compared = 0;     // without being judged
+  bool has_levels = false;  // pass, warning and error are counted ...
+  int64_t warned = 0;       // ... and these are warnings, what was not compared among them
   bool interrupted = false;
   std::optional<FirstDifferences> first;  // if these were asked for
   Cells cells;                            // of the line being written
 
   void add(const Line& line, const FileStyle& style, ResultFile& file);
-  Result<void> add(ResultFile& file);  // committed
+  void note(Notable row, report::Fill fill);  // for the screen, unless it is all right
+  Result<void> add(ResultFile& file);         // committed
 };
 
 Result<void> make_directory(const std::filesystem::path& path);

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "dump/names.h"
-
 namespace plumb::msprobe {
 namespace {
 
@@ -57,10 +55,9 @@ std::string_view function_of(std::string_view call) {
 bool row_is_before(const Entry& x, const Entry& y) {
   const auto key = [](const Entry& e) {
     return std::tuple(e.step, e.timestamp, std::string_view(e.operator_name), order_of(e.slot.kind),
-                      e.slot.index < 0, e.slot.index);
+                      e.order);
   };
-  if (const auto order = key(x) <=> key(y); order != 0) return order < 0;
-  return dump::natural_less(x.slot.path, y.slot.path);
+  return key(x) < key(y);
 }
 
 }  // namespace plumb::msprobe

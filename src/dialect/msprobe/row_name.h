@@ -19,8 +19,8 @@ void append_row_name(std::string& text, std::string_view op, const dump::Slot& s
 // "Distributed.all_reduce.0.forward"
 std::string_view function_of(std::string_view call);
 
-// In the order of calls; of one call inputs, parameters, outputs, gradients, and what has a number
-// before what has a name.
+// In the order of calls; of one call inputs, parameters, outputs, gradients, each as the dump lists
+// them.
 bool row_is_before(const dump::Entry& a, const dump::Entry& b);
 
 }  // namespace plumb::msprobe

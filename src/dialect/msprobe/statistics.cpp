@@ -61,34 +61,60 @@ bool dtypes_differ(const StatisticRow& row) {
          plain_dtype(row.target_dtype) != plain_dtype(row.golden_dtype);
 }
 
-void fail(Judged& judged, std::string_view clause) {
-  judged.add(clause);
-  judged.level = "error";
+// An error is no accuracy; without one the numbers have to show it.
+void finish(Judged& judged, std::string_view evidence, bool as_original) {
+  judged.result = judged.level == "error" ? "FAIL" : "PASS";
+  judged.accuracy = judged.level == "error" ? "No" : evidence;
+  if (judged.level == "pass" && evidence == "No" && !as_original)
+    judged.warn("accuracy is not reached");
 }
 
-void finish(Judged& judged) {
-  judged.result = judged.level == "error" ? "FAIL" : "PASS";
-  judged.accuracy = judged.level == "error" ? "No" : "Yes";
+// Of what is not judged nobody says that it is wrong.
+std::string_view shown(std::string_view evidence, bool is_judged) {
+  return is_judged || evidence == "Yes" ? evidence : "N/A";
+}
+
+// What the recorded numbers say of the accuracy: the norm is within a tenth, and the others are
+// within a tenth of the largest value.
+std::string_view evidence_of(const StatisticRow& row, const Differences& differences) {
+  const Statistics &t = *row.target, &g = *row.golden;
+  if (row.is_argument) return t.text == g.text ? "Yes" : "No";
+  if (row.is_empty) return "Yes";
+  const double largest = std::max(std::fabs(g.max.value_or(0)), std::fabs(g.min.value_or(0)));
+  const bool is_whole = is_whole_dtype(row.target_dtype);
+  bool any = false;
+  for (size_t i = 0; i < differences.size(); ++i) {
+    if (!differences[i].difference) continue;
+    any = true;
+    const double difference = std::fabs(*differences[i].difference);
+    if (difference == 0) continue;
+    const bool is_near = i == 3 ? *differences[i].relative <= kGoodNorm
+                                : std::isfinite(largest) && difference <= kGoodNorm * largest;
+    if (is_whole || !is_near) return "No";
+  }
+  if (any) return "Yes";
+  if (t.text.empty() || g.text.empty()) return "N/A";  // of bool tensors
+  return t.text == g.text ? "Yes" : "No";
 }
 
 Judged unmatched(const StatisticRow& row) {
   if (row.is_refused) return refused(row);
   Judged judged;
-  judged.add("no golden data for this tensor");
-  if (!row.why_unmatched.empty()) judged.add(row.why_unmatched);
+  judged.warn("no golden data for this tensor");
+  judged.add(row.why_unmatched);
   return judged;
 }
 
 void judge_alone(const StatisticRow& row, Judged& judged) {
-  if (turned_bad(row)) fail(judged, "target max or min is NaN or inf");
+  if (turned_bad(row)) judged.fail("target max or min is NaN or inf");
   const auto& t = row.target->requires_grad;
   const auto& g = row.golden->requires_grad;
-  if (t && g && *t != *g) fail(judged, "requires_grad differs");
+  if (t && g && *t != *g) judged.fail("requires_grad differs");
   if (row.is_argument && row.target->text != row.golden->text)
-    fail(judged, "scalar argument differs");
-  if (dtypes_differ(row)) fail(judged, "dtype differs");
+    judged.fail("scalar argument differs");
+  if (dtypes_differ(row)) judged.fail("dtype differs");
   if (row.target_shape && row.golden_shape && *row.target_shape != *row.golden_shape)
-    fail(judged, "shape differs");
+    judged.fail("shape differs");
 }
 
 const char* deciding(const Differences& differences) {
@@ -98,51 +124,72 @@ const char* deciding(const Differences& differences) {
 // A pass of a tensor about which little is known is none to rely on.
 void doubt(const StatisticRow& row, const Differences& differences, Judged& judged) {
   if (row.is_argument || row.is_empty || judged.level == "error") return;
-  const auto warn = [&](std::string_view clause) {
-    judged.add(clause);
-    judged.level = "warning";
-  };
   const bool any_number = std::any_of(differences.begin(), differences.end(),
                                       [](const Difference& d) { return d.difference.has_value(); });
   const Statistics &t = *row.target, &g = *row.golden;
   if (!any_number) {
     if (!t.text.empty() && !g.text.empty())  // of bool tensors
-      return t.text == g.text ? void() : warn("max or min differs");
+      return t.text == g.text ? void() : judged.warn("max or min differs");
     judged.result = judged.accuracy = "N/A";
-    return warn("nothing recorded can be compared");
+    return judged.warn("nothing recorded can be compared");
   }
   if (t.l2.has_value() != g.l2.has_value())
-    return warn(t.l2 ? "golden has no norm" : "target has no norm");
+    return judged.warn(t.l2 ? "golden has no norm" : "target has no norm");
   const auto ratio = norm_ratio(differences);
   if (has_only_extremes(differences) && ratio && *ratio > kThinMargin)
-    warn("judged by extremes only");
+    judged.warn("judged by extremes only");
 }
 
-// What the outputs of an API add to the errors of its inputs.
-void judge_growth(std::span<const StatisticRow> api, std::span<const Differences> differences,
+// What the outputs of an API add to the errors of its inputs. An argument that is no longer zero
+// excuses no output; msprobe knows no input that is infinitely wrong.
+void judge_growth(const JudgedCall& call, std::span<const Differences> differences,
                   std::vector<Judged>& judged) {
+  const std::span<const StatisticRow> api = call.rows;
   double largest_input = 0, largest_output = 0;
   std::optional<size_t> first_output;
   for (size_t i = 0; i < api.size(); ++i) {
     const auto ratio = norm_ratio(differences[i]);
     if (api[i].is_output && !first_output && api[i].is_matched) first_output = i;
     if (!ratio || std::isnan(*ratio)) continue;
+    const bool may_excuse = !std::isinf(*ratio) || !(api[i].is_argument || call.as_original);
+    if (!api[i].is_output && !may_excuse) continue;
     double& largest = api[i].is_output ? largest_output : largest_input;
     largest = std::max(largest, *ratio);
   }
   for (size_t i = 0; i < api.size(); ++i) {
     const auto ratio = norm_ratio(differences[i]);
     if (api[i].is_output && ratio && largest_input < 0.1 && *ratio > 0.5)
-      fail(judged[i], fmt::format("output {} relative error above 0.5 while input below 0.1",
-                                  deciding(differences[i])));
+      judged[i].fail(fmt::format("output {} relative error above 0.5 while input below 0.1",
+                                 deciding(differences[i])));
   }
   const bool grows =
       largest_input == 0 ? largest_output > 0.1 : largest_output > 10 * largest_input;
   if (!first_output || !grows) return;
-  Judged& first = judged[*first_output];
-  first.add(fmt::format("output {} relative error is more than 10 times that of input",
-                        deciding(differences[*first_output])));
-  if (first.level == "pass") first.level = "warning";
+  judged[*first_output].warn(
+      fmt::format("output {} relative error is more than 10 times that of input",
+                  deciding(differences[*first_output])));
+}
+
+// ... by their data.
+void judge_growth(std::span<const StatisticRow> api, std::span<const TensorNumbers> numbers,
+                  std::vector<Judged>& judged) {
+  const auto least = [&](std::optional<double> TensorNumbers::*member, bool is_output) {
+    double found = 1;
+    for (size_t i = 0; i < api.size(); ++i)
+      if (const auto& number = numbers[i].*member; number && api[i].is_output == is_output)
+        found = std::fmin(found, *number);  // not by NaN
+    return found;
+  };
+  const auto first = std::find_if(api.begin(), api.end(), [](const StatisticRow& row) {
+    return row.is_output && row.is_matched;
+  });
+  if (first == api.end()) return;
+  Judged& output = judged[static_cast<size_t>(first - api.begin())];
+  if (least(&TensorNumbers::below_1e3, false) > 0.9 && least(&TensorNumbers::below_1e3, true) < 0.6)
+    output.fail("One Thousandth Err Ratio of output is below 0.6 while input is above 0.9");
+  const double cosine = least(&TensorNumbers::cosine, false);
+  if (cosine > 0.9 && cosine - least(&TensorNumbers::cosine, true) > 0.1)
+    output.warn("Cosine of output is 0.1 below that of input");
 }
 
 }  // namespace
@@ -156,8 +203,8 @@ bool turned_bad(const StatisticRow& row) {
 
 Judged refused(const StatisticRow& row) {
   Judged judged;
-  fail(judged, row.why_unmatched);
-  finish(judged);
+  judged.fail(row.why_unmatched);
+  finish(judged, "No", false);
   return judged;
 }
 
@@ -187,23 +234,67 @@ std::optional<SideNumbers> side_numbers(const Statistics& s) {
   return SideNumbers{*s.max, *s.min, s.mean.value_or(kNan), s.l2.value_or(kNan)};
 }
 
-std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
-                                     std::span<const Differences> differences,
-                                     std::string_view function) {
+std::vector<Judged> judge_statistics(const JudgedCall& call,
+                                     std::span<const Differences> differences) {
+  const std::span<const StatisticRow> api = call.rows;
+  const bool is_judged = !is_one_of(kUnjudged, call.function);
   std::vector<Judged> judged(api.size());
   for (size_t i = 0; i < api.size(); ++i) {
     judged[i].level = "pass";
-    if (api[i].is_matched && !is_one_of(kUnjudged, function)) judge_alone(api[i], judged[i]);
+    if (api[i].is_matched && is_judged) judge_alone(api[i], judged[i]);
   }
-  if (!is_one_of(kUnjudged, function) && !is_one_of(kBufferInputs, function))
-    judge_growth(api, differences, judged);
+  if (is_judged && !is_one_of(kBufferInputs, call.function))
+    judge_growth(call, differences, judged);
   for (size_t i = 0; i < api.size(); ++i) {
     if (!api[i].is_matched) {
       judged[i] = unmatched(api[i]);
       continue;
     }
-    finish(judged[i]);
-    if (!is_one_of(kUnjudged, function)) doubt(api[i], differences[i], judged[i]);
+    finish(judged[i], shown(evidence_of(api[i], differences[i]), is_judged), call.as_original);
+    if (is_judged && !call.as_original) doubt(api[i], differences[i], judged[i]);
+  }
+  return judged;
+}
+
+namespace {
+
+// What the data of one row say; the accuracy they show.
+std::string_view judge_data(const StatisticRow& row, const TensorNumbers& numbers, Judged& judged) {
+  if (row.is_argument) return evidence_of(row, {});
+  if (numbers.data == nullptr) {
+    if (numbers.is_failure && judged.level != "error") judged.fail(numbers.trouble);
+    if (!numbers.is_failure) judged.warn(numbers.trouble);
+    return "N/A";
+  }
+  const std::string_view remark = numbers.data->remark;
+  if (remark.starts_with("target has") && !turned_bad(row))
+    judged.fail(remark);
+  else
+    judged.add(remark);
+  return accuracy_of(*numbers.data, is_whole_dtype(row.target_dtype));
+}
+
+}  // namespace
+
+std::vector<Judged> judge_tensors(const JudgedCall& call, std::span<const TensorNumbers> numbers) {
+  const std::span<const StatisticRow> api = call.rows;
+  const bool is_judged = !is_one_of(kUnjudged, call.function);
+  std::vector<Judged> judged(api.size());
+  std::vector<std::string_view> evidence(api.size(), "N/A");
+  for (size_t i = 0; i < api.size(); ++i) {
+    judged[i].level = "pass";
+    if (!api[i].is_matched) continue;
+    Judged unjudged;
+    if (is_judged) judge_alone(api[i], judged[i]);
+    evidence[i] =
+        shown(judge_data(api[i], numbers[i], is_judged ? judged[i] : unjudged), is_judged);
+  }
+  if (is_judged && !is_one_of(kBufferInputs, call.function)) judge_growth(api, numbers, judged);
+  for (size_t i = 0; i < api.size(); ++i) {
+    if (api[i].is_matched)
+      finish(judged[i], evidence[i], call.as_original);
+    else
+      judged[i] = unmatched(api[i]);
   }
   return judged;
 }
@@ -217,9 +308,7 @@ void judge_magnitude(const StatisticRow& row, double most, Judged& judged) {
     if (!is_finite(target[i]) || !is_finite(golden[i])) continue;
     const double size = std::max(std::fabs(*target[i]), std::fabs(*golden[i])) + kSmallest;
     if (!(std::fabs(*target[i] - *golden[i]) / size > most)) continue;
-    judged.add(fmt::format("{} differs by more than {} of its size", kNames[i], most));
-    if (judged.level == "pass") judged.level = "warning";
-    return;
+    return judged.warn(fmt::format("{} differs by more than {} of its size", kNames[i], most));
   }
 }
 
@@ -228,30 +317,30 @@ std::string checksum_of(const Statistics& statistics, bool is_argument) {
   return fmt::format("{:08x}", crc32(0, as_bytes(statistics.text)));
 }
 
-std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::string_view function) {
-  std::vector<Judged> judged(api.size());
-  for (size_t i = 0; i < api.size(); ++i) {
-    if (!api[i].is_matched) {
-      judged[i] = unmatched(api[i]);
+std::vector<Judged> judge_checksums(const JudgedCall& call) {
+  std::vector<Judged> judged(call.rows.size());
+  const bool is_judged = !is_one_of(kUnjudged, call.function);
+  for (size_t i = 0; i < call.rows.size(); ++i) {
+    const StatisticRow& row = call.rows[i];
+    if (!row.is_matched) {
+      judged[i] = unmatched(row);
       continue;
     }
     judged[i].level = "pass";
-    const std::string target = checksum_of(*api[i].target, api[i].is_argument);
-    const std::string golden = checksum_of(*api[i].golden, api[i].is_argument);
+    const std::string target = checksum_of(*row.target, row.is_argument);
+    const std::string golden = checksum_of(*row.golden, row.is_argument);
     if (target.empty() && golden.empty()) {
-      judged[i].level = "warning";
-      judged[i].add("neither side has a checksum");
+      judged[i].warn("neither side has a checksum");
       continue;
     }
-    if (is_one_of(kUnjudged, function)) {
+    if (!is_judged) {
       // what it gives out is not judged
     } else if (target.empty() != golden.empty()) {
-      judged[i].level = "warning";
-      judged[i].add("one side has no checksum");
+      judged[i].warn("one side has no checksum");
     } else if (target != golden) {
-      fail(judged[i], "CRC-32 differs");
+      judged[i].fail("CRC-32 differs");
     }
-    finish(judged[i]);
+    finish(judged[i], target == golden ? "Yes" : "N/A", call.as_original);
   }
   return judged;
 }

@@ -52,11 +52,25 @@ bool turned_bad(const StatisticRow& row);
 
 Judged refused(const StatisticRow& row);
 
-// Determines all rows of one API, `function` being its middle name ("relu"): some functions leave
-// memory as it is, or have inputs that are filled elsewhere, and are judged more mildly.
-std::vector<Judged> judge_statistics(std::span<const StatisticRow> api,
-                                     std::span<const Differences> differences,
-                                     std::string_view function);
+// The call whose rows are judged together, `function` being its middle name ("relu"): some
+// functions leave memory as it is, or have inputs that are filled elsewhere, and are judged more
+// mildly. `as_original`: by msprobe's rules alone, which let errors pass that an input had before.
+struct JudgedCall {
+  std::span<const StatisticRow> rows;
+  std::string_view function;
+  bool as_original = false;
+};
+std::vector<Judged> judge_statistics(const JudgedCall& call,
+                                     std::span<const Differences> differences);
+
+// What is known of the data of a row, beside what was recorded.
+struct TensorNumbers {
+  const RealData* data = nullptr;
+  std::optional<double> cosine, below_1e3;
+  std::string_view trouble;  // why there are no data
+  bool is_failure = false;   // they cannot be compared: sizes differ
+};
+std::vector<Judged> judge_tensors(const JudgedCall& call, std::span<const TensorNumbers> numbers);
 
 // Warns of a row in which a statistic differs by more than `most` times its size, as earlier
 // releases of the tool did of all rows.
@@ -64,6 +78,6 @@ void judge_magnitude(const StatisticRow& row, double most, Judged& judged);
 
 // What is compared in MD5 mode: the recorded checksum, or the CRC-32 of a Python value's text.
 std::string checksum_of(const Statistics& statistics, bool is_argument);
-std::vector<Judged> judge_checksums(std::span<const StatisticRow> api, std::string_view function);
+std::vector<Judged> judge_checksums(const JudgedCall& call);
 
 }  // namespace plumb::msprobe

@@ -28,7 +28,7 @@ std::string table_of(const Written& written, size_t width, bool has_colour) {
   const bool ranks = varies(&Notable::rank), tokens = varies(&Notable::token);
   report::Table table;
   table.columns = {{"Result"},
-                   {"API Name", false, 9, true, 20},
+                   {written.has_levels ? "NPU Name" : "API Name", false, 9, true, 20},
                    {"IO", false, 6},
                    {"Rank ID", true, 5},
                    {"Token ID", true, 5},
@@ -41,10 +41,11 @@ std::string table_of(const Written& written, size_t width, bool has_colour) {
   for (const Notable& row : rows) {
     const bool is_red = fill_of(row.judged) == report::Fill::kRed;
     const std::string_view mark = is_red ? "✗" : row.judged.result == "N/A" ? "-" : "~";
-    table.rows.push_back({fmt::format("{} {}", mark, row.judged.result), report::printable(row.api),
+    const std::string_view word = written.has_levels ? row.judged.level : row.judged.result;
+    table.rows.push_back({fmt::format("{} {}", mark, word), report::printable(row.api),
                           std::string(row.io), text(ranks, row.rank), text(tokens, row.token),
                           number_cell("cosine", row.cosine), number_cell("max_rel", row.max_rel),
-                          report::printable(row.judged.message)});
+                          report::printable(row.judged.message())});
     if (has_colour) table.colours.push_back(is_red ? "31" : "33");
   }
   std::string shown = table.render(width);
@@ -75,6 +76,13 @@ std::string text_of(const Written& written, size_t width, bool has_colour) {
     const std::string shown = fmt::format("{} {}", count, words);
     return has_colour && count > 0 ? fmt::format("\033[{}m{}\033[0m", colour, shown) : shown;
   };
+  if (written.has_levels) {
+    const std::string apart =
+        written.not_compared > 0 ? fmt::format(" ({} not compared)", written.not_compared) : "";
+    return text + fmt::format("{}, {}{}, {}\n", coloured(written.pass, "pass", "32"),
+                              coloured(written.warned, "warning", "33"), apart,
+                              coloured(written.fail, "error", "31"));
+  }
   return text + fmt::format("{}, {}, {}\n", coloured(written.pass, "PASS", "32"),
                             coloured(written.fail, "FAIL", "31"),
                             coloured(written.not_compared, "not compared", "33"));

@@ -275,7 +275,7 @@ class Comparison {
   static Judged judge_without(const result::Row& row) {
     Judged judged;
     if (row.verdict == result::Verdict::kFail)
-      judged = {.result = "FAIL", .accuracy = "No", .level = "error", .message = ""};
+      judged = {.result = "FAIL", .accuracy = "No", .level = "error", .clauses = {}};
     const auto count = [](const std::optional<result::Side>& side) {
       return side && side->shape ? element_count(*side->shape) : std::nullopt;
     };
@@ -356,7 +356,7 @@ class Comparison {
       for (size_t k = first; k < last; ++k) api.push_back(statistic_row(rows[k]));
       std::vector<Differences> differences;
       for (const StatisticRow& row : api) differences.push_back(differences_of(row));
-      std::vector<Judged> judged = judge_statistics(api, differences, "");
+      std::vector<Judged> judged = judge_statistics({api, ""}, differences);
       for (size_t k = first; k < last; ++k) {
         Line line = line_of(rows[k]);
         const StatisticRow& row = api[k - first];
@@ -404,7 +404,9 @@ Result<Written> compare_torchair(const TorchairRun& run, RunContext& context) {
   if (!session) return session.error();
   const SessionState& state = session->state();
   Written written;
-  written.warnings = policy.pairs.warnings;
+  written.warnings = run.notes;
+  written.warnings.insert(written.warnings.end(), policy.pairs.warnings.begin(),
+                          policy.pairs.warnings.end());
   for (const DumpSet* set : {&state.target, &state.golden})
     written.warnings.insert(written.warnings.end(), set->warnings.begin(), set->warnings.end());
   Comparison comparison(run, policy, state);

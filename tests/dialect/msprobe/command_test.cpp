@@ -28,7 +28,12 @@ TEST(MsprobeCommand, RefusesWhatDoesNotGoTogether) {
        "--highlight colours rows of a spreadsheet"},
       {{"compare", "-tp", "a", "-gp", "b", "-m", "offline_data", "--xlsx"},
        "mode offline_data knows no option --xlsx"},
+      {{"compare", "-tp", "a", "-gp", "b", "--compat", "ours"}, "--compat 'ours' is not known"},
+      {{"compare", "-tp", "a", "-gp", "b", "-am", "-lm"},
+       "-lm and -am both say what belongs together"},
       {{"merge_result", "-i", "a", "-o", "b"}, "-config is required"},
+      {{"overflow_check", "-o", "b"}, "-i is required"},
+      {{"parse", "-d", "a", "-t", "pt"}, "type 'pt' is not written"},
   };
   for (const auto& c : cases) {
     const auto refused = request_from(c.words);
@@ -58,6 +63,53 @@ TEST(MsprobeCommand, EachModeHasItsRun) {
   auto merge = request_from(Words{"merge_result", "-i", "a", "-o", "b", "-config", "c"});
   ASSERT_TRUE(merge);
   EXPECT_EQ(std::get<MergeRun>(*merge).config, "c");
+}
+
+TEST(MsprobeCommand, ResultsGoWhereTheManualSays) {
+  const auto output = [](Words words) {
+    for (std::string_view word : {"-tp", "a", "-gp", "b"}) words.push_back(word);
+    auto request = request_from(words);
+    EXPECT_TRUE(request);
+    return std::visit(
+        [](const auto& run) -> std::filesystem::path {
+          if constexpr (requires { run.output; }) return run.output;
+          return {};
+        },
+        *request);
+  };
+  EXPECT_EQ(output({"compare"}), "./output");
+  EXPECT_EQ(output({"compare", "-o"}), "./output");
+  EXPECT_EQ(output({"compare", "-o", "there"}), "there");
+  EXPECT_EQ(output({"compare", "-m", "torchair"}), ".");
+  EXPECT_EQ(output({"compare", "-m", "offline_data"}), "./output");
+}
+
+TEST(MsprobeCommand, TakesWhatChangesNothing) {
+  auto request = request_from(Words{"-f", "pytorch", "compare", "-tp", "a", "-gp", "b",
+                                    "-tensor_log", "-s", "-c", "--backend", "fsdp"});
+  ASSERT_TRUE(request) << request.error().what;
+  EXPECT_EQ(std::get<GeneralRun>(*request).notes.size(), 4U);
+  request = request_from(Words{"compare", "-tp", "a", "-gp", "b"});
+  EXPECT_TRUE(std::get<GeneralRun>(*request).notes.empty());
+  EXPECT_FALSE(request_from(Words{"compare", "-tp", "a", "-gp", "b", "--consistent_check"}));
+}
+
+TEST(MsprobeCommand, CellsAndApisMayBothBeMapped) {
+  auto request =
+      request_from(Words{"compare", "-tp", "a", "-gp", "b", "-cm", "c.yaml", "-am", "a.yaml"});
+  ASSERT_TRUE(request) << request.error().what;
+  EXPECT_EQ(std::get<GeneralRun>(*request).mapping.cell, "c.yaml");
+  EXPECT_EQ(std::get<GeneralRun>(*request).mapping.api, "a.yaml");
+}
+
+TEST(MsprobeCommand, OwnCommandsHaveItsOptions) {
+  auto overflow = request_from(Words{"overflow_check", "-i", "step0"});
+  ASSERT_TRUE(overflow);
+  EXPECT_EQ(std::get<OwnCommand>(*overflow).words[1], "step0");
+  EXPECT_EQ(std::get<OwnCommand>(*overflow).directory, "./output");
+  auto parse = request_from(Words{"parse", "-d", "dump", "-t", "npy", "-o", "out"});
+  ASSERT_TRUE(parse);
+  EXPECT_THAT(std::get<OwnCommand>(*parse).words, ElementsAre("convert", "dump", "-o", "out"));
 }
 
 TEST(MsprobeCommand, SaysTotalsUnderTheFiles) {

@@ -2,12 +2,14 @@
 #include "dialect/msprobe/general.h"
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/csv.h"
 #include "io/npy.h"
 #include "scratch.h"
 
@@ -55,8 +57,7 @@ class Dumps : public Scratch {
           io::npy_header(dtype, {std::ssize(values)}) +
               std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
   }
-  Result<Written> compare() const {
-    GeneralRun run;
+  Result<Written> compare(GeneralRun run = {}) const {
     run.target = (path() / "target").string();
     run.golden = (path() / "golden").string();
     run.output = path() / "result";
@@ -173,7 +174,129 @@ TEST(General, WhatGoldenAloneHasIsInTheResult) {
   ASSERT_TRUE(written) << written.error().what;
   EXPECT_EQ(written->pass, 1);
   EXPECT_EQ(written->not_compared, 1);
-  EXPECT_THAT(text_of(written->files[0]), HasSubstr("\"[N/A, Torch.add.0.forward.input.0]\",N/A"));
+  EXPECT_THAT(text_of(written->files[0]),
+              HasSubstr("\nN/A,Torch.add.0.forward.input.0,N/A,torch.float32,"));
+}
+
+// The cells of the only result, by row and column.
+std::map<std::string, std::map<std::string, std::string>> table_of(const Written& written) {
+  std::map<std::string, std::map<std::string, std::string>> table;
+  const std::string text = text_of(written.files[0]);
+  CsvReader reader(text);
+  if (!reader.next()) return table;
+  const std::vector<std::string> header = reader.cells();
+  while (reader.next())
+    for (size_t i = 0; i < header.size(); ++i)
+      table[reader.cells()[0]][header[i]] = reader.cells()[i];
+  return table;
+}
+
+std::vector<std::string> names_of(const Written& written) {
+  std::vector<std::string> names;
+  const std::string text = text_of(written.files[0]);
+  for (CsvReader reader(text); reader.next();) names.push_back(reader.cells()[0]);
+  return names;
+}
+
+TEST(General, AStrideThatChangedIsAnError) {
+  const auto dump = [](int stride) {
+    const char* file = "Functional.relu.0.forward.input.0.npy";
+    return dump_json(call("Functional.relu.0.forward",
+                          fmt::format(R"({{"type": "T", "dtype": "torch.float32", "shape": [2],
+                                          "data_name": "{}"}}, {{"type": "int", "value": {}}})",
+                                      file, stride)),
+                     "tensor");
+  };
+  const Dumps dumps;
+  for (const char* side : {"target", "golden"}) dumps.tensor<float>(side, DType::kFloat32, {1, 2});
+  dumps.write("target/dump.json", dump(1));
+  dumps.write("golden/dump.json", dump(2));
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written) << written.error().what;
+  auto row = table_of(*written)["Functional.relu.0.forward.input.1"];
+  EXPECT_EQ(row["Result"], "error");
+  EXPECT_EQ(row["Accuracy Reached or Not"], "No");
+  EXPECT_EQ(row["NPU Dtype"], "<class 'int'>");
+  EXPECT_EQ(row["NPU max"], "1");
+  EXPECT_EQ(row["Bench l2norm"], "2");
+  row = table_of(*written)["Functional.relu.0.forward.input.0"];
+  EXPECT_EQ(row["Result"], "pass");
+  EXPECT_EQ(row["Accuracy Reached or Not"], "Yes");
+}
+
+TEST(General, NamedArgumentsStandAsInTheDump) {
+  const std::string leaf = statistics_of("torch.float32", 1);
+  const Dumps dumps;
+  dumps.write_both("dump.json",
+                   dump_json(fmt::format(
+                       R"("Torch.f.0.forward": {{"input_args": [{0}, {0}], "input_kwargs":
+                          {{"zeta": {0}, "alpha": {0}, "m10": {0}, "m9": {0}}},
+                          "output": [{{"zeta": {0}, "alpha": {0}}}]}})",
+                       leaf)));
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written) << written.error().what;
+  const std::string call = "Torch.f.0.forward.";
+  EXPECT_THAT(
+      names_of(*written),
+      testing::ElementsAre("NPU Name", call + "input.0", call + "input.1", call + "input.zeta",
+                           call + "input.alpha", call + "input.m10", call + "input.m9",
+                           call + "output.0.zeta", call + "output.0.alpha"));
+}
+
+TEST(General, CellsAndApisAreMappedTogether) {
+  const std::string leaf = statistics_of("torch.float32", 1);
+  const Dumps dumps;
+  dumps.write("target/dump.json", dump_json(call("Cell.fc1.Dense.forward.0", leaf) + "," +
+                                            call("Mint.add.0.forward", leaf)));
+  dumps.write("golden/dump.json", dump_json(call("Module.fc1.Linear.forward.0", leaf) + "," +
+                                            call("Torch.add.0.forward", leaf)));
+  dumps.write("cells.yaml", "fc1.Dense: fc1.Linear");
+  GeneralRun run;
+  run.mapping.cell = (dumps.path() / "cells.yaml").string();
+  run.mapping.api = "";
+  const auto written = dumps.compare(run);
+  ASSERT_TRUE(written) << written.error().what;
+  auto table = table_of(*written);
+  auto& cell = table["Cell.fc1.Dense.forward.0.input.0"];
+  EXPECT_EQ(cell["Bench Name"], "Module.fc1.Linear.forward.0.input.0");
+  EXPECT_EQ(cell["Match Rule"], "cell-mapping");
+  auto& api = table["Mint.add.0.forward.input.0"];
+  EXPECT_EQ(api["Bench Name"], "Torch.add.0.forward.input.0");
+  EXPECT_EQ(api["Match Rule"], "api-mapping");
+}
+
+// Golden computes a loss more: by the order of calls alone its softmax would be taken for the
+// other's.
+TEST(General, CallsOutsideModulesGoByTheirStack) {
+  const std::string leaf = statistics_of("torch.float32", 1);
+  const auto stack = [](std::string_view op, std::string_view function) {
+    return fmt::format(
+        R"("{}": ["File /x/site-packages/torch/nn/functional.py, line 7, in {}, \n y", "File t.py, line 1, in main, \n x"])",
+        op, function);
+  };
+  const auto stacks = [](std::string_view entries) { return fmt::format("{{{}}}", entries); };
+  const std::string module = call("Module.a.Net.forward.0", leaf);
+  const std::string first = "Torch.log_softmax.0.forward", second = "Torch.log_softmax.1.forward";
+  const Dumps dumps;
+  dumps.write("target/dump.json", dump_json(module + "," + call(first, leaf)));
+  dumps.write("golden/dump.json",
+              dump_json(module + "," + call(first, leaf) + "," + call(second, leaf)));
+  dumps.write_both(
+      "construct.json",
+      fmt::format(
+          R"({{"Module.a.Net.forward.0": null, "{}": null, "{}": null, "Torch.mul.0.forward": "Module.a.Net.forward.0"}})",
+          first, second));
+  dumps.write("target/stack.json", stacks(stack(first, "cross_entropy")));
+  dumps.write("golden/stack.json",
+              stacks(stack(first, "kl_div") + "," + stack(second, "cross_entropy")));
+  GeneralRun run;
+  run.mapping.layer = "";
+  const auto written = dumps.compare(run);
+  ASSERT_TRUE(written) << written.error().what;
+  auto table = table_of(*written);
+  EXPECT_EQ(table[first + ".input.0"]["Bench Name"], second + ".input.0");
+  EXPECT_EQ(table["Module.a.Net.forward.0.input.0"]["Bench Name"],
+            "Module.a.Net.forward.0.input.0");
 }
 
 // Every form of argument makes a row, once.

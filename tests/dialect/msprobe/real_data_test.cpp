@@ -59,7 +59,7 @@ TEST(RealData, EdgeCases) {
     const Judged judged = judge(data);
     EXPECT_EQ(judged.result, c["Result"].get<std::string>());
     EXPECT_EQ(judged.accuracy, c["Accuracy"].get<std::string>());
-    EXPECT_EQ(!judged.message.empty(), c["HasMessage"].get<bool>());
+    EXPECT_EQ(!judged.clauses.empty(), c["HasMessage"].get<bool>());
   }
 }
 
