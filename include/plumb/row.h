@@ -86,6 +86,7 @@ struct InputSide {
   std::string convention;
   std::vector<std::string> warnings;
   int64_t files_left_out = 0;  // files that are no tensors
+  std::string kept;            // where the tensors of a model that was run are; empty: nowhere
 };
 
 struct Run;
@@ -115,6 +116,7 @@ struct Run {
   std::string command;   // "compare"
   std::string scenario;  // "dump-vs-dump", "file-vs-file"
   std::string profile;
+  std::optional<double> atol, rtol;  // limits of their own, by element; see Spec
   InputSide target, golden;
   std::vector<std::string> graphs;  // files that told how operators correspond
   // Outputs of the model, by target operator, of which nothing was compared.
