@@ -16,6 +16,7 @@ struct RunSide {
   // Of the sample at hand.
   std::optional<engine::Dump> given;  // by the model
   std::filesystem::path results;      // else the directory of its tensors
+  std::string gt;                     // that of a gt folder which was chosen; empty: it is none
 };
 
 class RunComparison {
@@ -26,9 +27,14 @@ class RunComparison {
   Result<void> add(RunSide& target, RunSide& golden, std::optional<int64_t> step, Scores& scores,
                    RunContext& context);
 
+  // Adds the rows of a sample that was not run, as they would have been.
+  void add_unreached(int64_t step);
+
   result::Run run;
 
  private:
+  // Which results of a gt folder are compared: sets `results` and `gt` of both sides.
+  Result<void> choose_results(RunSide& target, RunSide& golden);
   // Makes `session_` one over the tensors of the sample.
   Result<void> open(const RunSide& target, const RunSide& golden, RunContext& context);
   void begin(const RunSide& target, const RunSide& golden, const result::Run& sample);
@@ -37,6 +43,7 @@ class RunComparison {
   bool is_asked_for(const std::string& op) const;
 
   const RunOptions& options_;
+  bool is_board_against_simulator_ = false;
   std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
   std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
   int64_t compared_bytes_ = 0;                                       // since memory was given back
