@@ -11,7 +11,7 @@
 
 namespace plumb::dump {
 
-// An error, with the nearest name, if one of the patterns matches none of the operators.
+// An error, with the name nearest to the first, if none of the patterns matches any operator.
 Result<void> check_patterns(std::span<const std::string> patterns,
                             const std::set<std::string>& operators);
 
