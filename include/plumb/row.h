@@ -90,6 +90,7 @@ struct InputSide {
   std::string convention;
   std::vector<std::string> warnings;
   int64_t files_left_out = 0;  // files that are no tensors
+  std::string kept;            // where the tensors of a model that was run are; empty: nowhere
 };
 
 // What the user said about the two sides, so that they can be opened again; empty if not given.
@@ -136,6 +137,7 @@ struct Run {
   std::string command;   // "compare"
   std::string scenario;  // "dump-vs-dump", "file-vs-file"
   std::string profile;
+  std::optional<double> atol, rtol;  // limits of their own, by element; see Spec
   InputSide target, golden;
   std::vector<std::string> graphs;  // files that told how operators correspond
   Told told;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ struct Spec {
   HintWords hints;             // what files without a header hold
   std::string convention;      // how directories name their files; empty: told by the content
   std::string profile, rules;  // limits: a profile, or a file of rules; empty: by the scenario
+  // Limits of their own, by element: |target - golden| <= atol + rtol * |golden| as
+  // numpy's allclose has it; one that is not given is 0. Beside the
+  // limits of `profile` or `rules`; alone if neither is named.
+  std::optional<double> atol, rtol;
   std::vector<std::string> metrics;  // names or "all"; empty: all that one pass gives
   bool checksum = false;             // compare CRC-32 only
   std::string floor;                 // a second golden run, whose noise sets the limits

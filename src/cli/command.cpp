@@ -152,6 +152,13 @@ void Options::arguments(std::string_view metavariable, std::vector<std::string>&
 std::optional<int> Options::parse(int argc, char** argv) {
   CLI::App& app = parser_->app;
   const std::string command = "plumb " + app.get_name();
+  const auto refuse = [&](const std::string& extra) {
+    print_error(
+        {(extra.starts_with("-") ? "unknown option '" : "unexpected argument '") + extra + "'",
+         command,
+         did_you_mean(extra.substr(0, extra.find('=')), parser_->names()) + "`" + command +
+             " --help` lists the options"});
+  };
   try {
     app.parse(argc, argv);
     return std::nullopt;
@@ -159,13 +166,14 @@ std::optional<int> Options::parse(int argc, char** argv) {
     fmt::print("{}", app.help());
     return kAgreement;
   } catch (const CLI::ExtrasError&) {
-    const std::string extra = app.remaining().empty() ? "?" : app.remaining().front();
-    print_error(
-        {(extra.starts_with("-") ? "unknown option '" : "unexpected argument '") + extra + "'",
-         command,
-         did_you_mean(extra.substr(0, extra.find('=')), parser_->names()) + "`" + command +
-             " --help` lists the options"});
+    refuse(app.remaining().empty() ? "?" : app.remaining().front());
   } catch (const CLI::ParseError& error) {
+    // What is missing may be missing because of an option that is not known.
+    for (const std::string& word : app.remaining()) {
+      if (word.size() < 2 || word[0] != '-') continue;
+      refuse(word);
+      return kTrouble;
+    }
     std::string what = error.what();
     if (const size_t end = what.find('\n'); end != std::string::npos) what.resize(end);
     print_error({what, command, "`" + command + " --help` shows the usage"});

@@ -9,6 +9,7 @@
 #include "cli/plan_view.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
+#include "cli/tolerance_options.h"
 #include "compare/session_state.h"
 #include "diagnose/explain.h"
 
@@ -23,6 +24,7 @@ struct Request {
   bool plan = false, no_diagnose = false;
   SelectionOptions selecting;
   ElementView view;
+  ToleranceOptions tolerance;
   OutputOptions output;
   CommonOptions common;
 };
@@ -51,6 +53,7 @@ void declare(Options& options, Request& request) {
   options.text("--profile", "NAME", spec.profile,
                "limits that decide pass or fail: a name of\n`plumb profiles` or a .toml file "
                "(default: standard)");
+  request.tolerance.declare(options);
   options.text("--rules", "FILE", spec.rules, "limits by operator, an ordered list (TOML)");
   options.text("--floor", "DIR", spec.floor, "a second golden run; its noise sets the limits");
   options.texts("--metrics", "LIST", spec.metrics,
@@ -91,12 +94,14 @@ Result<void> check(const Request& request) {
                  "write profile = \"" + spec.profile + "\" into its last rule"};
   if (auto allowed = judge::allowance_from(request.allowed); !allowed) return allowed.error();
   if (auto checked = request.output.check(); !checked) return checked;
-  if (spec.checksum && (!spec.profile.empty() || !spec.rules.empty() || !spec.floor.empty() ||
-                        !spec.metrics.empty() || request.view.is_wanted()))
-    return Error{"checksums know no limits, metrics or elements",
-                 "--checksum with --profile, --rules, --floor, --metrics, --top, --axis or "
-                 "--save-diff",
-                 "use --checksum alone, or --profile exact"};
+  if (spec.checksum &&
+      (!spec.profile.empty() || !spec.rules.empty() || !spec.floor.empty() ||
+       !spec.metrics.empty() || spec.atol || spec.rtol || request.view.is_wanted()))
+    return Error{
+        "checksums know no limits, metrics or elements",
+        "--checksum with --profile, --atol, --rtol, --rules, --floor, --metrics, --top, --axis or "
+        "--save-diff",
+        "use --checksum alone, or --profile exact"};
   if (spec.checksum && !spec.baseline.empty())
     return Error{"checksums do not tell better from worse", "--checksum with --baseline",
                  "leave one of them out"};
@@ -151,6 +156,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   Spec& spec = request.spec;
   request.allowed = split_lists(request.allowed);
   spec.metrics = split_lists(spec.metrics);
+  if (auto set = request.tolerance.set(spec.atol, spec.rtol); !set) return fail_with(set.error());
   if (auto checked = check(request); !checked) return fail_with(checked.error());
   spec.target.path = request.paths[0];
   spec.golden.path = request.paths[1];

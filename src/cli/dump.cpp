@@ -3,6 +3,7 @@
 // `plumb dump MODEL`: runs a model and saves what its operators computed, as golden data or to be
 // looked at.
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "cli/engine_options.h"
 #include "cli/input_options.h"
 #include "cli/progress.h"
+#include "dump/operator_patterns.h"
 #include "engine/dump_model.h"
 
 namespace plumb::cli {
@@ -40,7 +42,8 @@ void declare(Options& options, Wishes& wishes, InputOptions& inputs, CommonOptio
                 "threads of the engine (default: 1, the same bits each\ntime)");
   wishes.limits.declare(options);
   options.group("choosing");
-  options.texts("--ops", "PATTERN", wishes.ops, "only operators whose name matches, e.g. 'conv*'");
+  options.texts("--op,--ops", "PATTERN", wishes.ops,
+                "only operators whose name matches, e.g. 'conv*'");
   options.flag("--inputs", wishes.inputs, "also what each operator reads");
   options.choice("--format", "NAME", wishes.format, {"npy", "npz"},
                  "a file for each tensor, or one archive: npy or npz");
@@ -97,6 +100,16 @@ Result<void> check(const Wishes& wishes) {
   return {};
 }
 
+// Nothing is known of what is inside the bodies of loops and branches before they are run.
+Result<void> check_operators(const Wishes& wishes, const graph::Graph& graph) {
+  std::set<std::string> names;
+  for (const graph::Operator& op : graph.operators) {
+    if (!op.subgraph.empty()) return {};
+    names.insert(op.name);
+  }
+  return dump::check_patterns(wishes.ops, names);
+}
+
 }  // namespace
 
 int run_dump(int argc, char** argv, RunContext& context) {
@@ -105,7 +118,7 @@ int run_dump(int argc, char** argv, RunContext& context) {
       "examples\n"
       "  plumb dump model.onnx --input photo.jpg --config config.prototxt -o golden/\n"
       "  plumb dump deploy.prototxt --input data=input.npy -o golden/\n"
-      "  plumb dump model.onnx --shape x:1,3,320,320 --seed 1 --ops 'conv*' -o golden/\n"
+      "  plumb dump model.onnx --shape x:1,3,320,320 --seed 1 --op 'conv*' -o golden/\n"
       "exit status: 0 everything asked for was saved, 1 some tensors could not be, 2 the\n"
       "model could not be run, 130 interrupted");
   Wishes wishes;
@@ -120,6 +133,7 @@ int run_dump(int argc, char** argv, RunContext& context) {
   if (!limits) return fail_with(limits.error());
   auto model = engine::LoadedModel::open({wishes.paths[0], wishes.weights, wishes.engine, *limits});
   if (!model) return fail_with(model.error());
+  if (auto found = check_operators(wishes, model->graph()); !found) return fail_with(found.error());
   auto samples = input::open_samples(inputs, model->inputs());
   if (!samples) return fail_with(samples.error());
   print_warnings(*samples, common);

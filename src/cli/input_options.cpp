@@ -10,8 +10,8 @@ void InputOptions::declare(Options& options) {
                 "digits of MNIST (FILE#3); a directory or @list.txt\n"
                 "for many samples; repeat it for several inputs");
   options.texts("--shape", "SHAPE", shapes,
-                "of an input with axes that the model leaves open:\n"
-                "1,3,224,224 or NAME:1,3,224,224");
+                "of an input with axes that the model leaves open (a\n"
+                "batch is 1 without it): 1,3,224,224, NAME:1,3,224,224");
   options.text("--seed", "N", seed, "inputs without a file are random, always the same for N");
   options.flag("--cast", cast, "round values that the input's type cannot hold exactly");
   options.group("pictures");
@@ -25,7 +25,8 @@ void InputOptions::declare(Options& options) {
                "stretch (default), stretch:256x256, short:256+crop,\n"
                "letterbox:114 or none");
   options.text("--crop", "SIZE", crop, "from the middle (default: what the model takes)");
-  options.text("--interp", "NAME", interpolation, "bilinear (default), nearest, area or cubic");
+  options.text("--interpolation,--interp", "NAME", interpolation,
+               "bilinear (default), nearest, area or cubic");
   options.flag("--align-corners", align_corners, "corners stay corners when resizing");
   options.text("--scale", "N", scale, "times this, first: 1/255");
   options.text("--mean", "LIST", mean, "minus these, in the order of the model's colours");

@@ -20,20 +20,24 @@ struct IsolateRequest {
   std::vector<std::string> paths;
   replay::IsolateOptions options;
   std::string output, json;
-  int step = -1;
+  std::vector<int64_t> steps;
   EngineOptions limits;
   CommonOptions common;
 };
 
 void declare(Options& options, IsolateRequest& request) {
   replay::IsolateOptions& isolate = request.options;
-  options.arguments("RESULT.json", request.paths, "what `plumb compare --json` wrote");
+  options.arguments(
+      "RESULT.json", request.paths,
+      "what `plumb compare --json` wrote, or `plumb run --keep\nDIR --layers all --json`");
   options.group("operator");
-  options.text("--op", "NAME", isolate.op, "operator of the model, or of the target");
+  options.text("--op,--ops", "NAME", isolate.op, "operator of the model, or of the target");
   options.text("--to", "NAME", isolate.to, "the last one of a range that begins at --op");
-  options.count("--step", "N", request.step, "this step or token (default: the first)");
+  options.integers("--step,--steps", "N", request.steps,
+                   "this step, token or sample (default: the first)");
   options.group("files");
-  options.text("--model", "FILE", isolate.model, "the original ONNX model");
+  options.text("--model", "FILE", isolate.model,
+               "the original ONNX model (default: golden, if the\nresult is of `plumb run`)");
   options.text("--target", "DIR", isolate.target,
                "where the target's dump is now (default: as the result\nsays)");
   options.text("--golden", "DIR", isolate.golden, "likewise, the golden dump");
@@ -54,11 +58,10 @@ Result<void> check(const IsolateRequest& request) {
   if (request.paths.size() != 1)
     return Error{fmt::format("one result is needed, {} given", request.paths.size()),
                  "plumb isolate", "name the .json that `plumb compare --json` wrote"};
+  if (request.steps.size() > 1)
+    return Error{"one step at a time", "plumb isolate --step", "name the one to look at"};
   if (request.options.op.empty())
     return Error{"which operator?", "plumb isolate", "name it: --op NAME"};
-  if (request.options.model.empty())
-    return Error{"where is the original model?", "plumb isolate",
-                 "name the ONNX file that the golden dump was made with: --model FILE"};
   if (!request.output.empty() && std::filesystem::path(request.output).extension() != ".zip")
     return Error{"a reproduction is a .zip file", "-o " + request.output,
                  "name it so: -o pack.zip"};
@@ -110,6 +113,8 @@ int run_isolate(int argc, char** argv, RunContext& context) {
       "own.\n\n"
       "examples\n"
       "  plumb isolate result.json --op conv5_3 --model model.onnx\n"
+      "  plumb run a.onnx b.onnx --layers all --keep kept --json r.json; plumb isolate r.json --op "
+      "conv1\n"
       "  plumb isolate result.json --op conv1 --to relu1 --model model.onnx -o pack.zip\n"
       "exit status: 0 the operator introduces no error, 1 it does, 2 trouble");
   IsolateRequest request;
@@ -120,7 +125,7 @@ int run_isolate(int argc, char** argv, RunContext& context) {
   if (!limits) return fail_with(limits.error());
   request.options.limits = *limits;
   request.options.result = request.paths[0];
-  if (request.step >= 0) request.options.step = request.step;
+  if (!request.steps.empty()) request.options.step = request.steps.front();
   context.jobs = request.common.jobs;
   std::vector<std::string> warnings;
   auto isolated = replay::isolate(request.options, context, warnings);

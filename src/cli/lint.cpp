@@ -43,11 +43,13 @@ void print_report(const Linted& linted) {
                printable(finding.evidence), printable(finding.fix));
   size_t notes = report.count(Severity::kInfo);
   if (linted.config) {
-    notes += linted.config->unknown.size();
-    for (const ConfigField& field : linted.config->unknown)
-      fmt::print("{}:{}: {}: field '{}' is not known here and was not looked at{}\n",
+    for (const ConfigField& field : linted.config->unknown) {
+      if (field.is_mistake) continue;  // told by a rule
+      ++notes;
+      fmt::print("{}:{}: {}: field '{}' is not known here and was not looked at\n",
                  printable(linted.config->file), field.line, coloured(Severity::kInfo, colour),
-                 printable(field.path), field.hint.empty() ? "" : "; " + printable(field.hint));
+                 printable(field.path));
+    }
   }
   for (const NotChecked& left : report.not_checked)
     fmt::print("not checked: {} needs {}\n", left.rule, printable(left.needs));

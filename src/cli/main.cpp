@@ -37,34 +37,12 @@ void print_usage(std::FILE* to) {
              "usage: plumb COMMAND [options]\n\ncommands\n");
   for (const cli::Command& command : cli::commands())
     fmt::print(to, "  {:<18}{}\n", command.name, command.summary);
-  fmt::print(to, "\n`plumb COMMAND --help` explains one; `plumb --version` prints the version.\n");
+  fmt::print(to, "\n`plumb help COMMAND` explains one; `plumb --version` prints the version.\n");
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  // A link of one of these names stands for the command.
-  std::string alias = argc > 0 ? std::filesystem::path(argv[0]).stem().string() : "";
-  std::vector<char*> words(argv, argv + argc);
-  if (alias == "msaccucmp" || alias == "msprobe") {
-    words.insert(words.begin() + 1, alias.data());
-    argc = static_cast<int>(words.size());
-    words.push_back(nullptr);
-    argv = words.data();
-  }
-  if (argc < 2) {
-    print_usage(stderr);
-    return cli::kTrouble;
-  }
+// argv[1] is the command.
+int run(int argc, char** argv) {
   const std::string_view word = argv[1];
-  if (word == "--version" || word == "-V") {
-    fmt::print("plumb {}\n", PLUMB_VERSION);
-    return cli::kAgreement;
-  }
-  if (word == "--help" || word == "-h" || word == "help") {
-    print_usage(stdout);
-    return cli::kAgreement;
-  }
   for (const cli::Command& command : cli::commands()) {
     if (command.name != word) continue;
     // Threads that share a few heaps: one each would take a tenth more memory for a result of many
@@ -89,7 +67,44 @@ int main(int argc, char** argv) {
   }
   std::vector<std::string> names;
   for (const cli::Command& command : cli::commands()) names.emplace_back(command.name);
-  cli::print_error({fmt::format("unknown command '{}'", word), "plumb " + std::string(word),
-                    did_you_mean(word, names) + "`plumb --help` lists the commands"});
+  names.insert(names.end(), {"help", "--help", "--version"});
+  cli::print_error(
+      {fmt::format("unknown {} '{}'", word.starts_with("-") ? "option" : "command", word),
+       "plumb " + std::string(word),
+       did_you_mean(word, names) + "`plumb --help` lists the commands"});
   return cli::kTrouble;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A link of one of these names stands for the command.
+  std::string alias = argc > 0 ? std::filesystem::path(argv[0]).stem().string() : "";
+  std::vector<char*> words(argv, argv + argc);
+  if (alias == "msaccucmp" || alias == "msprobe") {
+    words.insert(words.begin() + 1, alias.data());
+    argc = static_cast<int>(words.size());
+    words.push_back(nullptr);
+    argv = words.data();
+  }
+  if (argc < 2) {
+    print_usage(stderr);
+    return cli::kTrouble;
+  }
+  const std::string_view word = argv[1];
+  if (word == "--version" || word == "-V") {
+    fmt::print("plumb {}\n", PLUMB_VERSION);
+    return cli::kAgreement;
+  }
+  if (word == "--help" || word == "-h" ||
+      (word == "help" && (argc == 2 || argv[2] == std::string_view("help")))) {
+    print_usage(stdout);
+    return cli::kAgreement;
+  }
+  if (word == "help") {  // plumb help COMMAND
+    static char option[] = "--help";
+    char* asked[] = {argv[0], argv[2], option, nullptr};
+    return run(3, asked);
+  }
+  return run(argc, argv);
 }

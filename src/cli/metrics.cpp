@@ -23,7 +23,8 @@ std::string_view word_for(Better better) {
 
 std::string_view cost_of(const metrics::Metric& metric) {
   if (metric.is_free()) return "";
-  return metric.relative ? "division" : metric.shares ? "counting" : "2nd pass";
+  if (metric.relative) return "division";
+  return metric.slices || metric.needs != nullptr ? "2nd pass" : "counting";
 }
 
 }  // namespace

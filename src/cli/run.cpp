@@ -14,6 +14,7 @@
 #include "cli/output_options.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/tolerance_options.h"
 #include "report/score_table.h"
 
 namespace plumb::cli {
@@ -25,6 +26,7 @@ struct RunRequest {
   std::string target_optimization = "disabled", golden_optimization = "disabled";
   InputOptions inputs;
   EngineOptions limits;
+  ToleranceOptions tolerance;
   bool expect = false;
   OutputOptions output;
   CommonOptions common;
@@ -36,12 +38,17 @@ void declare(Options& options, RunRequest& request) {
                     "models (.onnx, .prototxt) or directories of results: a\ngt folder, a dump, "
                     "the .bin files of a board");
   request.inputs.declare(options);
+  options.text("--target-config", "FILE", run.target.config,
+               "--config of the target alone, where the two are fed\ndifferently: uint8 NHWC "
+               "against float NCHW");
+  options.text("--golden-config", "FILE", run.golden.config, "... and of golden");
   options.group("running");
-  options.text("--layers", "WHICH", run.layers,
-               "outputs (default), all, or a pattern such as 'conv*'");
-  options.choice("--target-opt", "LEVEL", request.target_optimization,
+  options.text("--layers", "WHICH", run.layers, "outputs (default) or all");
+  options.texts("--op,--ops", "PATTERN", run.ops,
+                "only layers of operators whose name matches: 'conv*'");
+  options.choice("--target-optimization,--target-opt", "LEVEL", request.target_optimization,
                  {"disabled", "basic", "extended", "all"}, "what the target's engine may fuse");
-  options.choice("--golden-opt", "LEVEL", request.golden_optimization,
+  options.choice("--golden-optimization,--golden-opt", "LEVEL", request.golden_optimization,
                  {"disabled", "basic", "extended", "all"}, "... and golden's (default: disabled)");
   options.text("--target-engine", "NAME", run.target.engine, "onnxruntime or opencv");
   options.text("--golden-engine", "NAME", run.golden.engine, "onnxruntime or opencv");
@@ -56,12 +63,16 @@ void declare(Options& options, RunRequest& request) {
   options.text("--profile", "NAME", run.profile,
                "limits that decide pass or fail (see `plumb profiles`;\ndefault: by what is "
                "compared)");
+  request.tolerance.declare(options);
   options.text(
       "--labels", "FILE", run.labels,
       "right classes of the samples: lines of CLASS or of\nFILE,CLASS, or labels of MNIST");
   options.texts("--allow", "WHAT", request.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
   request.output.declare(options);
+  options.text("--gt", "NAME", run.gt,
+               "which results of a gt folder: joint (default against a\nboard, bit for bit), onnx "
+               "(default against a model)");
   options.text("--output-gt", "DIR", run.output_gt,
                "write inputs and outputs as a gt folder of Pulsar");
   options.text("--keep", "DIR", run.keep, "keep the tensors of both sides, as dumps");
@@ -70,14 +81,15 @@ void declare(Options& options, RunRequest& request) {
 
 // Test cases bring their own inputs and outputs: most options have nothing to say there.
 Result<void> check_expect(const std::vector<std::string>& given) {
-  constexpr std::string_view kKnown[] = {"--expect",        "--target-engine",  "--target-opt",
-                                         "--engine-memory", "--engine-timeout", "--profile",
-                                         "--all",           "--color",          "--jobs",
-                                         "--quiet",         "--no-progress"};
+  constexpr std::string_view kKnown[] = {
+      "--expect",        "--target-engine",  "--target-optimization",
+      "--engine-memory", "--engine-timeout", "--profile",
+      "--all",           "--color",          "--jobs",
+      "--quiet",         "--no-progress"};
   for (const std::string& option : given)
     if (std::find(std::begin(kKnown), std::end(kKnown), option) == std::end(kKnown))
       return Error{fmt::format("{} does not apply to test cases", option), "plumb run --expect",
-                   "leave it out; --target-engine, --target-opt, --profile and --all do"};
+                   "leave it out; --target-engine, --target-optimization, --profile and --all do"};
   return {};
 }
 
@@ -123,6 +135,11 @@ int run_models(RunRequest& request, RunContext& context) {
   auto job = replay::ModelRun::open(request.run);
   if (!job) return fail_with(job.error());
   if (job->samples() != nullptr) print_warnings(*job->samples(), request.common);
+  if (job->other_samples() != nullptr) {
+    const auto& told = job->samples()->warnings();
+    for (const std::string& warning : job->other_samples()->warnings())
+      if (std::find(told.begin(), told.end(), warning) == told.end()) print_warning(warning);
+  }
   std::optional<replay::Ran> ran;
   {
     std::optional<ProgressBar> bar;
@@ -130,8 +147,10 @@ int run_models(RunRequest& request, RunContext& context) {
       bar.emplace(context, request.common, static_cast<int64_t>(job->samples()->size()), "samples");
     ran = job->run(context);
   }
-  if (ran->problem && ran->run.rows.empty())
-    return context.cancelled ? kInterrupted : fail_with(*ran->problem);
+  if (ran->problem && ran->run.rows.empty()) {
+    print_error(*ran->problem);
+    return context.cancelled ? kInterrupted : kTrouble;
+  }
   if (ran->problem && !context.cancelled) print_error(*ran->problem);  // what was compared is told
   return present(*ran, request, context);
 }
@@ -143,7 +162,7 @@ int run_run(int argc, char** argv, RunContext& context) {
       "run", "Run two models on the same input and compare what they compute.",
       "examples\n"
       "  plumb run quantized.onnx float.onnx --input photo.jpg --config config.prototxt\n"
-      "  plumb run model.onnx model.onnx --target-opt all --layers all --seed 1\n"
+      "  plumb run model.onnx model.onnx --target-optimization all --layers all --seed 1\n"
       "  plumb run board_out/ gt/            (files of run_joint against a gt folder)\n"
       "  plumb run deploy.prototxt model.onnx --input photos/ --labels labels.csv\n"
       "exit status: 0 all within limits, 1 some tensor is not or was not compared, 2 trouble,\n"
@@ -155,6 +174,8 @@ int run_run(int argc, char** argv, RunContext& context) {
   request.run.target.optimization = *engine::optimization_from_text(request.target_optimization);
   request.run.golden.optimization = *engine::optimization_from_text(request.golden_optimization);
   if (auto checked = check(request, options.given()); !checked) return fail_with(checked.error());
+  if (auto set = request.tolerance.set(request.run.atol, request.run.rtol); !set)
+    return fail_with(set.error());
   context.jobs = request.common.jobs;
   auto limits = request.limits.limits(context);
   if (!limits) return fail_with(limits.error());

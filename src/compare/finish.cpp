@@ -73,7 +73,7 @@ class Finisher {
 
  private:
   static result::InputSide input_side(const SideSpec& side, const dump::DumpSet& set) {
-    result::InputSide input{side.path, set.convention, set.warnings, 0};
+    result::InputSide input{side.path, set.convention, set.warnings, 0, {}};
     for (const dump::Skipped& skipped : set.skipped) input.files_left_out += !skipped.error;
     return input;
   }
@@ -84,6 +84,10 @@ class Finisher {
     run.command = spec.command;
     run.scenario = state_.scenario->name;
     run.profile = spec.checksum ? "checksum" : state_.rules->name;
+    if (state_.tolerance) {
+      run.atol = state_.tolerance->atol;
+      run.rtol = state_.tolerance->rtol;
+    }
     if (state_.floor) run.profile += ", noise floor " + spec.floor;
     run.target = input_side(spec.target, state_.target);
     run.golden = input_side(spec.golden, state_.golden);

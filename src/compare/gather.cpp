@@ -206,17 +206,22 @@ std::optional<SliceSums> slices_of(io::TensorReader& golden) {
 Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
                              const metrics::PairPass& pass, bool with_slices,
                              const std::optional<MaskValues>& mask, const RunContext& context,
-                             bool counts_as_progress) {
+                             bool counts_as_progress, metrics::Closeness* closeness = nullptr) {
   FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt, mask);
   std::vector<FirstPass::Chunk> parts(kWindow);
+  std::vector<metrics::Closeness> close;
+  if (closeness != nullptr) close.assign(kWindow, {closeness->tolerance});
   auto done = for_each_pair_piece(
       target, golden, context, counts_as_progress,
       [&](size_t chunk, int64_t first, const PairPiece& piece) {
         all.add(first, piece, parts[chunk]);
+        if (closeness != nullptr) close[chunk].add(piece);
       },
       [&](size_t chunk) {
         all.append(std::move(parts[chunk]));
         parts[chunk] = {};
+        if (closeness != nullptr)
+          closeness->append(std::exchange(close[chunk], {closeness->tolerance}));
       },
       all.window());
   if (!done) return done.error();
@@ -360,12 +365,12 @@ Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunCon
 }
 
 Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryReader& golden,
-                                        const metrics::Request& request,
-                                        const RunContext& context) {
+                                        const metrics::Request& request, const RunContext& context,
+                                        metrics::Closeness* closeness) {
   const metrics::PairPass pass{
       .relative = request.relative, .shares = request.shares, .least_golden = request.least_golden};
   std::optional<MaskValues> mask;
-  auto first = first_pass(target, golden, pass, request.slices, mask, context, true);
+  auto first = first_pass(target, golden, pass, request.slices, mask, context, true, closeness);
   if (!first) return first.error();
   if (may_have_mask(first->sums()) && is_real(target) && is_real(golden) && !context.cancelled) {
     const auto drawn = values_drawn(golden);

@@ -8,16 +8,19 @@
 #include <functional>
 
 #include "dump/dump.h"
+#include "metrics/close_share.h"
 #include "metrics/metric.h"
 #include "plumb/run_context.h"
 
 namespace plumb::compare {
 
-// nullopt if the run was cancelled. The error tells which file is to blame.
+// nullopt if the run was cancelled. The error tells which file is to blame. With `closeness`, the
+// same pass fills it in by its tolerance.
 Result<std::optional<metrics::PairFacts>> gather(dump::EntryReader& target,
                                                  dump::EntryReader& golden,
                                                  const metrics::Request& request,
-                                                 const RunContext& context);
+                                                 const RunContext& context,
+                                                 metrics::Closeness* closeness = nullptr);
 
 // CRC-32 of a tensor's elements in plain order, as `plumb convert --format bin` writes them.
 Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunContext& context);

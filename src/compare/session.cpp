@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/threads.h"
 #include "compare/session_state.h"
+#include "judge/tolerance.h"
 
 namespace plumb {
 namespace {
@@ -28,7 +29,8 @@ Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>&
   for (const std::string& name : words) {
     const Metric* metric = metrics::metric_by_name(name);
     if (name == "all") {
-      for (const Metric& each : metrics::metrics()) found.push_back(&each);
+      for (const Metric& each : metrics::metrics())
+        if (each.name != metrics::kCloseShare) found.push_back(&each);
     } else if (metric != nullptr) {
       found.push_back(metric);
     } else {
@@ -66,6 +68,9 @@ Result<void> read_requests(SessionState& state) {
   auto wanted = named_metrics(spec.metrics);
   if (!wanted) return wanted.error();
   state.wanted = std::move(*wanted);
+  auto tolerance = judge::tolerance_from(spec.atol, spec.rtol);
+  if (!tolerance) return tolerance.error();
+  state.tolerance = *tolerance;
   if (!spec.profile.empty() || !spec.rules.empty()) {
     auto rules = judge::load_rules(spec.profile, spec.rules);
     if (!rules) return rules.error();
@@ -84,13 +89,20 @@ Result<void> read_requests(SessionState& state) {
 
 // The limits, by the scenario unless the user named some.
 Result<void> choose_rules(SessionState& state) {
-  if (!state.rules) {
+  if (!state.rules && state.tolerance) {
+    state.rules = judge::rules_of_tolerance();
+  } else if (state.tolerance) {
+    judge::add_tolerance(*state.rules);
+  } else if (!state.rules) {
     const std::string_view natural =
         state.scenario == nullptr ? "standard" : state.scenario->profile;
     auto rules = judge::load_rules(std::string(natural), "");
     if (!rules) return rules.error();
     state.rules = std::move(*rules);
   }
+  if (state.floor && state.tolerance)
+    return Error{"a noise floor sets the limits itself", "--floor with --atol or --rtol",
+                 "leave one of them out"};
   if (state.floor && state.rules->ask_for_same_bytes())
     return Error{"a noise floor allows what this profile forbids",
                  "--floor with --profile " + state.rules->name, "leave one of them out"};
@@ -110,9 +122,9 @@ void prepare_streaming(SessionState& state) {
   if (state.policy != nullptr) state.policy->refine(request);
   state.sides.emplace(compare::Sides{
       state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
-  state.stream_options.emplace(
-      compare::StreamOptions{*state.rules, std::move(columns), std::move(request), checksum,
-                             state.policy != nullptr ? state.policy->observer() : nullptr});
+  state.stream_options.emplace(compare::StreamOptions{
+      *state.rules, std::move(columns), std::move(request), checksum,
+      state.policy != nullptr ? state.policy->observer() : nullptr, state.tolerance});
   state.streamer.emplace(*state.sides, *state.stream_options);
 }
 

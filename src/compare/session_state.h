@@ -32,6 +32,7 @@ struct SessionState {
   const pair::Scenario* scenario = nullptr;
   std::optional<pair::Torchair> torchair;  // borrows from `target` and `golden`
   std::optional<judge::Rules> rules;
+  std::optional<metrics::Tolerance> tolerance;  // by element, beside or in place of other limits
   std::optional<result::Saved> baseline;
   std::vector<const metrics::Metric*> wanted;  // what the user asked for, in that order
   std::vector<pair::PlannedRow> rows;          // the plan, by id

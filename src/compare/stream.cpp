@@ -11,6 +11,7 @@
 
 #include "compare/precision.h"
 #include "dump/reduced.h"
+#include "judge/tolerance.h"
 #include "judge/verdict.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/measure.h"
@@ -257,20 +258,26 @@ class RowMaker {
       return context_.advance(bytes);
     }
 
-    auto facts = gather(*target, *golden, options_.request, context_);
+    std::optional<metrics::Closeness> closeness;
+    if (options_.tolerance) closeness.emplace(metrics::Closeness{*options_.tolerance});
+    auto facts =
+        gather(*target, *golden, options_.request, context_, closeness ? &*closeness : nullptr);
     if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
     if (!*facts) return leave_out(row, "interrupted", "");
     (*facts)->are_ids = known_ids(planned, row.target->type, row.golden->type);
     if (options_.observer != nullptr) options_.observer->pair(planned, **facts);
     row.values.reserve(options_.columns.size());
     for (const metrics::Metric* metric : options_.columns)
-      row.values.push_back(metric->finish(**facts));
+      row.values.push_back(closeness && metric->name == metrics::kCloseShare
+                               ? closeness->share((*facts)->sums)
+                               : metric->finish(**facts));
     const judge::Profile& profile =
         options_.rules.for_tensor(row.target->operator_name, row.target->slot);
     if (sides_.floor == nullptr)
       judge_by_profile(profile, **facts, row);
     else
       judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
+    if (closeness) judge::explain(*closeness, (*facts)->sums, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
       doubt(row, "all_nan", "every value is NaN on both sides");

@@ -112,7 +112,7 @@ std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
   if (const TreeFile* npy = tree.find(twin); npy != nullptr && npy->size_bytes > 0)
     return skip(file, "same data as the npy file of that name");
   if (hints.dtype) return {};
-  return skip_damaged(file, {"raw data says nothing about itself",
+  return skip_damaged(file, {std::string(kNoHeader),
                              fmt::format("{}, byte 0: {} bytes without a header",
                                          tree.absolute(file).string(), file.size_bytes),
                              "give --dtype, and --shape"});

@@ -39,6 +39,9 @@ Skipped skip_empty(const Tree& tree, const TreeFile& file);
 // unless it is damaged.
 Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view otherwise);
 
+// Why headerless data was left out, if nobody said what it is: it is not damaged.
+inline constexpr std::string_view kNoHeader = "raw data says nothing about itself";
+
 // Headerless data that cannot be used: nobody said what it is, or an npy file of that name says it
 // all.
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file, const io::ReadHints& hints);

@@ -7,6 +7,7 @@
 
 #include "base/name_pattern.h"
 #include "base/nearest.h"
+#include "dump/operator_patterns.h"
 
 namespace plumb::dump {
 namespace {
@@ -51,6 +52,18 @@ Result<void> Selection::check_slots() const {
 }
 
 Result<void> Selection::check(std::span<const DumpSet* const> sets) const {
+  if (!ops.empty()) {
+    std::set<std::string> operators;
+    bool may_have_more = false;  // in files that cannot be read
+    for (const DumpSet* set : sets) {
+      for (const Entry& entry : set->entries) operators.insert(entry.operator_name);
+      may_have_more |=
+          std::any_of(set->skipped.begin(), set->skipped.end(),
+                      [](const Skipped& skipped) { return skipped.error.has_value(); });
+    }
+    if (!may_have_more)
+      if (auto found = check_patterns(ops, operators); !found) return found;
+  }
   StepsAndRanks known;
   for (const DumpSet* set : sets) {
     StepsAndRanks found = steps_and_ranks(*set);

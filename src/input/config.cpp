@@ -50,22 +50,41 @@ std::string hint_for(const std::string& prefix, const std::string& name, const N
 }
 
 void find_unknown(const ConfigNode& node, const std::string& prefix, const Names& known,
-                  std::vector<ConfigField>& out) {
+                  bool is_ours, std::vector<ConfigField>& out) {
   for (const ConfigNode& field : node.fields) {
     const std::string path = prefix.empty() ? field.name : prefix + "." + field.name;
     // A known path is a field, or leads to one, or allows anything below it.
     const auto next = known.lower_bound(path + ".");
     const bool leads = next != known.end() && next->starts_with(path + ".");
     if (known.contains(path + ".*")) continue;
-    if (known.contains(path)) continue;
+    // pulsar2 has a path called `input`, which our own `inputs` is easily written as.
+    const bool is_message = field.kind == ConfigNode::Kind::kMessage;
+    if (known.contains(path) && !(prefix.empty() && is_message && !leads)) continue;
     if (!leads || field.kind != ConfigNode::Kind::kMessage) {
       const bool told = std::any_of(out.begin(), out.end(),
                                     [&](const ConfigField& other) { return other.path == path; });
-      if (!told) out.push_back({path, field.line, hint_for(prefix, field.name, known)});
+      if (told) continue;
+      const std::string hint = known.contains(path) ? "a value is expected there, not a message"
+                                                    : hint_for(prefix, field.name, known);
+      out.push_back({path, field.line, hint, is_ours || !hint.empty()});
       continue;
     }
-    find_unknown(field, path, known, out);
+    find_unknown(field, path, known, is_ours, out);
   }
+}
+
+// What the first field of a file of no known kind may have been: misspelt, or outside of `inputs`.
+std::string hint_for_unknown_kind(const std::string& name, bool is_json) {
+  if (is_json) {
+    const auto ours = plain_fields();
+    if (std::find(ours.begin(), ours.end(), "inputs." + name) != ours.end())
+      return fmt::format("write it as {{\"inputs\": [{{\"{}\": ...}}]}}; ", name);
+  }
+  std::vector<std::string> starts;
+  for (const auto& fields : {plain_fields(), pulsar2_fields(), pulsar_fields()})
+    for (const std::string& field : fields) starts.push_back(field.substr(0, field.find('.')));
+  std::erase(starts, name);  // it is a word there, not a message
+  return did_you_mean(name, starts);
 }
 
 template <class T, class Matches>
@@ -132,18 +151,21 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
   const auto fields = config.kind == ConfigKind::kPulsar    ? pulsar_fields()
                       : config.kind == ConfigKind::kPulsar2 ? pulsar2_fields()
                                                             : plain_fields();
-  find_unknown(config.tree, "", {fields.begin(), fields.end()}, config.unknown);
+  find_unknown(config.tree, "", {fields.begin(), fields.end()}, config.kind == ConfigKind::kPlain,
+               config.unknown);
   // Whatever was read, if nothing of it is known it is no configuration.
-  if (!config.tree.fields.empty() && config.unknown.size() >= config.tree.fields.size() &&
+  if (!config.tree.fields.empty() &&
       std::all_of(
           config.tree.fields.begin(), config.tree.fields.end(), [&](const ConfigNode& node) {
             return std::any_of(config.unknown.begin(), config.unknown.end(),
                                [&](const ConfigField& field) { return field.path == node.name; });
           }))
-    return Error{"not a configuration of a known kind",
-                 fmt::format("{}, line {}: field '{}'", file, config.tree.fields[0].line,
-                             config.tree.fields[0].name),
-                 "pass a Pulsar config.prototxt, a pulsar2 JSON, or the form in docs/inputs.md"};
+    return Error{
+        "not a configuration of a known kind",
+        fmt::format("{}, line {}: field '{}'", file, config.tree.fields[0].line,
+                    config.tree.fields[0].name),
+        hint_for_unknown_kind(config.tree.fields[0].name, is_json) +
+            "pass a Pulsar config.prototxt, a pulsar2 JSON, or the form in docs/inputs.md"};
   if (config.tree.fields.empty())
     return Error{"the configuration is empty", fmt::format("{}, line 1", file),
                  "pass a Pulsar config.prototxt, a pulsar2 JSON, or the form in docs/inputs.md"};
@@ -201,6 +223,17 @@ std::optional<bool> simple_regex_matches(std::string_view expression, std::strin
     }
   }
   return reached[name.size()] != 0;
+}
+
+Preprocess preprocess_for_compiled(const Config& config, std::string_view input) {
+  Preprocess how = preprocess_for(config, input);
+  how.modifications.clear();
+  how.layout = AxisOrder::kNative;
+  if (const ConfigTensor* runtime = tensor_for(config, config.runtime_inputs, input)) {
+    if (runtime->color) how.color = *runtime->color;
+    how.layout = runtime->layout;
+  }
+  return how;
 }
 
 Preprocess preprocess_for(const Config& config, std::string_view input) {

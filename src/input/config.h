@@ -64,6 +64,9 @@ struct ConfigField {
   std::string path;  // "neuwizard_conf.operator_conf.typo"
   int line = 0;
   std::string hint;  // what may have been meant
+  // Misspelt, in the wrong place, or of no meaning in a form that is all ours: it has no effect,
+  // and somebody thinks that it has.
+  bool is_mistake = false;
 };
 
 struct Config {
@@ -74,6 +77,7 @@ struct Config {
   std::vector<ConfigTensor> model_outputs, runtime_outputs;
   std::vector<ConfigArithmetic> arithmetic;
   std::vector<ConfigArithmetic> runtime_arithmetic;  // pulsar2: inside the compiled model
+  std::vector<ConfigArithmetic> misplaced;           // has no effect where it stands
   std::vector<ConfigCalibration> calibration;
   std::vector<ConfigLayer> layers;
   std::vector<ConfigField> unknown;        // fields we know nothing about
@@ -98,6 +102,8 @@ std::optional<bool> simple_regex_matches(std::string_view expression, std::strin
 
 // How pictures become this input of the original (float) model.
 Preprocess preprocess_for(const Config& config, std::string_view input);
+// ... and of the compiled one, which takes pixels and does the arithmetic itself.
+Preprocess preprocess_for_compiled(const Config& config, std::string_view input);
 
 // Each in its own file; the tree is at hand, `unknown` is filled in later.
 Result<void> fill_from_pulsar(Config& config);

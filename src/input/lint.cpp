@@ -28,6 +28,7 @@ constexpr std::array kRules{
     LintRule{"L12", Severity::kError, "run and build with the same configuration", check_same},
     LintRule{"L13", Severity::kInfo, "float inputs calibrated with 8-bit data", check_float_model},
     LintRule{"L14", Severity::kWarning, "a tolerance smaller than the values", check_tolerance},
+    LintRule{"L15", Severity::kError, "fields where they belong, spelt as they are", check_fields},
 };
 
 }  // namespace

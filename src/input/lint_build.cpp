@@ -297,4 +297,13 @@ void check_float_model(const LintRule& rule, const LintInput& input, LintReport&
   }
 }
 
+void check_fields(const LintRule& rule, const LintInput& input, LintReport& report) {
+  for (const ConfigField& field : input.config->unknown)
+    if (field.is_mistake)
+      add(report, rule, *input.config, field.line,
+          fmt::format("'{}' has no effect here", field.path),
+          "no field of this name is read in this place",
+          field.hint.empty() ? "leave it out; docs/inputs.md lists the fields" : field.hint);
+}
+
 }  // namespace plumb::input

@@ -71,10 +71,10 @@ std::optional<int64_t> channels_for(const LintInput& input, const std::string& n
   return std::nullopt;
 }
 
-// Every step, of calibration and of the compiled model.
+// Every step, of calibration, of the compiled model, and what stands where nobody reads it.
 template <class Use>
 void each_step(const Config& config, Use&& use) {
-  for (const auto* list : {&config.arithmetic, &config.runtime_arithmetic})
+  for (const auto* list : {&config.arithmetic, &config.runtime_arithmetic, &config.misplaced})
     for (const ConfigArithmetic& arithmetic : *list)
       for (const ConfigStep& step : arithmetic.steps) use(arithmetic, step);
 }
@@ -102,7 +102,7 @@ Range after(Range before, const Modification& m) {
 
 template <class Use>
 void each_image_step(const Config& config, Use&& use) {
-  for (const auto* list : {&config.arithmetic, &config.runtime_arithmetic})
+  for (const auto* list : {&config.arithmetic, &config.runtime_arithmetic, &config.misplaced})
     for (const ConfigArithmetic& arithmetic : *list) {
       // Values that are floats when they come in may have any range.
       if (!arithmetic.is_image || arithmetic.type == "FLOAT32") continue;
@@ -294,6 +294,15 @@ std::optional<std::string> channel_doubt(const Preprocess& preprocess) {
                            : "");
   }
   return std::nullopt;
+}
+
+std::optional<std::string> scale_doubt(const Preprocess& preprocess, const engine::Port& port) {
+  if (!preprocess.modifications.empty() || !port.dtype || kind_of(*port.dtype) != DKind::kFloat)
+    return std::nullopt;
+  return fmt::format(
+      "pixels go into input '{}' ({}) as values of 0 to 255: no --scale, --mean, --std or --config "
+      "says how the model was trained; --scale 1 says that it takes them so",
+      port.name, name_of(*port.dtype));
 }
 
 }  // namespace plumb::input

@@ -433,8 +433,8 @@ Result<Tensor> apply(const Preprocess& how, const Image& image, const Port& port
   auto tensor = converted(std::move(values), *port.dtype, how.cast || is_float);
   if (!tensor) {
     tensor.error().remedy =
-        "leave out the mean, std and scale: this input takes whole numbers; or pass --cast to "
-        "round";
+        "leave out mean, std and scale for this input, which takes whole numbers (in `plumb run`, "
+        "--golden-config and --target-config are for one side alone); or pass --cast to round";
     return tensor;
   }
   if (auto told = tell("6_tensor", *tensor); !told) return told.error();

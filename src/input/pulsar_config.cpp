@@ -166,6 +166,19 @@ Result<void> read_calibration(const ConfigNode& node, Config& config) {
   return {};
 }
 
+// The vendor's guide prints the normalization without what belongs around it, and so it is copied.
+// It has no effect there, but its numbers can be looked at.
+Result<void> read_misplaced(const ConfigNode& root, Config& config) {
+  ConfigArithmetic arithmetic;
+  if (auto read = read_steps(root, arithmetic.steps); !read) return read;
+  for (const ConfigNode* list : root.all("input_modifications"))
+    if (auto read = read_steps(*list, arithmetic.steps); !read) return read;
+  if (arithmetic.steps.empty()) return {};
+  arithmetic.line = arithmetic.steps.front().line;
+  config.misplaced.push_back(std::move(arithmetic));
+  return {};
+}
+
 // A file of pieces alone, to be pasted into a configuration (the mixed-precision search writes such
 // ones), is read as if they stood where they belong.
 void place_fragments(ConfigNode& root) {
@@ -204,7 +217,7 @@ Result<void> fill_from_pulsar(Config& config) {
     if (const ConfigNode* node = wizard->find("dataset_conf_calibration"))
       if (auto read = read_calibration(*node, config); !read) return read;
   }
-  return {};
+  return read_misplaced(root, config);
 }
 
 std::vector<std::string> pulsar_fields() {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "input/open_axes.h"
 #include "tensor/encode.h"
 
 namespace plumb::input {
@@ -51,10 +52,7 @@ Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed, int
                  fmt::format("input '{}' is {}", port.name,
                              port.dtype ? std::string(name_of(*port.dtype)) : port.kind),
                  "pass a file: --input NAME=FILE"};
-  for (const int64_t size : port.shape)
-    if (size < 0)
-      return Error{"how large should the input be?", where,
-                   fmt::format("say it: --shape {}:1,3,224,224", port.name)};
+  if (is_open(port)) return Error{"how large should the input be?", where, shape_advice(port)};
   const auto count = element_count(port.shape);
   const auto bytes = count ? byte_count(*port.dtype, *count) : std::nullopt;
   if (!bytes || *bytes > kMostRandomBytes - taken)
@@ -62,9 +60,9 @@ Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed, int
         "the model asks for larger inputs than are made at random",
         fmt::format("{}: {}at most {} MiB for all inputs", where,
                     bytes ? fmt::format("{} bytes, ", *bytes) : "", kMostRandomBytes >> 20),
-        fmt::format("pass a file: --input {0}=FILE, or a smaller --shape {0}:1,3,224,224 "
-                    "if the model leaves it open",
-                    port.name)};
+        fmt::format(
+            "pass a file: --input {}=FILE, or a smaller --shape if the model leaves it open",
+            port.name)};
   engine::Tensor tensor{*port.dtype, port.shape, {}};
   tensor.bytes.resize(static_cast<size_t>(*bytes));
   const auto item = static_cast<size_t>(bits_of(*port.dtype) / 8);

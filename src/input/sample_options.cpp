@@ -88,7 +88,7 @@ Result<void> set_options(const SampleOptions& given, Preprocess& how) {
   take(given.crop, [&] { return set(how.crop, size_from("--crop", given.crop)); });
   take(given.interpolation, [&]() -> Result<void> {
     auto index =
-        index_of("--interp", given.interpolation, {"bilinear", "nearest", "area", "cubic"});
+        index_of("--interpolation", given.interpolation, {"bilinear", "nearest", "area", "cubic"});
     if (!index) return index.error();
     how.interpolation = static_cast<Interpolation>(*index);
     return {};
@@ -117,6 +117,12 @@ Result<void> set_options(const SampleOptions& given, Preprocess& how) {
   return {};
 }
 
+// An input of bytes is one of a compiled model, of which a vendor's configuration speaks, too.
+bool is_compiled_input(const Config& config, const engine::Port& port) {
+  return config.kind != ConfigKind::kPlain &&
+         (port.dtype == DType::kUint8 || port.dtype == DType::kInt8);
+}
+
 // What the configuration says about each input, and what it says about none.
 Result<void> take_config(const SampleOptions& given, const std::vector<engine::Port>& ports,
                          SampleRequest& request) {
@@ -128,12 +134,18 @@ Result<void> take_config(const SampleOptions& given, const std::vector<engine::P
           "this expression is too complicated to tell which inputs it means",
           fmt::format("{}, line {}: op_name_regex: {}", given.config, entry.line, entry.name),
           "write op_name, or an expression of letters, '.' and '.*'"};
+  for (const ConfigField& field : config->unknown)
+    if (field.is_mistake)
+      request.warnings.push_back(fmt::format("{}, line {}: '{}' has no effect here{}", given.config,
+                                             field.line, field.path,
+                                             field.hint.empty() ? "" : "; " + field.hint));
   for (const ConfigField& field : config->not_simulated)
     request.warnings.push_back(
         fmt::format("{}, line {}: {} is not simulated", given.config, field.line, field.path));
   std::vector<std::string> names;
   for (const engine::Port& port : ports) {
-    Preprocess how = preprocess_for(*config, port.name);
+    Preprocess how = is_compiled_input(*config, port) ? preprocess_for_compiled(*config, port.name)
+                                                      : preprocess_for(*config, port.name);
     if (auto set = set_options(given, how); !set) return set;
     request.preprocess_of[port.name] = std::move(how);
     names.push_back(port.name);

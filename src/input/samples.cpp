@@ -12,6 +12,7 @@
 #include "base/safe_file_name.h"
 #include "engine/dump_model.h"
 #include "input/lint.h"
+#include "input/open_axes.h"
 #include "input/random.h"
 
 namespace plumb::input {
@@ -75,10 +76,6 @@ Result<void> note_decoder(const fs::path& directory) {
   if (!sink) return sink.error();
   sink->write(fmt::format("{}\n", (*codec)->version));
   return sink->commit(false);
-}
-
-bool is_open(const Port& port) {
-  return std::any_of(port.shape.begin(), port.shape.end(), [](int64_t size) { return size < 0; });
 }
 
 }  // namespace
@@ -271,7 +268,7 @@ class SampleBuilder {
     return true;
   }
 
-  Result<void> check_fed() const {
+  Result<void> check_fed() {
     std::vector<std::string> hungry;
     for (size_t i = 0; i < ports_.size(); ++i)
       if (samples_.feeds_[i].sources.empty() && !request_.seed) hungry.push_back(ports_[i].name);
@@ -280,9 +277,12 @@ class SampleBuilder {
                                                   : "some inputs are fed nothing",
                    fmt::format("no file for: {}", fmt::join(hungry, ", ")),
                    fmt::format("--input {}=FILE, or --seed 0 for random values", hungry[0])};
-    for (size_t i = 0; i < ports_.size(); ++i)
-      if (samples_.feeds_[i].sources.empty() && is_open(ports_[i]))
-        return random_input(ports_[i], 0).error();  // it asks for --shape
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      Port& port = ports_[i];
+      if (!samples_.feeds_[i].sources.empty() || !is_open(port)) continue;
+      if (has_open_batch(port)) port.shape[0] = 1;
+      if (is_open(port)) return random_input(port, 0).error();  // it asks for --shape
+    }
     return {};
   }
 
@@ -357,9 +357,10 @@ Result<Samples> Samples::open(SampleRequest request, std::vector<Port> ports) {
   if (auto built = SampleBuilder(samples).build(); !built) return built.error();
   for (size_t i = 0; i < samples.ports_.size(); ++i) {
     const auto& sources = samples.feeds_[i].sources;
-    if (sources.empty() || !is_picture(sources[0].path)) continue;
-    if (auto doubt = channel_doubt(samples.preprocess_for(samples.ports_[i])))
-      samples.warnings_.push_back(*doubt);
+    if (sources.empty() || !(sources[0].index || is_picture(sources[0].path))) continue;
+    const Preprocess& how = samples.preprocess_for(samples.ports_[i]);
+    for (const auto& doubt : {channel_doubt(how), scale_doubt(how, samples.ports_[i])})
+      if (doubt) samples.warnings_.push_back(*doubt);
   }
   return samples;
 }

@@ -42,6 +42,7 @@ class Samples {
   const std::vector<std::string>& warnings() const { return warnings_; }
   // What matters less: that they are random.
   const std::vector<std::string>& notes() const { return request_.notes; }
+  bool is_random(size_t port) const { return feeds_[port].sources.empty(); }
   // The inputs as they will be fed: axes of any size settled by --shape.
   const std::vector<engine::Port>& ports() const { return ports_; }
 

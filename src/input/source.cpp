@@ -9,6 +9,7 @@
 
 #include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "input/open_axes.h"
 #include "io/file.h"
 
 namespace plumb::input {
@@ -30,10 +31,6 @@ std::string extension_of(std::string_view path) {
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return extension;
-}
-
-bool is_open(const Port& port) {
-  return std::any_of(port.shape.begin(), port.shape.end(), [](int64_t size) { return size < 0; });
 }
 
 // The port's shape for data of this shape: open axes take the data's sizes. Axes of length 1 may be
@@ -65,12 +62,30 @@ std::optional<Shape> fitted_shape(const Shape& data, const Shape& port) {
   return shape;
 }
 
-Result<Tensor> tensor_from_raw(Bytes file, const Port& port) {
+// The size of a single open axis follows from that of the file; a batch without one is 1.
+Shape shape_for_raw(const Port& port, size_t file_bytes) {
+  Shape shape = port.shape;
+  const auto open =
+      std::count_if(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+  if (open > 1 && has_open_batch(port)) shape[0] = 1;
+  const auto axis = std::find_if(shape.begin(), shape.end(), [](int64_t size) { return size < 0; });
+  if (axis == shape.end()) return shape;
+  *axis = 1;
+  const auto count = element_count(shape);
+  const auto bytes = count ? byte_count(*port.dtype, *count) : std::nullopt;
+  const auto size = static_cast<int64_t>(file_bytes);
+  *axis = bytes.value_or(0) > 0 && size > 0 && size % *bytes == 0 ? size / *bytes : -1;
+  return shape;
+}
+
+Result<Tensor> tensor_from_raw(Bytes file, const Port& model_port) {
+  Port port = model_port;
+  port.shape = shape_for_raw(model_port, file.size());
   if (is_open(port))
     return Error{
         "how large should the input be?",
-        fmt::format("{}; the file has {} bytes and no header", port_text(port), file.size()),
-        fmt::format("say it: --shape {}:1,3,224,224", port.name)};
+        fmt::format("{}; the file has {} bytes and no header", port_text(model_port), file.size()),
+        shape_advice(model_port)};
   const auto count = element_count(port.shape);
   const auto bytes = count ? byte_count(*port.dtype, *count) : std::nullopt;
   if (!bytes || static_cast<uint64_t>(*bytes) != file.size())

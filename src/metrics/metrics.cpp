@@ -14,7 +14,7 @@ Finish max_abs, mean_abs, rmse, euclid;                           // absolute.cp
 Finish max_rel, mean_rel, acc_rel, rel_below_1e3, rel_below_5e3;  // relative.cpp
 Finish rel_euclid, kl, sqnr_db, max_ulp, max_err_to_range, norm_ratio, bulk_rel_euclid, off_share;
 Finish slice_rel_euclid;
-Finish equal_share;
+Finish equal_share, close_share;
 Finish target_min, target_max, target_mean, target_std, target_l2;  // side_statistics.cpp
 Finish target_nan, target_inf, target_zeros;
 Finish golden_min, golden_max, golden_mean, golden_std, golden_l2;
@@ -54,6 +54,7 @@ std::span<const Metric> metrics() {
       Metric{"rel_below_1e3", "share of elements with a relative error below 0.001", kHigher, kNumber, rel_below_1e3, nullptr, false, kShares},
       Metric{"rel_below_5e3", "share of elements with a relative error below 0.005", kHigher, kNumber, rel_below_5e3, nullptr, false, kShares},
       Metric{"equal_share", "share of elements that are equal", kHigher, kNumber, equal_share},
+      Metric{"close_share", "share of elements with |target - golden| <= atol + rtol |golden|", kHigher, kNumber, close_share},
       Metric{"target_min", "smallest value of target", kNeither, kNumber, target_min},
       Metric{"target_max", "largest value of target", kNeither, kNumber, target_max},
       Metric{"target_mean", "mean of target", kNeither, kNumber, target_mean},
@@ -80,7 +81,8 @@ std::span<const Metric> metrics() {
 }
 
 bool Metric::is_free() const {
-  return !relative && !shares && !slices && (needs == nullptr || needs->is_rare);
+  return !relative && !shares && !slices && finish != close_share &&
+         (needs == nullptr || needs->is_rare);
 }
 
 const Metric* metric_by_name(std::string_view name) {

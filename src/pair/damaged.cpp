@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "dump/listing.h"
 #include "dump/names.h"
 
 namespace plumb::pair {
@@ -137,7 +138,7 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
       rows.emplace_back();
     }
     for (size_t at : places) {
-      rows[at].reason = "damaged_file";
+      rows[at].reason = skipped.reason == dump::kNoHeader ? "no_header" : "damaged_file";
       rows[at].message = skipped.error->what + ": " + skipped.error->where;
       rows[at].damaged = &skipped;
       rows[at].damaged_is_target = is_target;

@@ -7,6 +7,7 @@
 
 #include "base/file_sink.h"
 #include "base/mapped_file.h"
+#include "base/nearest.h"
 #include "dump/listing.h"
 #include "input/samples.h"
 #include "io/npy.h"
@@ -135,19 +136,42 @@ std::set<std::string> gt_samples(const fs::path& path) {
   std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
-    if (std::error_code ignored; fs::is_directory(at->path() / "input", ignored) &&
-                                 (fs::is_directory(at->path() / "onnx", ignored) ||
-                                  fs::is_directory(at->path() / "joint", ignored)))
-      names.insert(at->path().filename().string());
+    if (is_gt_folder(at->path())) names.insert(at->path().filename().string());
   return names;
 }
 
-fs::path results_below(const fs::path& path, bool is_target) {
+namespace {
+
+// The folders of results, by name.
+std::vector<std::string> result_folders(const fs::path& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
+    if (std::error_code ignored;
+        at->is_directory(ignored) && at->path().filename().string() != "input")
+      names.push_back(at->path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+bool is_gt_folder(const fs::path& path) {
   std::error_code ignored;
-  for (const char* name : {is_target ? "joint" : "onnx", is_target ? "onnx" : "joint"})
-    if (fs::is_directory(path / name, ignored) && fs::is_directory(path / "input", ignored))
-      return path / name;
-  return path;
+  return fs::is_directory(path / "input", ignored) &&
+         (fs::is_directory(path / "onnx", ignored) || fs::is_directory(path / "joint", ignored));
+}
+
+Result<fs::path> results_below(const fs::path& path, const std::string& name, bool is_asked_for) {
+  const std::vector<std::string> names = result_folders(path);
+  if (std::find(names.begin(), names.end(), name) != names.end()) return path / name;
+  if (is_asked_for || names.empty())
+    return Error{
+        fmt::format("the gt folder has no results '{}'", name), path.string(),
+        did_you_mean(name, names) + fmt::format("--gt takes one of: {}", fmt::join(names, ", "))};
+  for (const char* usual : {"onnx", "joint"})
+    if (std::find(names.begin(), names.end(), usual) != names.end()) return path / usual;
+  return path / names.front();
 }
 
 Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,

@@ -37,9 +37,13 @@ class GtFolder {
 // The folders below `path` that are gt folders themselves: one for each sample.
 std::set<std::string> gt_samples(const std::filesystem::path& path);
 
-// The directory below `path` that holds the results of a side: joint/ of a gt folder for the
-// target, onnx/ for golden, else `path` itself.
-std::filesystem::path results_below(const std::filesystem::path& path, bool is_target);
+// A folder with input/ and results beside it.
+bool is_gt_folder(const std::filesystem::path& path);
+
+// The results of a gt folder: those of that name. If nobody insists on it, others will do where
+// there is no such folder.
+Result<std::filesystem::path> results_below(const std::filesystem::path& path,
+                                            const std::string& name, bool is_asked_for);
 
 // The tensors of such a directory. Type and shape of files without a header are those that the
 // other side has by that name: in `tensors`, or in the directory `other` unless that is empty.

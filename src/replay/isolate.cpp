@@ -11,6 +11,7 @@
 #include "graph/onnx_cut.h"
 #include "graph/onnx_external.h"
 #include "judge/profile.h"
+#include "judge/tolerance.h"
 #include "judge/verdict.h"
 #include "replay/isolate_part.h"
 #include "replay/replay.h"
@@ -25,6 +26,7 @@ using metrics::Metric;
 Result<judge::Rules> load_rules(const IsolateOptions& options, const result::Run& run,
                                 std::vector<std::string>& warnings) {
   if (!options.profile.empty()) return judge::load_rules(options.profile, "");
+  if (run.profile == judge::kToleranceRules && run.atol) return judge::rules_of_tolerance();
   if (auto rules = judge::load_rules(run.profile, ""); rules) return rules;
   warnings.push_back(
       fmt::format("profile '{}' of the result is not at hand: judged by standard", run.profile));
@@ -40,14 +42,30 @@ std::vector<const Metric*> columns_for(const judge::Rules& rules) {
   return columns;
 }
 
-// Where a dump is: paths in a result are as they were typed, maybe beside the result.
+// Paths in a result are as they were typed, maybe beside the result.
+std::string path_now(const std::string& path, const fs::path& directory) {
+  std::error_code ignored;
+  const fs::path beside = directory / path;
+  return !fs::exists(path, ignored) && fs::exists(beside, ignored) ? beside.string() : path;
+}
+
+// Where a dump is now.
 std::string dump_path(const std::string& named, const result::InputSide& side,
                       const fs::path& directory) {
   if (!named.empty()) return named;
-  std::error_code ignored;
-  const fs::path beside = directory / side.path;
-  return !fs::exists(side.path, ignored) && fs::exists(beside, ignored) ? beside.string()
-                                                                        : side.path;
+  return path_now(side.kept.empty() ? side.path : side.kept, directory);
+}
+
+// The model that made the golden tensors.
+Result<std::string> model_path(const IsolateOptions& options, const result::Run& run,
+                               const fs::path& directory) {
+  if (!options.model.empty()) return options.model;
+  if (!run.golden.kept.empty()) return path_now(run.golden.path, directory);
+  if (run.command == "run")
+    return Error{"the result is of a run that kept no tensors", options.result,
+                 "run it again with --layers all --keep DIR --json FILE, and give that result"};
+  return Error{"where is the original model?", "plumb isolate",
+               "name the ONNX file that the golden dump was made with: --model FILE"};
 }
 
 result::Replayed description(const IsolateOptions& options, const result::Saved& saved,
@@ -60,8 +78,11 @@ result::Replayed description(const IsolateOptions& options, const result::Saved&
   for (const graph::OnnxOpset& opset : graph::opsets_of(model))
     replayed.opsets.emplace_back(opset.domain, opset.version);
   replayed.profile = rules.name;
-  replayed.target = options.target.empty() ? run.target.path : options.target;
-  replayed.golden = options.golden.empty() ? run.golden.path : options.golden;
+  const auto place = [](const std::string& named, const result::InputSide& side) {
+    return !named.empty() ? named : side.kept.empty() ? side.path : side.kept;
+  };
+  replayed.target = place(options.target, run.target);
+  replayed.golden = place(options.golden, run.golden);
   replayed.target_convention = run.target.convention;
   replayed.golden_convention = run.golden.convention;
   replayed.result_version = saved.version;
@@ -72,10 +93,11 @@ result::Replayed description(const IsolateOptions& options, const result::Saved&
 class PartReplay {
  public:
   PartReplay(const OriginalModel& original, const IsolatedPart& part, const judge::Rules& rules,
-             Isolated& isolated, RunContext& context)
+             std::optional<metrics::Tolerance> tolerance, Isolated& isolated, RunContext& context)
       : original_(original),
         part_(part),
         rules_(rules),
+        tolerance_(tolerance),
         replayed_(isolated.replayed),
         reproduction_(isolated.reproduction),
         context_(context) {}
@@ -195,13 +217,19 @@ class PartReplay {
       return Error{"shapes differ",
                    fmt::format("{} against {}", to_string(t_shape), to_string(g_shape)),
                    "`plumb compare` tells more about such tensors"};
+    std::optional<metrics::Closeness> closeness;
+    if (tolerance_) closeness.emplace(metrics::Closeness{*tolerance_});
     auto facts = on_threads_of(context_, [&] {
-      return compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_);
+      return compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_,
+                             closeness ? &*closeness : nullptr);
     });
     if (!facts) return facts.error();
     if (!*facts) return Error{"interrupted", part_.operators[0].name, "run the command again"};
     result::Row row;
-    for (const Metric* metric : replayed_.columns) row.values.push_back(metric->finish(**facts));
+    for (const Metric* metric : replayed_.columns)
+      row.values.push_back(closeness && metric->name == metrics::kCloseShare
+                               ? closeness->share((*facts)->sums)
+                               : metric->finish(**facts));
     judge::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts), **facts,
                  replayed_.columns, row);
     return row;
@@ -210,6 +238,7 @@ class PartReplay {
   const OriginalModel& original_;
   const IsolatedPart& part_;
   const judge::Rules& rules_;
+  std::optional<metrics::Tolerance> tolerance_;
   result::Replayed& replayed_;
   Reproduction& reproduction_;
   RunContext& context_;
@@ -219,28 +248,42 @@ class PartReplay {
 
 }  // namespace
 
-Result<Isolated> isolate(const IsolateOptions& options, RunContext& context,
+Result<Isolated> isolate(const IsolateOptions& given, RunContext& context,
                          std::vector<std::string>& warnings) {
-  const auto saved = result::load_result(options.result);
+  const auto saved = result::load_result(given.result);
   if (!saved) return saved.error();
   const result::Run& run = saved->run;
+  const fs::path directory = fs::path(given.result).parent_path();
+  auto model = model_path(given, run, directory);
+  if (!model) return model.error();
+  IsolateOptions options = given;
+  options.model = std::move(*model);
   const auto rules = load_rules(options, run, warnings);
   if (!rules) return rules.error();
-  const fs::path directory = fs::path(options.result).parent_path();
   auto original = OriginalModel::open(
       options.model, run,
       {dump_path(options.target, run.target, directory),
        dump_path(options.golden, run.golden, directory), options.step, options.inputs});
   if (!original) return original.error();
   auto part = (*original)->find(options.op, options.to);
-  if (!part) return part.error();
+  if (!part) {
+    const bool has_outputs_only =
+        std::all_of(run.rows.begin(), run.rows.end(),
+                    [](const result::Row& row) { return row.is_model_output; });
+    if (!run.golden.kept.empty() && has_outputs_only)
+      part.error().remedy =
+          "run it again with --layers all: this run kept the model's outputs only";
+    return part.error();
+  }
   auto engine = engine::load_engine(options.engine, options.limits);
   if (!engine) return engine.error();
   Isolated isolated{description(options, *saved, *rules, (*original)->model()), {}};
   isolated.replayed.engine = (*engine)->version();
   isolated.replayed.operators = part->operators;
   isolated.replayed.left_out = part->left_out;
-  PartReplay replay(**original, *part, *rules, isolated, context);
+  std::optional<metrics::Tolerance> tolerance;
+  if (run.atol) tolerance = {*run.atol, run.rtol.value_or(0)};
+  PartReplay replay(**original, *part, *rules, tolerance, isolated, context);
   if (auto done = replay.run(**engine, options.model); !done) return done.error();
   if (auto done = replay.compare(); !done) return done.error();
   return isolated;

@@ -12,10 +12,10 @@
 namespace plumb::replay {
 
 struct IsolateOptions {
-  std::string result;  // what `plumb compare --json` wrote
+  std::string result;  // what `plumb compare --json` or `plumb run --keep --json` wrote
   std::string op, to;  // a name of the model or of the target; `to`: the last one of a range
-  std::optional<int64_t> step;      // the first if not given
-  std::string model;                // the ONNX file that golden was made with
+  std::optional<int64_t> step;  // the first if not given
+  std::string model;  // the ONNX file that golden was made with; empty: the one that was run
   std::string target, golden;       // where the dumps are now; empty: where the result says
   std::vector<std::string> inputs;  // NAME=FILE: inputs of the model that were not dumped
   std::string profile;              // empty: that of the result

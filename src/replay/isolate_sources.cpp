@@ -50,7 +50,10 @@ Result<std::unique_ptr<dump::DumpSet>> open_side(const std::string& path, std::s
   if (engine::is_model(path))
     return Error{
         "the result is of a run that kept no tensors", path,
-        fmt::format("run it again with --keep DIR, and name what it kept: --{0} DIR/{0}", side)};
+        fmt::format(
+            "run it again with --keep DIR --layers all and --json, and give that result; or "
+            "name the dump of this side: --{} DIR",
+            side)};
   auto set = dump::open_dump(path);
   if (!set) {
     Error error = std::move(set.error());

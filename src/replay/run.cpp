@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replay/run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -22,11 +23,14 @@ struct RunState {
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   RunOptions options;
   RunSide target, golden;
-  std::optional<input::Samples> samples;
+  std::optional<input::Samples> samples;        // of model_side()
+  std::optional<input::Samples> other_samples;  // of the other model, if it needs its own
+  bool other_samples_are_wanted = false;
   Scores scores;
 
   // A side with a model, golden's if both have one.
   RunSide& model_side() { return golden.model ? golden : target; }
+  RunSide& other_side() { return golden.model ? target : golden; }
 };
 
 namespace {
@@ -71,34 +75,73 @@ engine::DumpWishes dump_options(const RunOptions& options, const RunSideOptions&
   return dump;
 }
 
+Error other_inputs_needed(const engine::LoadedModel& model,
+                          const std::vector<engine::Port>& ports) {
+  const size_t own = model.inputs().size();
+  return {"the two models do not have the same inputs",
+          fmt::format("{} has {} input{}, the other {}", model.path(), own, own == 1 ? "" : "s",
+                      ports.size()),
+          "dump each with `plumb dump`, then use `plumb compare`"};
+}
+
+Error other_type_needed(const engine::LoadedModel& model, const engine::Port& port, DType fed) {
+  return {
+      "the two models take different types",
+      fmt::format("{} of {} is {}, fed is {}", port.name, model.path(), name_of(*port.dtype),
+                  name_of(fed)),
+      "feed them pictures, which are prepared for each (--target-config and --golden-config say "
+      "how); or dump each with its own input, then use `plumb compare`"};
+}
+
 // The inputs of one model for another: by name, else by place.
 Result<engine::Inputs> inputs_for(const engine::LoadedModel& model,
                                   const std::vector<engine::Port>& ports,
                                   const engine::Inputs& loaded) {
   const std::vector<engine::Port> own = model.inputs();
-  if (own.size() != ports.size())
-    return Error{"the two models do not have the same inputs",
-                 fmt::format("{} has {} input{}, the other {}", model.path(), own.size(),
-                             own.size() == 1 ? "" : "s", ports.size()),
-                 "dump each with `plumb dump`, then use `plumb compare`"};
+  if (own.size() != ports.size()) return other_inputs_needed(model, ports);
   engine::Inputs inputs;
   for (size_t i = 0; i < own.size(); ++i) {
     const auto same = loaded.find(own[i].name);
     const auto& tensor = same != loaded.end() ? same->second : loaded.find(ports[i].name)->second;
     if (own[i].dtype && tensor.dtype != *own[i].dtype)
-      return Error{"the two models take different types",
-                   fmt::format("{} of {} is {}, fed is {}", own[i].name, model.path(),
-                               name_of(*own[i].dtype), name_of(tensor.dtype)),
-                   "dump each with its own input, then use `plumb compare`"};
+      return other_type_needed(model, own[i], tensor.dtype);
     inputs.emplace(own[i].name, tensor);
   }
   return inputs;
+}
+
+// What one model is fed cannot be what the other takes.
+bool takes_others(const engine::Port& own, const engine::Port& other) {
+  if (own.dtype != other.dtype || own.shape.size() != other.shape.size()) return true;
+  for (size_t i = 0; i < own.shape.size(); ++i)
+    if (own.shape[i] >= 0 && other.shape[i] >= 0 && own.shape[i] != other.shape[i]) return true;
+  return false;
+}
+
+// "NAME=FILE" and "NAME:SHAPE" for a model that calls the input of this place something else.
+std::vector<std::string> renamed(const std::vector<std::string>& words, char mark,
+                                 const std::vector<engine::Port>& from,
+                                 const std::vector<engine::Port>& to) {
+  std::vector<std::string> made = words;
+  const auto is_of = [&](const std::string& word, const engine::Port& port) {
+    return word.starts_with(port.name + mark);
+  };
+  for (std::string& word : made) {
+    if (std::any_of(to.begin(), to.end(), [&](const auto& port) { return is_of(word, port); }))
+      continue;
+    const auto port =
+        std::find_if(from.begin(), from.end(), [&](const auto& each) { return is_of(word, each); });
+    if (port != from.end())
+      word = to[static_cast<size_t>(port - from.begin())].name + word.substr(port->name.size());
+  }
+  return made;
 }
 
 // A sample on its way: loaded, run, compared.
 struct Turn {
   size_t sample = 0;
   engine::Inputs inputs;
+  std::optional<engine::Inputs> other_inputs;  // of the other model, if it has its own
   std::optional<engine::Dump> target, golden;  // of sides that are models
   std::optional<Error> problem;
 };
@@ -112,6 +155,8 @@ class Runner {
       : options_(state.options),
         target_(state.target),
         golden_(state.golden),
+        other_side_(state.other_side()),
+        other_samples_(state.other_samples ? &*state.other_samples : nullptr),
         scores_(state.scores),
         context_(context),
         comparison_(state.options) {}
@@ -146,6 +191,7 @@ class Runner {
     };
     const auto compare_turn = [&](const TurnPtr& turn) {
       if (context_.cancelled) return;
+      ++compared_;
       auto done = compare(samples, *turn);
       // One that cannot be run costs itself; of one sample there is nothing else to tell.
       if (!done && samples.size() == 1)
@@ -160,7 +206,12 @@ class Runner {
                                     tbb::make_filter<TurnPtr, TurnPtr>(kInOrder, run_turn) &
                                     tbb::make_filter<TurnPtr, void>(kInOrder, compare_turn));
     });
-    if (context_.cancelled) return interrupted(samples.size());
+    if (context_.cancelled) {
+      const size_t compared = compared_;
+      for (size_t i = compared; i < samples.size(); ++i)
+        add_unreached(samples.name(i), static_cast<int64_t>(i));
+      return interrupted(compared, samples.size());
+    }
     if (problem) return std::move(*problem);
     return {};
   }
@@ -174,13 +225,17 @@ class Runner {
     // A gt folder for each sample, as --output-gt writes them.
     int64_t step = 0;
     for (const std::string& name : names) {
-      if (context_.cancelled) break;
+      if (context_.cancelled) {
+        add_unreached(name, step++);
+        continue;
+      }
+      ++compared_;
       scores_.add_sample(name, {});
       target_.results = fs::path(target_.path) / name;
       golden_.results = fs::path(golden_.path) / name;
       if (auto compared = add_rows(step++); !compared) doubt(name, compared.error());
     }
-    if (context_.cancelled) return interrupted(names.size());
+    if (context_.cancelled) return interrupted(compared_, names.size());
     if (comparison_.run.rows.empty())
       return Error{"no sample is on both sides", target_.path + " and " + golden_.path,
                    "name gt folders of the same samples"};
@@ -191,13 +246,19 @@ class Runner {
   result::Run& result() { return comparison_.run; }
 
  private:
-  Error interrupted(size_t samples) const {
-    return {"interrupted",
-            fmt::format("{} of {} samples were compared", scores_.samples().size(), samples),
+  static Error interrupted(size_t compared, size_t samples) {
+    return {"interrupted", fmt::format("{} of {} samples were compared", compared, samples),
             "run the command again"};
   }
 
-  static TurnPtr load(input::Samples& samples, size_t i) {
+  // A sample that nobody came to is in the result, too.
+  void add_unreached(const std::string& name, int64_t step) {
+    if (comparison_.run.rows.empty()) return;  // nor is known what it would have been
+    scores_.add_unreached(name);
+    comparison_.add_unreached(step);
+  }
+
+  TurnPtr load(input::Samples& samples, size_t i) const {
     auto turn = std::make_shared<Turn>();
     turn->sample = i;
     auto loaded = samples.load(i);
@@ -205,7 +266,28 @@ class Runner {
       turn->inputs = std::move(loaded->inputs);
     else
       turn->problem = std::move(loaded.error());
+    if (turn->problem || other_samples_ == nullptr) return turn;
+    auto other = load_other(samples, *turn);
+    if (other)
+      turn->other_inputs = std::move(*other);
+    else
+      turn->problem = std::move(other.error()).in(other_side_.path);
     return turn;
+  }
+
+  // Random numbers are the same for both.
+  Result<engine::Inputs> load_other(const input::Samples& samples, const Turn& turn) const {
+    auto loaded = other_samples_->load(turn.sample);
+    if (!loaded) return loaded.error();
+    const std::vector<engine::Port>& own = other_samples_->ports();
+    for (size_t i = 0; i < own.size(); ++i) {
+      if (!other_samples_->is_random(i)) continue;
+      const engine::Tensor& same = turn.inputs.find(samples.ports()[i].name)->second;
+      if (own[i].dtype && same.dtype != *own[i].dtype)
+        return other_type_needed(*other_side_.model, own[i], same.dtype);
+      loaded->inputs.insert_or_assign(own[i].name, same);
+    }
+    return std::move(loaded->inputs);
   }
 
   void run(const input::Samples& samples, Turn& turn) {
@@ -232,7 +314,9 @@ class Runner {
         options_.keep.empty()
             ? fs::path()
             : fs::path(options_.keep) / (is_target ? "target" : "golden") / numbered(samples, turn);
-    auto inputs = inputs_for(*side.model, samples.ports(), turn.inputs);
+    const bool has_own = &side == &other_side_ && turn.other_inputs;
+    auto inputs = has_own ? Result<engine::Inputs>(*turn.other_inputs)
+                          : inputs_for(*side.model, samples.ports(), turn.inputs);
     auto given = inputs ? dumper.keep(*inputs, directory, context_) : inputs.error();
     if (given)
       into = std::move(*given);
@@ -268,8 +352,13 @@ class Runner {
       if (gt_)
         if (auto added = gt_->add(sample, side == &target_, *side->given); !added) return added;
     }
+    // What the board will be fed is what the target was.
+    const bool has_own = turn.other_inputs && &other_side_ == &target_;
     if (gt_)
-      if (auto added = gt_->add_inputs(sample, turn.inputs, samples.files(i)); !added) return added;
+      if (auto added =
+              gt_->add_inputs(sample, has_own ? *turn.other_inputs : turn.inputs, samples.files(i));
+          !added)
+        return added;
     return add_rows(samples.size() > 1 ? std::optional(static_cast<int64_t>(i)) : std::nullopt);
   }
 
@@ -283,7 +372,9 @@ class Runner {
   }
 
   const RunOptions& options_;
-  RunSide &target_, &golden_;
+  RunSide &target_, &golden_, &other_side_;
+  input::Samples* other_samples_;
+  size_t compared_ = 0;  // samples
   Scores& scores_;
   RunContext& context_;
   RunComparison comparison_;
@@ -291,6 +382,62 @@ class Runner {
   std::optional<DirectoryLock> keep_;
   std::optional<GtFolder> gt_;
 };
+
+input::SampleOptions inputs_of(const RunState& state, const RunSide& side) {
+  const RunOptions& options = state.options;
+  input::SampleOptions inputs = options.inputs;
+  const bool is_target = &side == &state.target;
+  if (const auto& own = is_target ? options.target.config : options.golden.config; !own.empty())
+    inputs.config = own;
+  if (!inputs.dump_directory.empty() && state.other_samples_are_wanted)
+    inputs.dump_directory += is_target ? "/target" : "/golden";
+  return inputs;
+}
+
+// True if the models cannot be fed the same tensors, or are not meant to be.
+bool need_their_own(const RunState& state, const RunSide& model, const RunSide& other) {
+  const RunOptions& options = state.options;
+  if (!other.model || options.inputs.inputs.empty()) return false;
+  const auto own = model.model->inputs(), others = other.model->inputs();
+  if (own.size() != others.size()) return false;
+  if (!options.target.config.empty() || !options.golden.config.empty()) return true;
+  return !std::equal(own.begin(), own.end(), others.begin(),
+                     [](const auto& a, const auto& b) { return !takes_others(a, b); });
+}
+
+Result<void> open_inputs(RunState& state) {
+  const RunOptions& options = state.options;
+  for (const auto& [option, config, side] :
+       {std::tuple{"--target-config", &options.target.config, &state.target},
+        {"--golden-config", &options.golden.config, &state.golden}})
+    if (!config->empty() && !side->model)
+      return Error{"there is no model to be fed on this side",
+                   fmt::format("{} {}: {} is a directory of results", option, *config, side->path),
+                   fmt::format("leave out {}", option)};
+  RunSide &model = state.model_side(), &other = state.other_side();
+  if (!model.model) return {};
+  state.other_samples_are_wanted = need_their_own(state, model, other);
+  input::SampleOptions inputs = inputs_of(state, model);
+  if (inputs.inputs.empty()) inputs.inputs = inputs_in_gt(model, other);
+  const std::vector<engine::Port> ports = model.model->inputs();
+  auto samples = input::open_samples(std::move(inputs), ports);
+  if (!samples) return samples.error();
+  state.samples.emplace(std::move(*samples));
+  if (!state.other_samples_are_wanted) return {};
+  const std::vector<engine::Port> other_ports = other.model->inputs();
+  input::SampleOptions again = inputs_of(state, other);
+  again.inputs = renamed(again.inputs, '=', ports, other_ports);
+  again.shapes = renamed(again.shapes, ':', ports, other_ports);
+  auto others = input::open_samples(std::move(again), other_ports);
+  if (!others) return std::move(others.error()).in(other.path);
+  if (others->size() != state.samples->size())
+    return Error{"the two models do not get the same samples",
+                 fmt::format("{} for {}, {} for {}", state.samples->size(), model.path,
+                             others->size(), other.path),
+                 "name the files of each input: --input NAME=FILE"};
+  state.other_samples.emplace(std::move(*others));
+  return {};
+}
 
 }  // namespace
 
@@ -301,7 +448,10 @@ ModelRun::~ModelRun() = default;
 Result<ModelRun> ModelRun::open(RunOptions given) {
   auto state = std::make_unique<RunState>();
   state->options = std::move(given);
-  const RunOptions& options = state->options;
+  RunOptions& asked = state->options;
+  if (asked.layers != "outputs" && asked.layers != "all") asked.ops.push_back(asked.layers);
+  if (!asked.ops.empty()) asked.layers = "all";
+  const RunOptions& options = asked;
   auto target = open_side(options.target, options.limits);
   if (!target) return target.error();
   auto golden = open_side(options.golden, options.limits);
@@ -313,19 +463,16 @@ Result<ModelRun> ModelRun::open(RunOptions given) {
     if (!labels) return labels.error();
     state->scores = Scores(std::move(*labels));
   }
-  RunSide& model = state->model_side();
-  if (!model.model) return ModelRun(std::move(state));
-  input::SampleOptions inputs = options.inputs;
-  if (inputs.inputs.empty())
-    inputs.inputs = inputs_in_gt(model, &model == &state->golden ? state->target : state->golden);
-  auto samples = input::open_samples(std::move(inputs), model.model->inputs());
-  if (!samples) return samples.error();
-  state->samples.emplace(std::move(*samples));
+  if (auto opened = open_inputs(*state); !opened) return opened.error();
   return ModelRun(std::move(state));
 }
 
 const input::Samples* ModelRun::samples() const {
   return state_->samples ? &*state_->samples : nullptr;
+}
+
+const input::Samples* ModelRun::other_samples() const {
+  return state_->other_samples ? &*state_->other_samples : nullptr;
 }
 
 Ran ModelRun::run(RunContext& context) {

@@ -16,19 +16,23 @@ namespace plumb::replay {
 struct RunSideOptions {
   std::string path;             // a model, or a directory of results
   std::string weights, engine;  // of a model; empty: what fits it
+  std::string config;           // how it is fed, if not as RunOptions::inputs says
   engine::Optimization optimization = engine::Optimization::kDisabled;
 };
 
 struct RunOptions {
   RunSideOptions target, golden;
   input::SampleOptions inputs;
-  std::string layers = "outputs";  // outputs, all, or a pattern of operators
-  std::string profile;             // empty: by what is compared
-  std::string labels;              // a file with the right classes of the samples
-  std::string output_gt, keep;     // directories for a gt folder of Pulsar, and for the tensors
-  int threads = 1;                 // of the engines
-  WorkerLimits limits;             // of each engine
-  int batch_outputs = 0;           // tensors an engine holds at a time; 0: as many as memory allows
+  std::string layers = "outputs";    // outputs, all, or a pattern as in `ops`
+  std::vector<std::string> ops;      // only layers whose operator matches; empty: all
+  std::string profile;               // empty: by what is compared
+  std::optional<double> atol, rtol;  // see Spec
+  std::string gt;                    // results of a gt folder to compare with; empty: what fits
+  std::string labels;                // a file with the right classes of the samples
+  std::string output_gt, keep;       // directories for a gt folder of Pulsar, and for the tensors
+  int threads = 1;                   // of the engines
+  WorkerLimits limits;               // of each engine
+  int batch_outputs = 0;  // tensors an engine holds at a time; 0: as many as memory allows
 };
 
 struct Ran {
@@ -47,6 +51,9 @@ class ModelRun {
 
   // What the models will be fed; null if both sides are results.
   const input::Samples* samples() const;
+  // The same, for the other model, if that takes other types or shapes or has its own
+  // pre-processing.
+  const input::Samples* other_samples() const;
   // Once. Progress counts samples.
   Ran run(RunContext& context);
 

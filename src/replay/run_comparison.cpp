@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include "base/name_pattern.h"
@@ -11,6 +12,7 @@
 #include "diagnose/explain.h"
 #include "engine/dump_set.h"
 #include "graph/importers.h"
+#include "pair/matcher.h"
 #include "replay/gt_folder.h"
 #include "replay/own_errors.h"
 
@@ -55,6 +57,34 @@ Result<dump::DumpSet> tensors_of(const RunSide& side, const RunSide& other) {
   return set;
 }
 
+// The files that a board wrote, or another tool.
+bool is_board(const RunSide& side) {
+  return !side.model && side.gt.empty() && is_called_by_tensor(side);
+}
+
+std::string gt_text(const std::string& results, bool is_exact) {
+  const std::string_view whose = results == "joint"  ? ", the simulator's outputs"
+                                 : results == "onnx" ? ", the original model's outputs"
+                                                     : "";
+  return fmt::format("{}/ of the gt folder{}{}", results, whose, is_exact ? ", bit for bit" : "");
+}
+
+// In words: what is checked and what it is checked against look exchanged.
+std::optional<std::string> exchange_doubt(const RunSide& target, const RunSide& golden) {
+  if (!target.gt.empty() && is_board(golden))
+    return fmt::format(
+        "a gt folder is checked against the files of a board: the side that is checked comes "
+        "first, `plumb run {} {}`",
+        golden.path, target.path);
+  if (!target.given || !golden.given) return std::nullopt;
+  if (!pair::is_quantized(*golden.given->graph) || pair::is_quantized(*target.given->graph))
+    return std::nullopt;
+  return fmt::format(
+      "golden, {}, is quantized and the target is not: the sides look exchanged, the model that is "
+      "checked comes first: `plumb run {} {}`",
+      golden.path, golden.path, target.path);
+}
+
 // What costs no extra pass, and what users of Pulsar know.
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
@@ -67,8 +97,7 @@ std::vector<std::string> metric_names() {
 
 Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<int64_t> step,
                                 Scores& scores, RunContext& context) {
-  for (RunSide* side : {&target, &golden})
-    if (!side->model) side->results = results_below(side->results, side == &target);
+  if (auto chosen = choose_results(target, golden); !chosen) return chosen;
   if (auto opened = open(target, golden, context); !opened) return opened;
   auto sample = compare_all(*session_, context);
   if (!sample) return sample.error();
@@ -114,6 +143,55 @@ void RunComparison::explain(const RunSide& golden, RunContext& context) {
   diagnose::explain(run, diagnose::Tensors(&*session_, ids_), context);
 }
 
+Result<void> RunComparison::choose_results(RunSide& target, RunSide& golden) {
+  for (RunSide* side : {&target, &golden})
+    side->gt = !side->model && is_gt_folder(side->results) ? "onnx" : "";
+  const auto choose = [&](RunSide& side, std::string usual, bool may_be_asked) -> Result<void> {
+    const bool is_asked = may_be_asked && !options_.gt.empty();
+    auto found = results_below(side.results, is_asked ? options_.gt : usual, is_asked);
+    if (!found) return found.error();
+    side.gt = found->filename().string();
+    side.results = std::move(*found);
+    return {};
+  };
+  std::error_code ignored;
+  const bool is_own = !golden.gt.empty() && !target.model &&
+                      fs::equivalent(target.results, golden.results / "joint", ignored);
+  const bool has_board = is_board(target) || is_board(golden);
+  const bool both = !target.gt.empty() && !golden.gt.empty();
+  if (!options_.gt.empty() && target.gt.empty() && golden.gt.empty())
+    return Error{"there is no gt folder", "--gt " + options_.gt,
+                 "a gt folder has input/ and onnx/ or joint/ in it; leave out --gt"};
+  if (!target.gt.empty())
+    if (auto done = choose(target, "joint", !both); !done) return done;
+  if (!golden.gt.empty())
+    if (auto done = choose(golden, has_board && !is_own ? "joint" : "onnx", true); !done)
+      return done;
+  is_board_against_simulator_ = has_board && (golden.gt.empty() ? target.gt : golden.gt) == "joint";
+  return {};
+}
+
+void RunComparison::add_unreached(int64_t step) {
+  if (run.rows.empty()) return;
+  const auto first = run.rows.front().step;
+  const size_t count = static_cast<size_t>(std::count_if(
+      run.rows.begin(), run.rows.end(), [&](const result::Row& row) { return row.step == first; }));
+  for (size_t i = 0; i < count; ++i) {
+    const result::Row& like = run.rows[i];  // rows of a sample stand together
+    result::Row row;
+    row.index = like.index;
+    row.step = step;
+    row.graph = like.graph;
+    row.target = like.target;
+    row.golden = like.golden;
+    row.pairing_rule = like.pairing_rule;
+    row.pairing_evidence = like.pairing_evidence;
+    row.is_model_output = like.is_model_output;
+    row.reasons = like.is_excused() ? like.reasons : std::vector<std::string>{"interrupted"};
+    run.rows.push_back(std::move(row));
+  }
+}
+
 // Rows stay where tensors were: what they leave free does not fit the tensors of the next sample,
 // so memory would grow with the number of samples.
 void RunComparison::give_back_memory(int64_t bytes) {
@@ -143,10 +221,13 @@ Result<void> RunComparison::open(const RunSide& target, const RunSide& golden,
     spec.target.model = spec.golden.model = nullptr;  // one alone leads nowhere
   spec.target.dump = std::make_shared<const dump::DumpSet>(std::move(*target_set));
   spec.golden.dump = std::make_shared<const dump::DumpSet>(std::move(*golden_set));
-  spec.profile = options_.profile.empty() ? run.profile : options_.profile;
+  spec.profile = options_.profile;
+  spec.atol = options_.atol;
+  spec.rtol = options_.rtol;
+  if (spec.profile.empty() && !spec.atol && !spec.rtol)
+    spec.profile = is_board_against_simulator_ ? "exact" : run.profile;
   spec.metrics = metric_names();
-  if (options_.layers != "outputs" && options_.layers != "all")
-    spec.selection.ops = {options_.layers};
+  spec.selection.ops = options_.ops;
   spec.command = "run";
   auto session = Session::open(spec, context);
   if (!session) {
@@ -164,6 +245,8 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   run.command = sample.command;
   run.scenario = sample.scenario;
   run.profile = sample.profile;
+  run.atol = sample.atol;
+  run.rtol = sample.rtol;
   run.metrics = sample.metrics;
   run.target = sample.target;
   run.golden = sample.golden;
@@ -171,14 +254,18 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   for (const auto& [side, shown] : {std::pair{&target, &run.target}, {&golden, &run.golden}}) {
     shown->path = side->path;
     if (side->model) shown->convention = side->model->engine().version();
+    if (side->model && !options_.keep.empty())
+      shown->kept = (fs::path(options_.keep) / (side == &target ? "target" : "golden")).string();
+    if (!side->gt.empty()) shown->convention = gt_text(side->gt, is_board_against_simulator_);
   }
+  if (auto doubt = exchange_doubt(target, golden)) run.warnings.push_back(std::move(*doubt));
   const pair::Matcher* matcher = session_->state().matcher_or_null();
   if (matcher == nullptr) return;
   for (const graph::Edge& output : matcher->target().outputs)
     if (!is_asked_for(output.producer))
-      run.warnings.push_back(fmt::format(
-          "{}, an output of the model, does not match --layers '{}' and was not compared",
-          output.producer, options_.layers));
+      run.warnings.push_back(
+          fmt::format("{}, an output of the model, does not match --op '{}' and was not compared",
+                      output.producer, fmt::join(options_.ops, "', '")));
 }
 
 void RunComparison::note_missing(const std::string& output) {
@@ -187,8 +274,9 @@ void RunComparison::note_missing(const std::string& output) {
 }
 
 bool RunComparison::is_asked_for(const std::string& op) const {
-  return options_.layers == "outputs" || options_.layers == "all" ||
-         operator_matches(options_.layers, op);
+  return options_.ops.empty() ||
+         std::any_of(options_.ops.begin(), options_.ops.end(),
+                     [&](const std::string& pattern) { return operator_matches(pattern, op); });
 }
 
 }  // namespace plumb::replay

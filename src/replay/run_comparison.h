@@ -16,6 +16,7 @@ struct RunSide {
   // Of the sample at hand.
   std::optional<engine::Dump> given;  // by the model
   std::filesystem::path results;      // else the directory of its tensors
+  std::string gt;                     // that of a gt folder which was chosen; empty: it is none
 };
 
 class RunComparison {
@@ -28,10 +29,14 @@ class RunComparison {
 
   // Once all samples were added: who introduced the error, and why, by the tensors of the latest.
   void explain(const RunSide& golden, RunContext& context);
+  // Adds the rows of a sample that was not run, as they would have been.
+  void add_unreached(int64_t step);
 
   result::Run run;
 
  private:
+  // Which results of a gt folder are compared: sets `results` and `gt` of both sides.
+  Result<void> choose_results(RunSide& target, RunSide& golden);
   // Makes `session_` one over the tensors of the sample.
   Result<void> open(const RunSide& target, const RunSide& golden, RunContext& context);
   void begin(const RunSide& target, const RunSide& golden, const result::Run& sample);
@@ -40,6 +45,7 @@ class RunComparison {
   bool is_asked_for(const std::string& op) const;
 
   const RunOptions& options_;
+  bool is_board_against_simulator_ = false;
   std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
   std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
   std::vector<RowId> ids_;  // of the rows of the latest sample, by row of the run; -1 for others

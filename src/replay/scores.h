@@ -14,6 +14,7 @@ class Scores {
   explicit Scores(input::Labels labels = {}) : labels_(std::move(labels)) {}
 
   void add_sample(const std::string& name, std::vector<std::string> files);
+  void add_unreached(const std::string& name) { samples_.push_back(name); }  // it was not run
   // All rows of the latest sample.
   void judge_classes(const Session& session, const std::vector<result::Row>& rows);
 

@@ -106,7 +106,13 @@ std::string partner_text(const Run& run) {
   if (scenario == "npu-vs-npu")
     return "operators that the compiler fused or inserted on one side only: --graph and "
            "--golden-graph tell them";
-  return "operators that are named differently on the two sides pair with --map FILE";
+  // Only if both sides have some left over can names be all that differs.
+  if (has(run, "no_golden") && has(run, "no_target"))
+    return "operators that are named differently on the two sides pair with --map FILE";
+  return fmt::format(
+      "the {} side has nothing for them: dump it again with all operators, or --allow missing "
+      "lets them go",
+      has(run, "no_golden") ? "golden" : "target");
 }
 
 }  // namespace
@@ -122,6 +128,12 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
          "give the graph of this very model and build (`atc --mode=1 --om=MODEL.om --json=FILE` "
          "writes that of an offline model), or none");
   advise(has(run, "damaged_file"), "copy damaged files again from where they were written");
+  advise(has(run, "no_header"),
+         run.command == "compare"
+             ? "files without a header need --dtype, and --shape unless they are flat: --dtype "
+               "float32 --shape 1,1000"
+             : "files without a header get their type from the tensor of that name on the other "
+               "side; rename them like that");
   advise(lacks_quant(run) && s.verdict != Verdict::kPass,
          "--quant FILE, the json that the quantization tool (AMCT) wrote, tells what was folded "
          "into which layer");

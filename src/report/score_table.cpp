@@ -37,8 +37,12 @@ std::string percent(std::optional<double> share) {
   return share ? fmt::format("{:.3g}%", *share * 100) : "-";
 }
 
+// Nobody came to it: the totals tell how many there are, a layer is told by its others.
+bool is_unreached(const Row& row) { return row.reasons == std::vector<std::string>{"interrupted"}; }
+
 // Smaller is worse; what was not compared is worst of all.
 double rank_of(const Run& run, const Row& row) {
+  if (is_unreached(row)) return 3;
   if (row.verdict == Verdict::kNotCompared) return -3;
   return value_of(run, row, "cosine").value_or(-2);
 }
@@ -63,7 +67,7 @@ const Row& worst_verdict(const Layer& layer) {
   for (const Row* row : layer.rows)
     if (row->verdict == Verdict::kFail) return *row;
   for (const Row* row : layer.rows)
-    if (row->verdict != Verdict::kPass) return *row;
+    if (row->verdict != Verdict::kPass && !is_unreached(*row)) return *row;
   for (const Row* row : layer.rows)
     if (row->suspicious) return *row;
   return *layer.worst;

@@ -147,8 +147,10 @@ std::string side_text(const InputSide& side) {
 }
 
 std::string sides_text(const Run& run) {
-  return fmt::format("{} against {}, profile {}", side_text(run.target), side_text(run.golden),
-                     printable(run.profile));
+  const std::string tolerance =
+      run.atol ? fmt::format(" (atol {}, rtol {})", *run.atol, run.rtol.value_or(0)) : "";
+  return fmt::format("{} against {}, profile {}{}", side_text(run.target), side_text(run.golden),
+                     printable(run.profile), tolerance);
 }
 
 std::string graphs_text(const Run& run) {

@@ -23,6 +23,7 @@ void fields(auto& list, Any<InputSide> auto& side) {
   list("convention", side.convention);
   list("files_left_out", side.files_left_out);
   list("warnings", side.warnings);
+  list("kept", side.kept, std::string());
 }
 
 void fields(auto& list, Any<Told> auto& told) {
@@ -83,6 +84,8 @@ void fields(auto& list, Any<Run> auto& run) {
   list("command", run.command);
   list("scenario", run.scenario);
   list("profile", run.profile);
+  list("atol", run.atol, std::optional<double>());
+  list("rtol", run.rtol, std::optional<double>());
   list("target", run.target);
   list("golden", run.golden);
   list("graphs", run.graphs);

@@ -62,9 +62,12 @@ Error name_tensor(Error error, const dump::DumpSet& set, const dump::Entry& entr
 }
 
 // Nothing of the set is listed: because of the selection, or because there is nothing.
-Result<void> check_found(const std::string& path, const Inspection& inspection) {
+Result<void> check_found(const std::string& path, const Inspection& inspection,
+                         const dump::Selection& selection) {
   const auto& skipped = inspection.set->skipped;
   if (!inspection.tensors.empty()) return {};
+  const dump::DumpSet* const sets[] = {inspection.set.get()};
+  if (auto known = selection.check(sets); !known) return known;
   if (!inspection.set->entries.empty())
     return Error{"no tensor matches", path,
                  "check --op, --slot, --step and --rank; without them `plumb inspect` shows all"};
@@ -115,7 +118,7 @@ Result<Inspection> inspect(const std::string& path, const Request& request,
     Inspection found{std::make_unique<dump::DumpSet>(std::move(*set)), {}};
     for (const dump::Entry& entry : found.set->entries)
       if (request.selection.wants(entry)) found.tensors.emplace_back().entry = &entry;
-    if (auto any = check_found(path, found); !any) return any.error();
+    if (auto any = check_found(path, found, request.selection); !any) return any.error();
     tbb::parallel_for(size_t{0}, found.tensors.size(), [&](size_t i) {
       if (!context.cancelled) read_header(*found.set, request.hints, found.tensors[i]);
     });

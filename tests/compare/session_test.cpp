@@ -384,5 +384,74 @@ TEST(Session, MapsLargeFilesUnlessTheHostSaysNo) {
   }
 }
 
+// One tensor in memory against another.
+Spec tolerance_spec(const std::vector<float>& target, const std::vector<float>& golden) {
+  Spec spec;
+  for (const auto& [side, values] : {std::pair{&spec.target, &target}, {&spec.golden, &golden}}) {
+    const auto kept = std::make_shared<const std::vector<float>>(*values);
+    NamedTensor tensor;
+    tensor.op = "y";
+    tensor.shape = {std::ssize(*kept)};
+    tensor.bytes = std::as_bytes(std::span(*kept));
+    tensor.owner = kept;
+    side->tensors.push_back(std::move(tensor));
+  }
+  return spec;
+}
+
+TEST(Tolerance, JudgesEveryElement) {
+  RunContext context;
+  const std::vector<float> golden{1, 2, 4, 100}, near{1.009F, 1.99F, 4, 100.9F};
+  const auto compared = [&](const Spec& spec) {
+    return or_throw(compare_all(or_throw(Session::open(spec, context)), context));
+  };
+  Spec spec = tolerance_spec(near, golden);
+  spec.atol = 0.01;
+  spec.rtol = 0.01;
+  result::Run run = compared(spec);
+  EXPECT_EQ(run.rows[0].verdict, Verdict::kPass) << run.rows[0].message;
+  EXPECT_EQ(run.profile, "tolerance");
+  EXPECT_THAT(json_of(run), HasSubstr("\"atol\": 0.01"));
+  spec.rtol = 0.001;  // 100.9 is 0.9 off, 0.11 are allowed
+  run = compared(spec);
+  EXPECT_THAT(run.rows[0].reasons, ElementsAre("limit:close_share"));
+  EXPECT_THAT(run.rows[0].message, HasSubstr("1 of 4 elements"));
+  // Beside a profile, both must hold.
+  spec.rtol = 0.01;
+  spec.profile = "exact";
+  run = compared(spec);
+  EXPECT_EQ(run.rows[0].verdict, Verdict::kFail);
+}
+
+TEST(Tolerance, NonFiniteValuesMustAgree) {
+  RunContext context;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Spec spec = tolerance_spec({1, nan}, {1, 2});
+  spec.atol = 1e9;
+  auto run = or_throw(compare_all(or_throw(Session::open(spec, context)), context));
+  EXPECT_EQ(run.rows[0].verdict, Verdict::kFail);
+  EXPECT_EQ(run.rows[0].reasons.front(), "nan_only_in_target");
+}
+
+// As numpy users know it, but nobody should trust it.
+TEST(Tolerance, LargerThanTheSignalIsSuspicious) {
+  RunContext context;
+  Spec spec = tolerance_spec({0, 0, 0}, {1, 2, 3});
+  spec.atol = 100000;
+  auto run = or_throw(compare_all(or_throw(Session::open(spec, context)), context));
+  EXPECT_EQ(run.rows[0].verdict, Verdict::kPass);
+  EXPECT_TRUE(run.rows[0].suspicious);
+  EXPECT_THAT(run.rows[0].reasons, ElementsAre("warning:close_share"));
+}
+
+TEST(Tolerance, IsANumberFromZeroOn) {
+  RunContext context;
+  for (const double bad : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    Spec spec = tolerance_spec({1}, {1});
+    spec.rtol = bad;
+    EXPECT_FALSE(Session::open(spec, context)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace plumb

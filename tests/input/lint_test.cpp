@@ -317,5 +317,48 @@ TEST(LintFiles, SaysWhatCannotBeRead) {
   EXPECT_THAT(linted.error().where, testing::StartsWith("/nowhere/config.prototxt"));
 }
 
+// A field that has no effect is an error, with what was meant.
+TEST(LintFields, MisspeltAndMisplaced) {
+  const Case cases[] = {
+      {"misspelt", "src_input_tensors {\n  color_spce: TENSOR_COLOR_SPACE_RGB\n}\n", {"L15:2"}},
+      {"misplaced", "src_input_tensors {\n  mean: 1\n}\n", {"L15:2"}},
+      {"of tomorrow", "a_field_of_tomorrow: 1\nsrc_input_tensors { tensor_name: \"x\" }\n", {}},
+      {"ours, outside of inputs",
+       "{\"inputs\": [{\"color\": \"RGB\"}],\n\"mean\": [1]}",
+       {"L15:2"}},
+      {"ours, not known", "{\"inputs\": [{\"colour_profile\": \"sRGB\"}]}", {"L15:1"}},
+      // As the vendor's guide prints it: nothing around it, RGB means for BGR, std 0.255, and no
+      // division by 255 before.
+      {"copied from the guide",
+       "dst_input_tensors {\n  color_space: TENSOR_COLOR_SPACE_BGR\n}\ninput_normalization {\n"
+       "  mean: [0.485, 0.456, 0.406]\n  std: [0.229, 0.224, 0.255]\n}\n",
+       {"L02:5", "L03:6", "L04:5", "L15:4"}},
+  };
+  for (const Case& each : cases) {
+    SCOPED_TRACE(each.name);
+    EXPECT_EQ(found_in(each.text), each.found);
+  }
+}
+
+TEST(LintFields, SayWhatWasMeant) {
+  const Config config = config_of("src_input_tensors {\n  color_spce: TENSOR_COLOR_SPACE_RGB\n}\n");
+  LintInput input;
+  input.config = &config;
+  const LintReport report = lint(input);
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings.back().fix, "did you mean 'color_space'?");
+  const auto refused = parse_config("{\"mean\": [1, 2, 3]}", "c.json");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().remedy.find("{\"inputs\": [{\"mean\": ...}]}"), std::string::npos);
+}
+
+TEST(ScaleDoubt, OnlyOfFloatsThatAreFedAsTheyAre) {
+  Preprocess how;
+  EXPECT_TRUE(scale_doubt(how, port_of("x", DType::kFloat32, {1, 3, 4, 4})));
+  EXPECT_FALSE(scale_doubt(how, port_of("x", DType::kUint8, {1, 3, 4, 4})));
+  how.modifications.push_back({Modification::Kind::kAffine, {1}, {}, {}, {}, {}, {}});
+  EXPECT_FALSE(scale_doubt(how, port_of("x", DType::kFloat32, {1, 3, 4, 4})));
+}
+
 }  // namespace
 }  // namespace plumb::input

@@ -181,7 +181,8 @@ TEST(Samples, RandomAndShapes) {
   SampleRequest request;
   request.seed = 3;
   const auto open_port = port_of("x", DType::kFloat32, {-1, 3});
-  EXPECT_EQ(error_of(Samples::open(request, {open_port})), "how large should the input be?");
+  EXPECT_EQ(error_of(Samples::open(request, {port_of("x", DType::kFloat32, {1, -1})})),
+            "how large should the input be?");
   request.shapes["x"] = {2, 3};
   auto samples = Samples::open(request, {open_port});
   ASSERT_TRUE(samples) << why(samples.error());
@@ -210,6 +211,78 @@ TEST(Samples, StagesAreWritten) {
   auto file = io::open_tensor_file((scratch.path() / "pre/digits_1/x.6_tensor.npy").string());
   ASSERT_TRUE(file) << why(file.error());
   EXPECT_EQ(file->listing.tensors[0].shape, (Shape{1, 1, 5, 4}));
+}
+
+engine::Port open_port(Shape shape, std::vector<std::string> axes) {
+  engine::Port port = port_of("x", DType::kFloat32, std::move(shape));
+  port.axes = std::move(axes);
+  return port;
+}
+
+// A batch that is left open is 1; other axes are asked for, with the sizes that the model has.
+TEST(Samples, OpenAxesOfRandomInputs) {
+  struct Open {
+    const char* name;
+    engine::Port port;
+    Shape shape;
+    std::string advice;
+  };
+  const Open cases[] = {
+      {"batch", open_port({-1, 3, 244, 244}, {"N", "", "", ""}), {1, 3, 244, 244}, ""},
+      {"batch without a name", open_port({-1, 5}, {}), {1, 5}, ""},
+      {"width, too",
+       open_port({-1, 3, 48, -1}, {"batch", "", "", "W"}),
+       {},
+       "say it: --shape x:1,3,48,W with a number for W"},
+      {"a sequence is no batch",
+       open_port({-1, 512}, {"seq_len", ""}),
+       {},
+       "say it: --shape x:seq_len,512 with a number for seq_len"},
+      {"without names",
+       open_port({-1, -1, 3}, {}),
+       {},
+       "say it: --shape x:1,N1,3 with a number for N1"},
+  };
+  for (const Open& each : cases) {
+    SCOPED_TRACE(each.name);
+    SampleRequest request;
+    request.seed = 0;
+    auto samples = Samples::open(request, {each.port});
+    if (!each.advice.empty()) {
+      ASSERT_FALSE(samples);
+      EXPECT_EQ(samples.error().remedy, each.advice);
+      continue;
+    }
+    ASSERT_TRUE(samples) << why(samples.error());
+    EXPECT_EQ(samples->load(0)->inputs.at("x").shape, each.shape);
+  }
+}
+
+// values.bin has 2 x 3 floats.
+TEST(Samples, TheSizeOfABareFileTellsOneOpenAxis) {
+  for (const Shape& shape : {Shape{-1, 3}, Shape{2, -1}, Shape{-1, 2, 3}}) {
+    auto samples = open({data_file("values.bin")}, {open_port(shape, {})});
+    ASSERT_TRUE(samples) << why(samples.error());
+    auto sample = samples->load(0);
+    ASSERT_TRUE(sample) << why(sample.error());
+    EXPECT_EQ(sample->inputs.at("x").bytes.size(), 24u);
+  }
+  auto misfit = open({data_file("values.bin")}, {open_port({-1, 5}, {})});
+  ASSERT_TRUE(misfit) << why(misfit.error());
+  EXPECT_FALSE(misfit->load(0));
+}
+
+TEST(Samples, PixelsForFloatsAreDoubted) {
+  SKIP_WITHOUT_CODEC();
+  const std::string picture = std::string(PLUMB_TEST_DATA) + "/cli/builds/picture.png";
+  const auto port = port_of("image", DType::kFloat32, {1, 3, 24, 24});
+  auto samples = open({picture}, {port});
+  ASSERT_TRUE(samples) << why(samples.error());
+  ASSERT_EQ(samples->warnings().size(), 1u);
+  EXPECT_NE(samples->warnings()[0].find("values of 0 to 255"), std::string::npos);
+  SampleRequest scaled = request_of({picture});
+  scaled.preprocess.modifications.push_back({Modification::Kind::kAffine, {1}, {}, {}, {}, {}, {}});
+  EXPECT_TRUE(Samples::open(scaled, {port})->warnings().empty());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "replay/run.h"
 
 #include <cstdlib>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -119,10 +120,151 @@ TEST_F(Run, InterruptedRunTellsWhatItHas) {
   EXPECT_EQ(ran.problem->what, "interrupted");
   EXPECT_EQ(ran.problem->where, "3 of 10 samples were compared");
   EXPECT_TRUE(ran.run.interrupted);
-  EXPECT_THAT(ran.run.samples, ElementsAre("0", "1", "2"));
+  // What was not reached is there, too, and counts.
+  EXPECT_THAT(ran.run.samples, ElementsAre("0", "1", "2", "3", "4", "5", "6", "7", "8", "9"));
   ASSERT_FALSE(ran.run.rows.empty());
-  EXPECT_EQ(ran.run.rows.back().step, 2);
+  EXPECT_EQ(ran.run.rows.back().step, 9);
+  EXPECT_THAT(ran.run.rows.back().reasons, ElementsAre("interrupted"));
+  const result::Summary summary = ran.run.summary();
+  EXPECT_EQ(summary.rows,
+            summary.pass + summary.fail + summary.inconclusive + summary.not_compared);
+  EXPECT_NEAR(summary.coverage, 0.3, 1e-9);
   EXPECT_NE(ran.run.summary().verdict, result::Verdict::kPass);
+}
+
+const fs::path kBuilds = fs::path(PLUMB_TEST_DATA) / "cli/builds";
+
+// A picture through two of the models in tests/data/cli/builds.
+RunOptions builds(const std::string& target, const std::string& golden) {
+  RunOptions options;
+  options.target.path = (kBuilds / target).string();
+  options.golden.path = (kBuilds / golden).string();
+  options.inputs.inputs = {(kBuilds / "picture.png").string()};
+  return options;
+}
+
+// uint8 NHWC against float NCHW: the same numbers, if each gets the picture in its own way.
+TEST_F(Run, EachModelIsFedInItsOwnWay) {
+  RunContext context;
+  RunOptions by_side = builds("compiled.onnx", "float.onnx");
+  by_side.golden.config = (kBuilds / "training.json").string();
+  by_side.target.config = (kBuilds / "pixels.json").string();
+  RunOptions by_vendor = builds("compiled.onnx", "float.onnx");
+  by_vendor.inputs.config = (kBuilds / "output_config.prototxt").string();
+  RunOptions exchanged = builds("float.onnx", "compiled.onnx");
+  exchanged.target.config = by_side.golden.config;
+  exchanged.golden.config = by_side.target.config;
+  for (const RunOptions& options : {by_side, by_vendor, exchanged}) {
+    const Ran ran = run(options, context);
+    if (ran.problem) FAIL() << ran.problem->what << ": " << ran.problem->where;
+    ASSERT_EQ(ran.run.rows.size(), 1U);
+    EXPECT_EQ(ran.run.rows[0].verdict, result::Verdict::kPass) << ran.run.rows[0].message;
+  }
+  // Colours that only one side swaps are a difference: the test above can fail.
+  RunOptions wrong = by_side;
+  wrong.target.config.clear();  // BGR
+  EXPECT_EQ(run(wrong, context).run.rows.at(0).verdict, result::Verdict::kFail);
+}
+
+TEST_F(Run, RandomNumbersAreNotTwoThings) {
+  RunContext context;
+  RunOptions options = builds("compiled.onnx", "float.onnx");
+  options.inputs.inputs.clear();
+  const Ran ran = run(options, context);
+  ASSERT_TRUE(ran.problem);
+  EXPECT_EQ(ran.problem->what, "the two models take different types");
+}
+
+TEST_F(Run, SaysThatSidesLookExchanged) {
+  RunContext context;
+  RunOptions options = builds("quantized.onnx", "float.onnx");
+  options.inputs.config = (kBuilds / "training.json").string();
+  EXPECT_THAT(run(options, context).run.warnings, testing::IsEmpty());
+  std::swap(options.target, options.golden);
+  EXPECT_THAT(run(options, context).run.warnings,
+              ElementsAre(testing::HasSubstr("the sides look exchanged")));
+}
+
+TEST_F(Run, ToleranceByElement) {
+  RunContext context;
+  RunOptions options = builds("quantized.onnx", "float.onnx");
+  options.inputs.config = (kBuilds / "training.json").string();
+  options.atol = 1;
+  Ran ran = run(options, context);
+  EXPECT_EQ(ran.run.rows.at(0).verdict, result::Verdict::kPass) << ran.run.rows.at(0).message;
+  EXPECT_EQ(ran.run.atol, 1);
+  EXPECT_EQ(ran.run.rtol, 0);
+  options.atol = 1e-9;
+  ran = run(options, context);
+  EXPECT_THAT(ran.run.rows.at(0).reasons, ElementsAre("limit:close_share"));
+}
+
+// A gt folder made of two models whose outputs differ a little, and the files of a board.
+class Board : public Run {
+ protected:
+  void SetUp() override {
+    Run::SetUp();
+    if (IsSkipped()) return;
+    RunContext context;
+    RunOptions options = builds("quantized.onnx", "float.onnx");
+    options.inputs.config = (kBuilds / "training.json").string();
+    options.output_gt = gt().string();
+    const Ran ran = run(options, context);
+    ASSERT_FALSE(ran.problem);
+    fs::create_directories(board());
+    fs::copy_file(gt() / "joint/scores.bin", board() / "scores.bin");
+  }
+  fs::path gt() const { return scratch_.path() / "gt"; }
+  fs::path board() const { return scratch_.path() / "board"; }
+  Ran against_gt(const std::string& results = "") const {
+    RunContext context;
+    RunOptions options;
+    options.target.path = board().string();
+    options.golden.path = gt().string();
+    options.gt = results;
+    return run(options, context);
+  }
+
+  Scratch scratch_;
+};
+
+TEST_F(Board, IsHeldAgainstTheSimulatorBitForBit) {
+  Ran ran = against_gt();
+  ASSERT_EQ(ran.run.rows.size(), 1U);
+  EXPECT_EQ(ran.run.rows[0].verdict, result::Verdict::kPass) << ran.run.rows[0].message;
+  EXPECT_EQ(ran.run.profile, "exact");
+  EXPECT_THAT(ran.run.golden.convention, testing::HasSubstr("the simulator's outputs"));
+  // One bit of one element.
+  std::fstream file(board() / "scores.bin", std::ios::in | std::ios::out | std::ios::binary);
+  char byte = 0;
+  file.read(&byte, 1);
+  file.seekp(0);
+  file.put(static_cast<char>(byte ^ 1));
+  file.close();
+  ran = against_gt();
+  EXPECT_EQ(ran.run.rows.at(0).verdict, result::Verdict::kFail);
+}
+
+TEST_F(Board, IsHeldAgainstTheOriginalOnRequest) {
+  const Ran ran = against_gt("onnx");
+  ASSERT_EQ(ran.run.rows.size(), 1U);
+  EXPECT_THAT(ran.run.golden.convention, testing::HasSubstr("the original model's outputs"));
+  EXPECT_EQ(ran.run.profile, "standard");
+  const Ran refused = against_gt("jiont");
+  ASSERT_TRUE(refused.problem);
+  EXPECT_THAT(refused.problem->remedy, testing::HasSubstr("did you mean 'joint'?"));
+}
+
+TEST_F(Board, SimulatorAgainstOriginalIsAskedForByItsPath) {
+  RunContext context;
+  RunOptions options;
+  options.target.path = (gt() / "joint").string();
+  options.golden.path = gt().string();
+  EXPECT_THAT(run(options, context).run.golden.convention, testing::HasSubstr("onnx/"));
+  std::swap(options.target.path, options.golden.path);
+  options.golden.path = board().string();
+  EXPECT_THAT(run(options, context).run.warnings,
+              ElementsAre(testing::HasSubstr("the side that is checked comes first")));
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ inline Run sample_run() {
   run.command = "compare";
   run.scenario = "dump-vs-dump";
   run.profile = "standard";
-  run.target = {"npu/", "ascend-dump", {}, 0};
-  run.golden = {"npy/", "named-npy", {}, 0};
+  run.target = {"npu/", "ascend-dump", {}, 0, {}};
+  run.golden = {"npy/", "named-npy", {}, 0, {}};
   run.elapsed_s = 0.41;
   run.bytes = 1234567890;
   for (const Metric& metric : kSampleMetrics) run.metrics.push_back(&metric);
