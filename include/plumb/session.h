@@ -48,6 +48,9 @@ struct Spec {
   HintWords hints;             // what files without a header hold
   std::string convention;      // how directories name their files; empty: told by the content
   std::string profile, rules;  // limits: a profile, or a file of rules; empty: by the scenario
+  // What the target computes in, although it stores float32: "tf32", "float16" or "bfloat16".
+  // Empty: as it is stored, or as the values and the network around them show.
+  std::string precision;
   std::vector<std::string> metrics;  // names or "all"; empty: all that one pass gives
   bool checksum = false;             // compare CRC-32 only
   std::string floor;                 // a second golden run, whose noise sets the limits

@@ -42,6 +42,7 @@ struct StreamOptions {
   metrics::Request request;                     // what they read
   bool checksum = false;                        // compare CRC-32 only
   Observer* observer = nullptr;
+  std::optional<DType> computed = {};  // what the target computed in, as the user says
 };
 
 // Whatever row it is asked for, in any order, from any thread, any number of times: the same row.

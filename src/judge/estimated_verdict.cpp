@@ -78,7 +78,10 @@ void judge_estimate(const Profile& profile, const metrics::Estimate& e,
       }
     }
   };
-  judge_limits(profile.any, true);
+  const auto dtype_of = [](const std::optional<result::Side>& side) {
+    return side ? recorded_dtype(side->dtype) : std::nullopt;
+  };
+  judge_limits(profile.for_types(dtype_of(row.target), dtype_of(row.golden)), true);
   if (profile.float32) judge_limits(*profile.float32, false);  // as records do not tell
   const bool decides = open.empty() && not_told.empty() && !profile.any.same_bytes &&
                        is_float(row.target) && is_float(row.golden);

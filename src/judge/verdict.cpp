@@ -214,6 +214,24 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
   }
 }
 
+void excuse_rounding_of_shares(const PairFacts& facts, Row& row) {
+  constexpr double kSteps = 4;  // of the type: an approximation is good to one or two
+  const metrics::PairSums& sums = facts.sums;
+  const bool are_wide = bits_of(facts.target_dtype) >= 32 && bits_of(facts.golden_dtype) >= 32;
+  const double rounding = kSteps * metrics::resolution_of(DType::kFloat32).relative;
+  const bool are_shares =
+      std::min(sums.t_min, sums.g_min) >= 0 && std::max(sums.t_max, sums.g_max) <= 1;
+  if (row.verdict != Verdict::kFail || !are_wide || !are_shares || sums.finite != sums.count ||
+      sums.t_all_zero() != sums.g_all_zero() || !(sums.abs_max <= rounding))
+    return;
+  const std::string message = row.message;
+  start(row);
+  row.suspicious = true;
+  say(row,
+      fmt::format("no error is above {}, rounding of numbers near 1, but all values are tiny: {}",
+                  rounded_outwards(sums.abs_max, true), message));
+}
+
 Limits floor_limits(const Limits& profile, const PairFacts& pair, const PairFacts& noise) {
   const DType coarser = coarser_dtype(pair);
   const double resolution = metrics::resolution_of(coarser).relative;

@@ -7,6 +7,7 @@
 
 #include "base/threads.h"
 #include "compare/gather.h"
+#include "compare/session_state.h"
 #include "dump/memory.h"
 #include "graph/onnx_cut.h"
 #include "graph/onnx_external.h"
@@ -72,10 +73,11 @@ result::Replayed description(const IsolateOptions& options, const result::Saved&
 class PartReplay {
  public:
   PartReplay(const OriginalModel& original, const IsolatedPart& part, const judge::Rules& rules,
-             Isolated& isolated, RunContext& context)
+             std::optional<DType> computed, Isolated& isolated, RunContext& context)
       : original_(original),
         part_(part),
         rules_(rules),
+        computed_(computed),
         replayed_(isolated.replayed),
         reproduction_(isolated.reproduction),
         context_(context) {}
@@ -202,14 +204,15 @@ class PartReplay {
     if (!*facts) return Error{"interrupted", part_.operators[0].name, "run the command again"};
     result::Row row;
     for (const Metric* metric : replayed_.columns) row.values.push_back(metric->finish(**facts));
-    judge::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts), **facts,
-                 replayed_.columns, row);
+    judge::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts, computed_),
+                 **facts, replayed_.columns, row);
     return row;
   }
 
   const OriginalModel& original_;
   const IsolatedPart& part_;
   const judge::Rules& rules_;
+  const std::optional<DType> computed_;  // what the target computes in, as the user said
   result::Replayed& replayed_;
   Reproduction& reproduction_;
   RunContext& context_;
@@ -240,7 +243,9 @@ Result<Isolated> isolate(const IsolateOptions& options, RunContext& context,
   isolated.replayed.engine = (*engine)->version();
   isolated.replayed.operators = part->operators;
   isolated.replayed.left_out = part->left_out;
-  PartReplay replay(**original, *part, *rules, isolated, context);
+  std::optional<DType> computed;
+  if (auto known = compare::computed_in(run.precision); known) computed = *known;
+  PartReplay replay(**original, *part, *rules, computed, isolated, context);
   if (auto done = replay.run(**engine, options.model); !done) return done.error();
   if (auto done = replay.compare(); !done) return done.error();
   return isolated;

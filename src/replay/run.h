@@ -24,6 +24,7 @@ struct RunOptions {
   input::SampleOptions inputs;
   std::string layers = "outputs";  // outputs, all, or a pattern of operators
   std::string profile;             // empty: by what is compared
+  std::string precision;           // what the target computes in: see Spec::precision
   std::string labels;              // a file with the right classes of the samples
   std::string output_gt, keep;     // directories for a gt folder of Pulsar, and for the tensors
   int threads = 1;                 // of the engines

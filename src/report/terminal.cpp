@@ -190,7 +190,7 @@ std::string side_text(const InputSide& side) {
 
 std::string sides_text(const Run& run) {
   return fmt::format("{} against {}, profile {}", side_text(run.target), side_text(run.golden),
-                     printable(run.profile));
+                     printable(limits_text(run)));
 }
 
 std::string graphs_text(const Run& run) {

@@ -29,6 +29,7 @@ void fields(auto& list, Any<Run> auto& run) {
   list("command", run.command);
   list("scenario", run.scenario);
   list("profile", run.profile);
+  list("precision", run.precision, std::string());
   list("target", run.target);
   list("golden", run.golden);
   list("graphs", run.graphs);
