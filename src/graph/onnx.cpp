@@ -171,6 +171,9 @@ class GraphMaker {
     else if (has_channels_last(node) || (is_by_element(node.type) && reads(kChannelsLast)))
       layout = kChannelsLast;
     if (layout == nullptr) return;
+    // As it is called elsewhere.
+    if (is_blocking && node.type == "Conv" && attribute_of(node, "activation"))
+      op.type = "FusedConv";
     for (Output& output : op.outputs) {
       output.layout = layout;
       output.shape.reset();  // what the file says is not that of the model's order

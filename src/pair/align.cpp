@@ -535,6 +535,9 @@ std::vector<std::pair<Ref, Ref>> inputs_of_pair(const Aligned& aligned, const Ne
     return pairs;
   };
   if (own.size() == theirs.size() && !commutes(target.kind(op))) return zip();
+  // A convolution may add what it reads behind its data.
+  if (target.kind(op) == "conv" && !own.empty() && !theirs.empty())
+    return {{own.front(), theirs.front()}};
   // Those that are known first; then what is left has no choice, or is told by its kind.
   const auto take = [&](const auto& belong) {
     for (size_t i = 0; i < own.size();) {

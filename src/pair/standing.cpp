@@ -119,13 +119,28 @@ class Stander {
     stand(t_, own, theirs);
     for (const auto& [side, tensor, others, end] :
          {std::tuple{&t_, own, &g_, theirs}, std::tuple{&g_, theirs, &t_, own}}) {
-      if (side->is_free(tensor.op) || side->partner[at(tensor.op)] == end.op) continue;
-      const Ref counterpart{side->partner[at(tensor.op)], tensor.output};
+      const Ref host = computed_by(*side, tensor);
+      if (side->is_free(host.op) || side->partner[at(host.op)] == end.op) continue;
+      const Ref counterpart{side->partner[at(host.op)], host.output};
       const std::vector<int> extra = between(*others, counterpart.op, end.op);
-      auto& inside = side->inside[tensor.op];
+      if (extra.empty()) continue;
+      auto& inside = side->inside[host.op];
       inside.insert(inside.end(), extra.begin(), extra.end());
       withdrawn(*others).insert(counterpart);
+      if (host != tensor) withdrawn(*side).insert(host);
     }
+  }
+
+  // Back through what hands values on, and through reshapes that the other side has not.
+  static Ref computed_by(const Side& side, Ref tensor) {
+    for (size_t steps = 0; steps < kMostBetween; ++steps) {
+      const bool is_passed = side.net.is_transparent(tensor.op) ||
+                             (side.is_free(tensor.op) && side.net.kind(tensor.op) == "reshape");
+      const auto& inputs = side.net.plain.in(tensor.op);
+      if (!is_passed || inputs.empty()) break;
+      tensor = inputs.front();
+    }
+    return tensor;
   }
 
   void find_places() {
@@ -323,6 +338,11 @@ class Stander {
     for (const int op : t_.net.order) {
       if (t_.is_free(op)) continue;
       const int counterpart = t_.partner[at(op)];
+      if (has_activation(t_, op) != has_activation(g_, counterpart) &&
+          !t_.standing.contains({op, 0}) && !g_.standing.contains({counterpart, 0})) {
+        withdrawn_target_.insert({op, 0});
+        withdrawn_golden_.insert({counterpart, 0});
+      }
       if (is_turned(op)) {
         t_.turned.insert(op);
         g_.turned.insert(counterpart);
@@ -358,6 +378,13 @@ class Stander {
       withdrawn(others).insert(theirs);
       stand(side, own, quantized.front());
     }
+  }
+
+  // It does what another operator behind it did.
+  static bool has_activation(const Side& side, int op) {
+    const std::string& type = side.net.at(op).type;
+    return side.net.is_exact &&
+           (type == "FusedConv" || type == "NhwcFusedConv" || type == "FusedGemm");
   }
 
   // Optimisers move transpositions: between the old place and the new one all is the same, with
