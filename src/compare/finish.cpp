@@ -118,8 +118,8 @@ class Finisher {
   static void settle_precision(const Precision::Answer& answer, Row& row) {
     const auto& [dtype, op] = answer.narrow;
     if (answer.is_behind == Precision::Known::kNo) return;
-    const std::optional<result::Judgement>& held =
-        dtype == name_of(DType::kBFloat16) ? row.in_16_bits->bfloat16 : row.in_16_bits->float16;
+    // One coarse operator is no excuse for all behind it to be as coarse.
+    const std::optional<result::Judgement>& held = row.in_16_bits->float16;
     if (!held) return;
     if (answer.is_behind == Precision::Known::kYes) {
       row.verdict = held->verdict;

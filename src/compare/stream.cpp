@@ -327,17 +327,24 @@ class RowMaker {
     if (are_ids && row.verdict == Verdict::kFail && kind_of(facts.target_dtype) == DKind::kFloat)
       row.message += "; whole numbers on both sides are compared as ids";
     if (!profile.float32 || limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
-    result::In16Bits in{passing(profile, DType::kFloat16, facts, row),
-                        passing(profile, DType::kBFloat16, facts, row)};
+    // What shows no narrower type may still lie behind an operator of one, in a network of several
+    // types: that is what the general limits are for.
+    const bool is_brain = row.target_shows == result::Shown::kBFloat16;
+    const bool is_narrow = is_brain || row.target_shows == result::Shown::kFloat16;
+    result::In16Bits in;
+    in.float16 = passing(
+        is_narrow ? profile.for_floats(DType::kFloat16, DType::kFloat16) : profile.any, facts, row);
+    if (is_brain)
+      in.bfloat16 = passing(profile.for_floats(DType::kBFloat16, DType::kBFloat16), facts, row);
     if (in.float16 || in.bfloat16)
       row.in_16_bits = std::make_shared<const result::In16Bits>(std::move(in));
   }
 
-  // By the limits for a target of that type; nullopt unless the row passes.
-  std::optional<result::Judgement> passing(const judge::Profile& profile, DType dtype,
+  // By other limits; nullopt unless the row passes.
+  std::optional<result::Judgement> passing(const judge::Limits& limits,
                                            const metrics::PairFacts& facts, const Row& row) {
     Row relaxed = row;
-    judge::judge(profile.for_floats(dtype, dtype), facts, options_.columns, relaxed);
+    judge::judge(limits, facts, options_.columns, relaxed);
     if (relaxed.verdict != Verdict::kPass) return std::nullopt;
     return result::Judgement{relaxed.verdict, std::move(relaxed.reasons),
                              std::move(relaxed.message), std::move(relaxed.hint),
