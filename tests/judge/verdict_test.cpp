@@ -578,7 +578,7 @@ TEST(Judge, RoundingOfSharesIsExcused) {
     Row row = judged(limits_of("rel_euclid = '<= 0.001'"), facts);
     excuse_rounding_of_shares(facts, row);
     EXPECT_EQ(row.verdict, c.verdict) << c.name << ": " << row.message;
-    if (c.name == std::string_view("tiny")) EXPECT_TRUE(row.suspicious);
+    EXPECT_EQ(row.suspicious, c.name == std::string_view("tiny")) << c.name;
   }
 }
 
