@@ -42,6 +42,12 @@ struct Judgement {
   bool suspicious = false;
 };
 
+// What holds of a float32 tensor where the network around it works in 16 bits; nullopt: it fails
+// there, too.
+struct In16Bits {
+  std::optional<Judgement> float16, bfloat16;
+};
+
 // What the values of a float32 or float64 tensor show: dump tools widen. Whole numbers, halves and
 // powers of two fit every type and show nothing.
 enum class Shown : uint8_t { kNothing, kWide, kFloat16, kBFloat16 };
@@ -66,8 +72,7 @@ struct Row {
   std::vector<std::string> reasons;  // stable words: "limit:cosine", "shape_mismatch", ...
   std::string message;               // what a person should know: the numbers behind the reasons
   std::string hint;                  // "would pass with rel_euclid <= 0.041", empty if none
-  // What holds where the network around it works in 16 bits: told when all rows are known.
-  std::shared_ptr<const Judgement> in_16_bits;
+  std::shared_ptr<const In16Bits> in_16_bits;  // whether it does is told when all rows are known
   Shown target_shows = Shown::kNothing;
   std::shared_ptr<const Judgement> if_inner;  // what holds unless it is an output of the model
   int64_t bytes = 0;                          // of both sides, as they were compared
@@ -138,6 +143,7 @@ struct Run {
   std::string scenario;  // "dump-vs-dump", "file-vs-file"
   std::string profile;
   std::optional<double> atol, rtol;  // limits of their own, by element; see Spec
+  std::string precision;  // what the target computes in, as the user says: "tf32"; else empty
   InputSide target, golden;
   std::vector<std::string> graphs;  // files that told how operators correspond
   Told told;

@@ -53,6 +53,9 @@ struct Spec {
   // numpy's allclose has it; one that is not given is 0. Beside the
   // limits of `profile` or `rules`; alone if neither is named.
   std::optional<double> atol, rtol;
+  // What the target computes in, although it stores float32: "tf32", "float16" or "bfloat16".
+  // Empty: as it is stored, or as the values and the network around them show.
+  std::string precision;
   std::vector<std::string> metrics;  // names or "all"; empty: all that one pass gives
   bool checksum = false;             // compare CRC-32 only
   std::string floor;                 // a second golden run, whose noise sets the limits

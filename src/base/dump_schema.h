@@ -32,7 +32,7 @@ inline constexpr const char *kName = "name", *kType = "type", *kTimestamp = "tim
 inline constexpr const char *kProducer = "producer", *kOutput = "output";
 // Of an output.
 inline constexpr const char *kTensor = "tensor", *kDtype = "dtype", *kShape = "shape",
-                            *kProblem = "problem", *kOrigin = "origin",
+                            *kLayout = "layout", *kProblem = "problem", *kOrigin = "origin",
                             *kOriginOutput = "origin_output";
 // Of both: where the elements are.
 inline constexpr const char *kDataFile = "file", *kMember = "member";

@@ -54,6 +54,9 @@ void declare(Options& options, Request& request) {
                "limits that decide pass or fail: a name of\n`plumb profiles` or a .toml file "
                "(default: standard)");
   request.tolerance.declare(options);
+  options.text("--precision", "TYPE", spec.precision,
+               "what the target computes in, if that is coarser than it\nstores: tf32, float16 or "
+               "bfloat16");
   options.text("--rules", "FILE", spec.rules, "limits by operator, an ordered list (TOML)");
   options.text("--floor", "DIR", spec.floor, "a second golden run; its noise sets the limits");
   options.texts("--metrics", "LIST", spec.metrics,
@@ -104,6 +107,9 @@ Result<void> check(const Request& request) {
         "use --checksum alone, or --profile exact"};
   if (spec.checksum && !spec.baseline.empty())
     return Error{"checksums do not tell better from worse", "--checksum with --baseline",
+                 "leave one of them out"};
+  if (spec.checksum && !spec.precision.empty())
+    return Error{"checksums know no precision", "--checksum with --precision",
                  "leave one of them out"};
   if (auto checked = request.view.check(); !checked) return checked;
   return check_outputs(request);

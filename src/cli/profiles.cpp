@@ -72,6 +72,8 @@ int print_one(const std::string& name, bool toml) {
   if (!profile->origin.empty()) fmt::print("origin: {}\n", printable(profile->origin));
   print_limits("limits", profile->any.limits);
   if (profile->float32) print_limits("float32 against float32", profile->float32->limits);
+  if (profile->float16) print_limits("float16 on a side", profile->float16->limits);
+  if (profile->bfloat16) print_limits("bfloat16 on a side", profile->bfloat16->limits);
   if (profile->integer) print_limits("whole numbers and bool", profile->integer->limits);
   print_limits("outputs of the model, and tensors that may be", profile->output);
   print_limits("warnings", profile->any.warnings);

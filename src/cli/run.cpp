@@ -64,6 +64,9 @@ void declare(Options& options, RunRequest& request) {
                "limits that decide pass or fail (see `plumb profiles`;\ndefault: by what is "
                "compared)");
   request.tolerance.declare(options);
+  options.text("--precision", "TYPE", run.precision,
+               "what the target computes in, if that is coarser than it\nstores: tf32, float16 or "
+               "bfloat16");
   options.text(
       "--labels", "FILE", run.labels,
       "right classes of the samples: lines of CLASS or of\nFILE,CLASS, or labels of MNIST");

@@ -11,6 +11,7 @@
 #include "compare/network.h"
 #include "compare/precision.h"
 #include "compare/session_state.h"
+#include "compare/tf32.h"
 
 namespace plumb::compare {
 namespace {
@@ -41,6 +42,7 @@ class Finisher {
 
   Result<result::Summary> run(RowSource& rows, RunSink& sink) {
     Run run = header();
+    LikeTf32 like_tf32(run.metrics);
     RowId expected = 0;
     auto seen = rows.each([&](RowId id, Row& row) -> Result<void> {
       if (id != expected++)
@@ -48,6 +50,7 @@ class Finisher {
                      fmt::format("row {} follows {}", id, expected - 2),
                      "stream all rows before the run is finished"};
       see(id, row);
+      like_tf32.see(row);
       run.bytes += row.bytes;
       run.interrupted |= !row.reasons.empty() && row.reasons.front() == "interrupted";
       return {};
@@ -60,6 +63,9 @@ class Finisher {
     if (outputs_) run.outputs_not_compared = outputs_->not_compared(asks_for());
     auto summary = settle_all(rows, run);
     if (!summary) return summary;
+    if (summary->fail > 0 && run.precision.empty())
+      if (std::string note = like_tf32.note(); !note.empty())
+        run.warnings.push_back(std::move(note));
     run.elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - state_.start).count();
     if (auto begun = sink.begin(run, *summary); !begun) return begun.error();
@@ -89,6 +95,7 @@ class Finisher {
       run.rtol = state_.tolerance->rtol;
     }
     if (state_.floor) run.profile += ", noise floor " + spec.floor;
+    run.precision = spec.precision;
     run.target = input_side(spec.target, state_.target);
     run.golden = input_side(spec.golden, state_.golden);
     run.graphs = state_.graph_files;
@@ -120,10 +127,13 @@ class Finisher {
   static void settle_precision(const Precision::Answer& answer, Row& row) {
     const auto& [dtype, op] = answer.narrow;
     if (answer.is_behind == Precision::Known::kNo) return;
+    // One coarse operator is no excuse for all behind it to be as coarse.
+    const std::optional<result::Judgement>& held = row.in_16_bits->float16;
+    if (!held) return;
     if (answer.is_behind == Precision::Known::kYes) {
-      row.verdict = row.in_16_bits->verdict;
-      row.reasons = row.in_16_bits->reasons;
-      row.hint = row.in_16_bits->hint;
+      row.verdict = held->verdict;
+      row.reasons = held->reasons;
+      row.hint = held->hint;
       row.suspicious = true;
       row.message = fmt::format("judged as {}, in which {} before it works", dtype, op);
     } else {
@@ -137,22 +147,34 @@ class Finisher {
     row.in_16_bits.reset();
   }
 
-  static void settle_as(std::shared_ptr<const result::Judgement>& other, Row& row) {
-    row.verdict = other->verdict;
-    row.suspicious = other->suspicious;
-    row.reasons = other->reasons;
-    row.message = other->message;
-    row.hint = other->hint;
-    other.reset();
+  static void settle_as(const result::Judgement& other, Row& row) {
+    row.verdict = other.verdict;
+    row.suspicious = other.suspicious;
+    row.reasons = other.reasons;
+    row.message = other.message;
+    row.hint = other.hint;
+  }
+
+  // Of a target that holds 16 bits in wider files. True if it passes as that.
+  static bool settle_widened(DType dtype, Row& row) {
+    const auto& held =
+        dtype == DType::kBFloat16 ? row.in_16_bits->bfloat16 : row.in_16_bits->float16;
+    if (!held) return false;
+    settle_as(*held, row);
+    row.in_16_bits.reset();
+    return true;
   }
 
   // Changes nothing when it is done a second time.
   void settle(RowId id, Row& row) {
-    if (row.in_16_bits && precision_.widened(row)) settle_as(row.in_16_bits, row);
-    if (row.in_16_bits) settle_precision(precision_.behind(id), row);
+    const auto widened = row.in_16_bits ? precision_.widened(row) : std::nullopt;
+    const bool is_settled = widened && settle_widened(*widened, row);
+    if (row.in_16_bits && !is_settled) settle_precision(precision_.behind(id), row);
     if (outputs_) outputs_->mark(row);
     if (network_) network_->mark(row);
-    if (row.if_inner && outputs_ && outputs_->is_inner(row)) settle_as(row.if_inner, row);
+    if (!row.if_inner || !outputs_ || !outputs_->is_inner(row)) return;
+    settle_as(*row.if_inner, row);
+    row.if_inner.reset();
   }
 
   // Summary and baseline, which stand before the rows in every report.

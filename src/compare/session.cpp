@@ -2,6 +2,7 @@
 #include "plumb/session.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -55,6 +56,21 @@ std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
   return columns;
 }
 
+}  // namespace
+
+Result<DType> compare::computed_in(const std::string& precision) {
+  // TF32 has the ten bits of float16 behind the point, and the range of float32.
+  static const std::map<std::string, DType, std::less<>> known = {
+      {"tf32", DType::kFloat16}, {"float16", DType::kFloat16}, {"bfloat16", DType::kBFloat16}};
+  if (const auto found = known.find(precision); found != known.end()) return found->second;
+  std::vector<std::string> words;
+  for (const auto& [word, dtype] : known) words.push_back(word);
+  return Error{"unknown precision '" + precision + "'", "--precision " + precision,
+               did_you_mean(precision, words) + "known are tf32, float16 and bfloat16"};
+}
+
+namespace {
+
 // Mistakes in what the user wrote are told before much is read.
 Result<void> read_requests(SessionState& state) {
   const Spec& spec = state.spec;
@@ -71,6 +87,11 @@ Result<void> read_requests(SessionState& state) {
   auto tolerance = judge::tolerance_from(spec.atol, spec.rtol);
   if (!tolerance) return tolerance.error();
   state.tolerance = *tolerance;
+  if (!spec.precision.empty()) {
+    auto computed = compare::computed_in(spec.precision);
+    if (!computed) return computed.error();
+    state.computed = *computed;
+  }
   if (!spec.profile.empty() || !spec.rules.empty()) {
     auto rules = judge::load_rules(spec.profile, spec.rules);
     if (!rules) return rules.error();
@@ -124,7 +145,8 @@ void prepare_streaming(SessionState& state) {
       state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
   state.stream_options.emplace(compare::StreamOptions{
       *state.rules, std::move(columns), std::move(request), checksum,
-      state.policy != nullptr ? state.policy->observer() : nullptr, state.tolerance});
+      state.policy != nullptr ? state.policy->observer() : nullptr, state.tolerance,
+      state.computed});
   state.streamer.emplace(*state.sides, *state.stream_options);
 }
 

@@ -33,6 +33,7 @@ struct SessionState {
   std::optional<pair::Torchair> torchair;  // borrows from `target` and `golden`
   std::optional<judge::Rules> rules;
   std::optional<metrics::Tolerance> tolerance;  // by element, beside or in place of other limits
+  std::optional<DType> computed;  // Spec::precision: the type whose limits hold
   std::optional<result::Saved> baseline;
   std::vector<const metrics::Metric*> wanted;  // what the user asked for, in that order
   std::vector<pair::PlannedRow> rows;          // the plan, by id
@@ -45,6 +46,9 @@ struct SessionState {
 };
 
 namespace compare {
+
+// The type whose limits hold for what is computed in "tf32", "float16" or "bfloat16".
+Result<DType> computed_in(const std::string& precision);
 
 // Fills a state from its spec, step by step; see session.cpp for the order.
 Result<void> open_dumps(SessionState& state);

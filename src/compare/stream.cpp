@@ -120,6 +120,15 @@ std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden, bo
   return std::nullopt;
 }
 
+// The shape that a tensor had before channels were brought into blocks and padded, where nobody
+// recorded it: that of the other one, if it fits. What pads the last block is no value.
+std::optional<Shape> shape_beside(const EntryReader& own, const Shape& other) {
+  const TensorInfo& info = own.info();
+  const bool is_known = is_plain(info.layout) || info.logical_shape;
+  if (is_known || !plain_map(info.layout, info.shape, other)) return std::nullopt;
+  return other;
+}
+
 // What agrees says nothing where there is nothing that could differ.
 void doubt(Row& row, std::string_view reason, std::string message) {
   if (row.verdict != Verdict::kPass) return;
@@ -241,6 +250,8 @@ class RowMaker {
     auto target =
         EntryReader::open(sides_.target, *planned.target, sides_.target_hints, order, &files_);
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
+    if (auto done = unblock(planned, order, *target, *golden); !done)
+      return leave_out(row, "damaged_file", in_words(done.error()));
     complete(*row.target, *target);
     complete(*row.golden, *golden);
     if (auto obstacle = obstacle_of(*target, *golden, planned.is_flat))
@@ -276,11 +287,32 @@ class RowMaker {
     if (sides_.floor == nullptr)
       judge_by_profile(profile, **facts, row);
     else
-      judge_by_floor(profile.for_pair(**facts), planned, *golden, **facts, row);
+      judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden, **facts, row);
     if (closeness) judge::explain(*closeness, (*facts)->sums, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
       doubt(row, "all_nan", "every value is NaN on both sides");
+  }
+
+  // Where one side lies in blocks of channels and the other does not.
+  Result<void> unblock(const pair::PlannedRow& planned, io::ReadOrder order, EntryReader& target,
+                       EntryReader& golden) {
+    const bool is_ordered = planned.target_order != nullptr || planned.golden_order != nullptr;
+    if (is_ordered || target.info().layout == golden.info().layout) return {};
+    if ((order.logical = shape_beside(target, golden.reader().shape()))) {
+      auto opened =
+          EntryReader::open(sides_.target, *planned.target, sides_.target_hints, order, &files_);
+      if (!opened) return opened.error();
+      target = std::move(*opened);
+    } else if (auto shape = shape_beside(golden, target.reader().shape())) {
+      io::ReadOrder plain;
+      plain.logical = std::move(shape);
+      auto opened = EntryReader::open(sides_.golden_of(planned), *planned.golden,
+                                      sides_.golden_hints, plain, &files_);
+      if (!opened) return opened.error();
+      golden = std::move(*opened);
+    }
+    return {};
   }
 
   // What fails the limits for float32 may still be all that can be had where the operators before
@@ -288,23 +320,42 @@ class RowMaker {
   // rows are.
   void judge_by_profile(const judge::Profile& profile, const metrics::PairFacts& facts, Row& row) {
     row.target_shows = shown_by_target(facts);
-    const judge::Limits* limits = &profile.for_pair(facts);
-    if (limits == &profile.any && profile.float32 && !facts.target_is_dequantized() &&
-        is_wide_float(facts.target_dtype) && is_wide_float(facts.golden_dtype))
-      limits = &*profile.float32;
+    const judge::Limits* limits = &profile.for_pair(facts, options_.computed);
+    const bool are_ids = profile.integer && limits == &*profile.integer;
+    const bool are_wide = !facts.target_is_dequantized() && is_wide_float(facts.target_dtype) &&
+                          is_wide_float(facts.golden_dtype);
+    if (are_wide && !are_ids && profile.float32 && !options_.computed) limits = &*profile.float32;
     judge::judge(*limits, facts, options_.columns, row);
+    if (profile.float32 && limits == &*profile.float32 && pair::gives_shares(row.target->type) &&
+        pair::gives_shares(row.golden->type))
+      judge::excuse_rounding_of_shares(facts, row);
     if (!profile.output.empty() && row.verdict == Verdict::kPass)
       judge_as_output(profile, *limits, facts, row);
-    if (profile.integer && limits == &*profile.integer && row.verdict == Verdict::kFail &&
-        kind_of(facts.target_dtype) == DKind::kFloat)
+    if (are_ids && row.verdict == Verdict::kFail && kind_of(facts.target_dtype) == DKind::kFloat)
       row.message += "; whole numbers on both sides are compared as ids";
     if (!profile.float32 || limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
+    // What shows no narrower type may still lie behind an operator of one, in a network of several
+    // types: that is what the general limits are for.
+    const bool is_brain = row.target_shows == result::Shown::kBFloat16;
+    const bool is_narrow = is_brain || row.target_shows == result::Shown::kFloat16;
+    result::In16Bits in;
+    in.float16 = passing(
+        is_narrow ? profile.for_floats(DType::kFloat16, DType::kFloat16) : profile.any, facts, row);
+    if (is_brain)
+      in.bfloat16 = passing(profile.for_floats(DType::kBFloat16, DType::kBFloat16), facts, row);
+    if (in.float16 || in.bfloat16)
+      row.in_16_bits = std::make_shared<const result::In16Bits>(std::move(in));
+  }
+
+  // By other limits; nullopt unless the row passes.
+  std::optional<result::Judgement> passing(const judge::Limits& limits,
+                                           const metrics::PairFacts& facts, const Row& row) {
     Row relaxed = row;
-    judge::judge(profile.any, facts, options_.columns, relaxed);
-    if (relaxed.verdict == Verdict::kPass)
-      row.in_16_bits = std::make_shared<const result::Judgement>(
-          result::Judgement{relaxed.verdict, std::move(relaxed.reasons), std::move(relaxed.message),
-                            std::move(relaxed.hint), relaxed.suspicious});
+    judge::judge(limits, facts, options_.columns, relaxed);
+    if (relaxed.verdict != Verdict::kPass) return std::nullopt;
+    return result::Judgement{relaxed.verdict, std::move(relaxed.reasons),
+                             std::move(relaxed.message), std::move(relaxed.hint),
+                             relaxed.suspicious};
   }
 
   // Whether it is one is known when all rows are.

@@ -31,6 +31,7 @@ Entry entry_of(MemoryTensor&& tensor) {
   TensorInfo info;
   info.dtype = tensor.dtype;
   info.shape = std::move(tensor.shape);
+  info.layout = tensor.layout;
   info.strides = std::move(tensor.strides);
   info.first_element = tensor.first_element;
   info.size_bytes = tensor.bytes.size();

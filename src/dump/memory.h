@@ -27,6 +27,7 @@ struct MemoryTensor {
   std::string type = {};      // of the operator
   std::string graph = {};     // sub-graph it stands in, if there are several
   std::string file = {};      // that it would be in, for reports
+  Layout layout = {};         // how `shape` is to be read
 };
 
 // Entries as a directory would give them, in the same order; a name that comes twice is two

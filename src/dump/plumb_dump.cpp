@@ -101,6 +101,26 @@ class IndexReader {
     Entry& entry = set_.entries.emplace_back(entry_);
     entry.slot = slot;
     entry.parts.push_back({data->path, text(item, field::kMember)});
+    if (const auto layout = layout_from_name(text(item, field::kLayout))) describe(entry, *layout);
+  }
+
+  // What the index knows of a tensor and its file does not. One that cannot be read is found out
+  // when its elements are wanted.
+  void describe(Entry& entry, Layout layout) const {
+    const TensorRef& part = entry.parts.front();
+    const auto file = io::open_tensor_file((tree_.root / part.file).string(), {});
+    if (!file) return;
+    const auto info = find_tensor(*file, part.tensor);
+    if (!info || (*info)->error) return;
+    entry.info = **info;
+    if (const Shape& stored = (*info)->shape;
+        name_of(layout) == "NHWC" && stored.size() == 4 && element_count(stored)) {
+      const Shape strides = row_major_strides(stored);  // a view in the order of the model
+      entry.info->strides = {strides[0], strides[3], strides[1], strides[2]};
+      entry.info->shape = {stored[0], stored[3], stored[1], stored[2]};
+      return;
+    }
+    entry.info->layout = layout;
   }
 
   void skip_problem(const Slot& slot, const std::string& problem) {

@@ -22,6 +22,7 @@ Json output_of(const graph::Output& output, const DumpedTensor& tensor) {
   if (!tensor.file.empty()) {
     item[field::kDtype] = name_of(tensor.dtype);
     item[field::kShape] = tensor.shape;
+    if (!tensor.layout.empty()) item[field::kLayout] = tensor.layout;
     item[field::kDataFile] = tensor.file;
     if (!tensor.member.empty()) item[field::kMember] = tensor.member;
   } else if (!tensor.problem.empty()) {

@@ -12,6 +12,7 @@
 #include "base/safe_file_name.h"
 #include "base/unnamed_file.h"
 #include "engine/bodies.h"
+#include "engine/channel_blocks.h"
 #include "engine/dump_index.h"
 #include "engine/fusion_origins.h"
 #include "io/npy.h"
@@ -79,6 +80,7 @@ struct Prepared {
   std::vector<int64_t> timestamps = {};       // of operators: in which order they run
   std::vector<DumpedTensor> tensors = {};     // what there is to dump, still without data
   std::vector<size_t> wanted = {};            // places among these of what the engine gives
+  int64_t block = 0;                          // channels of one, where they lie in blocks
   FileNames names = {};
 };
 
@@ -139,6 +141,11 @@ class Dumper {
         return saved;
       graph = with_tensor_origins(prepared_.optimised->graph(), model_.graph());
     }
+    if (has_channel_blocks(graph)) {
+      auto block = channels_of_block(model_.engine());
+      if (!block) return block.error();
+      prepared_.block = *block;
+    }
     prepared_.graph = std::make_shared<const graph::Graph>(std::move(graph));
     list_tensors();
     return {};
@@ -195,6 +202,7 @@ class Dumper {
         listed.op = op.name;
         listed.output = static_cast<int64_t>(k);
         listed.tensor = tensor;
+        listed.layout = op.outputs[k].layout;
         if (!op.subgraph.empty() && is_input(op)) continue;  // what the loop hands to its body
         if (wishes_.wants && !wishes_.wants(op.name)) continue;
         if (!op.subgraph.empty()) {
@@ -234,8 +242,13 @@ class Dumper {
   }
 
   // `owner`: keeps the view alive, if there is one.
-  Result<void> save(DumpedTensor& tensor, const TensorView& view,
+  Result<void> save(DumpedTensor& tensor, TensorView view,
                     const std::shared_ptr<const void>& owner) {
+    if (auto blocked = blocked_shape(view.shape, prepared_.block);
+        blocked && tensor.layout == graph::kBlockedChannels)
+      view.shape = std::move(*blocked);
+    else if (tensor.layout != graph::kChannelsLast || view.shape.size() != 4)
+      tensor.layout.clear();
     tensor.dtype = info_of(info_of(view.dtype).unpacked).portable;
     tensor.shape = view.shape;
     if (in_files_)

@@ -33,6 +33,7 @@ struct DumpedTensor {
   std::string problem;  // ... because of this; empty: it was not asked for
   DType dtype = DType::kFloat32;
   Shape shape;
+  std::string layout;  // of `shape`, if it is not plain: "NC1HWC0"
   // Of one that is kept in memory; `owner` keeps the bytes alive.
   Bytes bytes;
   std::shared_ptr<const void> owner;

@@ -3,8 +3,18 @@
 
 #include "dump/listing.h"
 #include "dump/memory.h"
+#include "graph/stored_layouts.h"
 
 namespace plumb::engine {
+namespace {
+
+// Of the axes in the order of the model, where channels are stored last.
+Shape strides_of_channels_last(const Shape& stored) {
+  const Shape strides = row_major_strides(stored);
+  return {strides[0], strides[3], strides[1], strides[2]};
+}
+
+}  // namespace
 
 Result<dump::DumpSet> dump_set_of(const Dump& dump) {
   std::vector<dump::MemoryTensor> tensors;
@@ -15,17 +25,21 @@ Result<dump::DumpSet> dump_set_of(const Dump& dump) {
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       const DumpedTensor& tensor = *next++;
       const dump::Slot slot{dump::SlotKind::kOutput, tensor.output, {}};
+      const bool is_last = tensor.layout == graph::kChannelsLast;
       if (!tensor.file.empty())
         tensors.push_back({.op = op.name,
                            .slot = slot,
                            .dtype = tensor.dtype,
-                           .shape = tensor.shape,
+                           .shape = is_last ? graph::channels_first(tensor.shape) : tensor.shape,
+                           .strides = is_last ? strides_of_channels_last(tensor.shape) : Shape(),
                            .bytes = tensor.bytes,
                            .owner = tensor.owner,
                            .timestamp = dump.timestamps[i],
                            .type = op.type,
                            .graph = op.subgraph,
-                           .file = tensor.file});
+                           .file = tensor.file,
+                           .layout = is_last ? kPlainLayout
+                                             : layout_from_name(tensor.layout).value_or(Layout())});
       else if (!tensor.problem.empty())
         skipped.push_back(dump::skip_not_given(op.name, slot, dump.timestamps[i], tensor.problem));
     }
@@ -61,7 +75,9 @@ graph::Graph graph_of(const Dump& dump) {
       given.name = tensor.tensor;
       if (!tensor.file.empty()) {
         given.dtype = tensor.dtype;
-        given.shape = tensor.shape;
+        const bool is_last = tensor.layout == graph::kChannelsLast;
+        given.shape = is_last ? graph::channels_first(tensor.shape) : tensor.shape;
+        if (!is_last) given.layout = tensor.layout;
       } else {
         given.dtype = output.dtype;
       }

@@ -12,6 +12,7 @@
 #include "base/json_dom.h"
 #include "graph/memory_limit.h"
 #include "graph/readers.h"
+#include "graph/stored_layouts.h"
 
 namespace plumb::graph {
 namespace {
@@ -36,6 +37,11 @@ Output output_of(dom::element item) {
       int64_t value = -1;
       if (size.get(value) == simdjson::SUCCESS) output.shape->push_back(value);
     }
+  }
+  output.layout = text(item, field::kLayout);
+  if (output.layout == kChannelsLast && output.shape && output.shape->size() == 4) {
+    output.shape = channels_first(*output.shape);
+    output.layout.clear();
   }
   output.origin = text(item, field::kOrigin);
   if (const auto origin = number(item, field::kOriginOutput); origin && *origin >= 0)

@@ -4,6 +4,7 @@
 // and files with external data never opened, so a model of gigabytes takes no longer than its list
 // of nodes. The bodies of If, Loop and Scan become operators too; their `subgraph` is
 // "<node>.<attribute>", since exporters give all bodies the same name.
+#include <algorithm>
 #include <optional>
 #include <unordered_map>
 
@@ -11,11 +12,13 @@
 
 #include "graph/memory_limit.h"
 #include "graph/oddity.h"
+#include "graph/onnx_build.h"
 #include "graph/onnx_constant.h"
 #include "graph/onnx_fields.h"
 #include "graph/onnx_model.h"
 #include "graph/onnx_wire.h"
 #include "graph/readers.h"
+#include "graph/stored_layouts.h"
 
 namespace plumb::graph {
 namespace {
@@ -49,6 +52,22 @@ std::optional<DType> narrow_type(const OnnxNode& node) {
     });
   });
   return narrow;
+}
+
+bool has_channels_last(const OnnxNode& node) {
+  if (node.domain != "com.microsoft" && node.domain != "com.ms.internal.nhwc") return false;
+  const auto value = attribute_of(node, "channels_last");
+  const int64_t* is_set = value ? std::get_if<int64_t>(&*value) : nullptr;
+  return node.type.starts_with("Nhwc") || (is_set != nullptr && *is_set == 1);
+}
+
+// Gives a tensor of the shape of what it reads, in whatever order that lies.
+bool is_by_element(std::string_view type) {
+  constexpr std::string_view kTypes[] = {
+      "QLinearAdd", "QLinearMul", "QLinearLeakyRelu", "QLinearSigmoid",   "Add",
+      "Mul",        "Relu",       "LeakyRelu",        "Sigmoid",          "Clip",
+      "HardSwish",  "Tanh",       "QuantizeLinear",   "DequantizeLinear", "Cast"};
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
 }
 
 // Which tensor comes from where, in one graph and those around it; and of what type it is.
@@ -127,11 +146,40 @@ class GraphMaker {
           if (producer != nullptr && producer->constant != nullptr)
             if (const auto narrow = narrow_type(*producer->constant)) op.narrow = narrow;
         }
+    for (size_t i = 0; i < graph.nodes.size() && !failed_at_; ++i)
+      tell_layout(scope, graph.nodes[i], out_.operators[first + i]);
     if (is_main)
       for (const OnnxValue& output : graph.outputs)
         connect(scope, output.name, out_.outputs, nullptr);
     for (size_t i = 0; i < graph.nodes.size() && !failed_at_; ++i)
       add_bodies(scope, graph.nodes[i], out_.operators[first + i].name, subgraph);
+  }
+
+  // ONNX Runtime has operators of its own that store channels in blocks, or last. Others that read
+  // such a tensor go through it element by element, and give one; nodes come after what they read.
+  void tell_layout(const Scope& scope, const OnnxNode& node, Operator& op) const {
+    const auto reads = [&](std::string_view layout) {
+      return std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::string_view input) {
+        const Scope::Producer* producer = scope.find(input);
+        if (producer == nullptr || producer->constant != nullptr) return false;
+        const auto& outputs = out_.operators[producer->op].outputs;
+        return outputs[static_cast<size_t>(producer->output)].layout == layout;
+      });
+    };
+    const bool is_blocking = node.domain == "com.microsoft.nchwc";
+    const char* layout = nullptr;
+    if (is_blocking ? node.type != "ReorderOutput" : reads(kBlockedChannels))
+      layout = kBlockedChannels;
+    else if (has_channels_last(node) || (is_by_element(node.type) && reads(kChannelsLast)))
+      layout = kChannelsLast;
+    if (layout == nullptr) return;
+    // As it is called elsewhere.
+    if (is_blocking && node.type == "Conv" && attribute_of(node, "activation"))
+      op.type = "FusedConv";
+    for (Output& output : op.outputs) {
+      output.layout = layout;
+      output.shape.reset();  // what the file says is not that of the model's order
+    }
   }
 
   // `name` is a copy: the list that it comes from grows.

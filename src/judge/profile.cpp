@@ -14,6 +14,7 @@
 #include "base/nearest.h"
 #include "base/toml_text.h"
 #include "metrics/bulk_sums.h"
+#include "metrics/decoded_pairs.h"
 #include "metrics/resolution.h"
 
 namespace plumb::judge {
@@ -41,6 +42,15 @@ std::vector<std::string> names_in(const Table& table) {
   for (const auto& line : table) names.emplace_back(line.name);
   return names;
 }
+
+// Limits for classes of types: [limits.NAME].
+struct Class {
+  std::string_view name;
+  std::optional<Limits> Profile::*limits;
+};
+constexpr std::array kClasses{
+    Class{"float32", &Profile::float32}, Class{"float16", &Profile::float16},
+    Class{"bfloat16", &Profile::bfloat16}, Class{"integer", &Profile::integer}};
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
@@ -132,14 +142,18 @@ class TableReader {
   }
 
   void read_class(const Item& item, Profile& profile) {
-    if (item.name() == "float32")
-      profile.float32.emplace().limits = limits_of(item, nullptr);
-    else if (item.name() == "integer")
-      profile.integer.emplace().limits = limits_of(item, nullptr);
-    else if (item.name() == "output")
+    for (const Class& one : kClasses)
+      if (item.name() == one.name) {
+        (profile.*one.limits).emplace().limits = limits_of(item, nullptr);
+        return;
+      }
+    if (item.name() == "output") {
       profile.output = limits_of(item, nullptr);
-    else
-      unknown_key(item, {"float32", "integer", "output"});
+      return;
+    }
+    std::vector<std::string> known = names_in(kClasses);
+    known.emplace_back("output");
+    unknown_key(item, std::move(known));
   }
 
   std::optional<Limit> limit_of(const Item& item) {
@@ -210,10 +224,11 @@ class TableReader {
 
 // What holds for all classes of types.
 void spread(Profile& profile) {
-  for (std::optional<Limits>* set : {&profile.float32, &profile.integer}) {
-    if (!*set) continue;
-    (*set)->warnings = profile.any.warnings;
-    (*set)->same_bytes = profile.any.same_bytes;
+  for (const Class& one : kClasses) {
+    std::optional<Limits>& set = profile.*one.limits;
+    if (!set) continue;
+    set->warnings = profile.any.warnings;
+    set->same_bytes = profile.any.same_bytes;
   }
 }
 
@@ -329,18 +344,36 @@ std::string to_string(const Limit& limit) {
   return fmt::format("{} {} {}", limit.metric->name, word_of(limit.comparison), limit.bound);
 }
 
-const Limits& Profile::for_pair(const metrics::PairFacts& facts) const {
-  const DType target = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
-  const DType golden = metrics::shown_golden_dtype(facts.golden_dtype, facts.sums);
+const Limits& Profile::for_pair(const metrics::PairFacts& facts,
+                                std::optional<DType> computed) const {
   if (integer && are_ids(facts)) return *integer;
   // An integer of eight bits is no finer for having been read as float32.
-  if (float32 && !facts.target_is_dequantized() && is_wide_float(target) && is_wide_float(golden))
-    return *float32;
-  return any;
+  if (facts.target_is_dequantized()) return any;
+  if (!computed)
+    return for_floats(metrics::shown_target_dtype(facts.target_dtype, facts.sums),
+                      metrics::shown_golden_dtype(facts.golden_dtype, facts.sums));
+  // What values happen to show is no excuse for more than that.
+  const DType target = metrics::part_of(facts.target_dtype);
+  const bool is_float = kind_of(target) == DKind::kFloat;
+  return for_floats(is_float ? metrics::coarser_of(target, *computed) : target,
+                    metrics::part_of(facts.golden_dtype));
 }
 
+const Limits& Profile::for_floats(DType target, DType golden) const {
+  if (kind_of(target) != DKind::kFloat || kind_of(golden) != DKind::kFloat) return any;
+  const DType coarser = metrics::coarser_of(target, golden);
+  const std::optional<Limits>* own = nullptr;
+  if (is_wide_float(coarser)) own = &float32;
+  if (coarser == DType::kFloat16) own = &float16;
+  if (coarser == DType::kBFloat16) own = &bfloat16;
+  return own != nullptr && *own ? **own : any;
+}
+
+// Records do not show whether what is stored as float32 was narrower once.
 const Limits& Profile::for_types(std::optional<DType> target, std::optional<DType> golden) const {
-  return integer && target && golden && are_exact(*target, *golden) ? *integer : any;
+  if (!target || !golden) return any;
+  if (are_exact(*target, *golden)) return integer ? *integer : any;
+  return is_wide_float(*target) && is_wide_float(*golden) ? any : for_floats(*target, *golden);
 }
 
 std::vector<std::string> Rules::unused(const result::Run& run) const {
@@ -370,8 +403,9 @@ bool Rules::are_tighter_than_bounds() const {
   };
   return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
     const Profile& p = rule.profile;
-    return any_tight(p.any) || (p.float32 && any_tight(*p.float32)) ||
-           (p.integer && any_tight(*p.integer));
+    return any_tight(p.any) || std::any_of(kClasses.begin(), kClasses.end(), [&](const Class& one) {
+             return p.*one.limits && any_tight(*(p.*one.limits));
+           });
   });
 }
 
@@ -394,8 +428,8 @@ std::vector<const metrics::Metric*> Rules::metrics() const {
   };
   for (const Rule& rule : rules) {
     add(rule.profile.any);
-    if (rule.profile.float32) add(*rule.profile.float32);
-    if (rule.profile.integer) add(*rule.profile.integer);
+    for (const Class& one : kClasses)
+      if (rule.profile.*one.limits) add(*(rule.profile.*one.limits));
     add({rule.profile.output, {}, false});
   }
   std::vector<const metrics::Metric*> ordered;

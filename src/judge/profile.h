@@ -38,12 +38,17 @@ struct Profile {
   std::string name, summary, origin;
   Limits any;
   std::optional<Limits> float32;  // both sides float32 or wider, as their values show
+  // The coarser side is of that type, the other one is a float as well.
+  std::optional<Limits> float16, bfloat16;
   std::optional<Limits> integer;  // ids, indices, masks: whole numbers on both sides
   // Beyond `any`, for outputs of the model and for tensors of which no graph says that they are
   // not.
   std::vector<Limit> output;
 
-  const Limits& for_pair(const metrics::PairFacts& facts) const;
+  // `computed`: what the target computed in whatever it is stored as, if somebody said so.
+  const Limits& for_pair(const metrics::PairFacts& facts,
+                         std::optional<DType> computed = std::nullopt) const;
+  const Limits& for_floats(DType target, DType golden) const;
   // Where the values are not there to show a narrower type; nullopt if the type is not known.
   const Limits& for_types(std::optional<DType> target, std::optional<DType> golden) const;
 };

@@ -18,6 +18,11 @@ namespace plumb::judge {
 void judge(const Limits& limits, const metrics::PairFacts& facts,
            std::span<const metrics::Metric* const> columns, result::Row& row);
 
+// After judge(), of an operator that gives shares of 1, such as Sigmoid: a row that fails passes, as
+// suspicious, if no error is larger than rounding of a number near 1. Kernels compute such values
+// beside 1, and where all of them are tiny that is most of what is there.
+void excuse_rounding_of_shares(const metrics::PairFacts& facts, result::Row& row);
+
 // The limits that a second golden run sets: `noise` is that run against the first, `pair` the pair
 // to judge. Errors may be twice the noise, and at least the resolution of the coarser type; half
 // the size of golden is too much in any case. If the noise is undefined, `profile` stands.

@@ -42,7 +42,8 @@ std::vector<int> sources(const Net& net, const std::vector<int>& partner, int op
 
 class Aligner {
  public:
-  Aligner(const Net& target, const Net& golden) : t_(target), g_(golden) {
+  Aligner(const Net& target, const Net& golden, const SameTensors& told)
+      : t_(target), g_(golden), told_(told) {
     found_.golden_of.assign(at(t_.size()), kNone);
     found_.target_of.assign(at(g_.size()), kNone);
     found_.proof.assign(at(t_.size()), Proof::kNothing);
@@ -51,6 +52,7 @@ class Aligner {
   Aligned run() {
     pair_model_inputs();
     pair_model_outputs();
+    pair_told();
     pair_constants();
     follow(&Net::main);
     const bool names_tell = names_are_believed();
@@ -89,6 +91,10 @@ class Aligner {
   // 1: they agree; -1: they do not; 0: that says nothing.
   int shapes_speak(int t, int g) const {
     if (!t_.shape(t) || !g_.shape(g)) return 0;
+    if (t_.block(t) != g_.block(g)) {
+      const Shapes shapes = shapes_of(t_, {t, 0}, g_, {g, 0});
+      return shapes == Shapes::kSame ? 1 : shapes == Shapes::kOther ? -1 : 0;
+    }
     if (*t_.shape(t) == *g_.shape(g)) return 1;
     const bool is_turned = *t_.sizes(t) == *g_.sizes(g) && !moves(t_.kind(t));
     return is_turned || !t_.is_exact || !g_.is_exact ? 0 : -1;
@@ -145,6 +151,14 @@ class Aligner {
   void pair_outputs(size_t own, size_t theirs) {
     found_.outputs.emplace_back(t_.plain.outputs[own], g_.plain.outputs[theirs]);
     found_.sources.emplace_back(t_.main.outputs[own], g_.main.outputs[theirs]);
+  }
+
+  // Who gives the same tensor, and is of one kind.
+  void pair_told() {
+    for (const auto& [own, theirs] : told_)
+      if (t_.is_main(own.op) && g_.is_main(theirs.op) && own.output == theirs.output &&
+          may_pair(own.op, theirs.op))
+        pair(own.op, theirs.op, Proof::kInput);
   }
 
   // Weights that each model has in one place only.
@@ -504,6 +518,7 @@ class Aligner {
   }
 
   const Net &t_, &g_;
+  const SameTensors& told_;
   Aligned found_;
   std::vector<std::pair<int, int>> proposals_;
   size_t cells_ = kMostCells;  // that may still be filled
@@ -520,6 +535,9 @@ std::vector<std::pair<Ref, Ref>> inputs_of_pair(const Aligned& aligned, const Ne
     return pairs;
   };
   if (own.size() == theirs.size() && !commutes(target.kind(op))) return zip();
+  // A convolution may add what it reads behind its data.
+  if (target.kind(op) == "conv" && !own.empty() && !theirs.empty())
+    return {{own.front(), theirs.front()}};
   // Those that are known first; then what is left has no choice, or is told by its kind.
   const auto take = [&](const auto& belong) {
     for (size_t i = 0; i < own.size();) {
@@ -575,6 +593,8 @@ std::vector<int> nearest_pairs(const Net& net, const std::vector<int>& partner, 
   return {found.begin(), found.end()};
 }
 
-Aligned align(const Net& target, const Net& golden) { return Aligner(target, golden).run(); }
+Aligned align(const Net& target, const Net& golden, const SameTensors& told) {
+  return Aligner(target, golden, told).run();
+}
 
 }  // namespace plumb::pair

@@ -13,6 +13,8 @@
 // 5. No pair against the order of the graphs.
 #pragma once
 
+#include <map>
+
 #include "pair/net.h"
 
 namespace plumb::pair {
@@ -29,7 +31,10 @@ struct Aligned {
   int target(int golden) const { return target_of[static_cast<size_t>(golden)]; }
 };
 
-Aligned align(const Net& target, const Net& golden);
+// Tensors of target that are known to be ones of golden, whatever structure says.
+using SameTensors = std::map<Ref, Ref>;
+
+Aligned align(const Net& target, const Net& golden, const SameTensors& told = {});
 
 // Inputs of two operators that are a pair, tensor by tensor, as far as that is clear.
 std::vector<std::pair<Ref, Ref>> inputs_of_pair(const Aligned& aligned, const Net& target,

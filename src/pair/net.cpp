@@ -5,6 +5,8 @@
 #include <deque>
 #include <unordered_map>
 
+#include "base/checked.h"
+#include "graph/stored_layouts.h"
 #include "pair/operator_kinds.h"
 
 namespace plumb::pair {
@@ -17,13 +19,49 @@ bool is_constant_type(const Operator& op) {
   return op.type == "Const" || op.type == "Constant" || op.type == "Variable";
 }
 
+// Channels of a block, where nobody recorded how many of them are padding; else 1.
+int64_t block_of(const Operator& op, int64_t k = 0) {
+  if (k < 0 || k >= std::ssize(op.outputs)) return 1;
+  const graph::Output& output = op.outputs[static_cast<size_t>(k)];
+  const bool is_blocked = output.layout == graph::kBlockedChannels && !output.origin_shape &&
+                          output.shape && output.shape->size() == 5;
+  return is_blocked ? std::max<int64_t>(1, output.shape->back()) : 1;
+}
+
+// Of blocks with all their channels, padding included.
 std::optional<Shape> shape_of(const Operator& op, int64_t k = 0) {
   if (k < 0 || k >= std::ssize(op.outputs)) return std::nullopt;
   const graph::Output& output = op.outputs[static_cast<size_t>(k)];
+  if (const int64_t block = block_of(op, k); block > 1) {
+    const Shape& stored = *output.shape;
+    const auto channels = checked_mul(stored[1], block);
+    if (!channels || std::any_of(stored.begin(), stored.end(), [](int64_t n) { return n < 0; }))
+      return std::nullopt;
+    return Shape{stored[0], *channels, stored[2], stored[3]};
+  }
   std::optional<Shape> sizes = output.origin_shape ? output.origin_shape : output.shape;
   if (!sizes || std::any_of(sizes->begin(), sizes->end(), [](int64_t size) { return size < 0; }))
     return std::nullopt;
   return sizes;
+}
+
+// Padded channels are as many as the other side has, if these fill as many blocks.
+void take_padding_off(Shape& own, int64_t block, const Shape& other) {
+  if (block > 1 && own.size() == 4 && other.size() == 4 && other[1] > 0 &&
+      ceil_div(other[1], block) == own[1] / block)
+    own[1] = other[1];
+}
+
+// Both, as far as they are known, without padding that only one of them has.
+std::pair<std::optional<Shape>, std::optional<Shape>> shapes_beside(const Net& a, const Ref& own,
+                                                                    const Net& b,
+                                                                    const Ref& other) {
+  auto mine = shape_of(a.at(own.op), own.output), theirs = shape_of(b.at(other.op), other.output);
+  if (mine && theirs) {
+    take_padding_off(*mine, block_of(a.at(own.op), own.output), *theirs);
+    take_padding_off(*theirs, block_of(b.at(other.op), other.output), *mine);
+  }
+  return {std::move(mine), std::move(theirs)};
 }
 
 }  // namespace
@@ -47,6 +85,7 @@ Net::Net(const graph::Graph& model) : graph(model) {
     kinds.push_back(kind_of_type(op.type));
     is_transparent_.push_back(keeps_values(op.type) || hands_on(kinds.back()));
     shapes_.push_back(shape_of(op));
+    blocks_.push_back(block_of(op));
     if (shapes_.back()) std::erase(*shapes_.back(), 1);
     sizes_.push_back(shapes_.back());
     if (sizes_.back()) std::sort(sizes_.back()->begin(), sizes_.back()->end());
@@ -63,7 +102,7 @@ Net::Net(const graph::Graph& model) : graph(model) {
 }
 
 Shapes shapes_of(const Net& a, const Ref& own, const Net& b, const Ref& other) {
-  auto mine = shape_of(a.at(own.op), own.output), theirs = shape_of(b.at(other.op), other.output);
+  auto [mine, theirs] = shapes_beside(a, own, b, other);
   if (!mine || !theirs) return Shapes::kUnknown;
   const bool are_exact = a.is_exact && b.is_exact;
   if (*mine == *theirs) return Shapes::kSame;
@@ -79,8 +118,8 @@ Shapes shapes_of(const Net& a, const Ref& own, const Net& b, const Ref& other) {
 }
 
 bool is_same_shape(const Net& a, const Ref& own, const Net& b, const Ref& other) {
-  const auto mine = shape_of(a.at(own.op), own.output);
-  return mine && mine == shape_of(b.at(other.op), other.output);
+  const auto [mine, theirs] = shapes_beside(a, own, b, other);
+  return mine && mine == theirs;
 }
 
 bool Net::is_counted(int op) const { return kind(op) != "netoutput" && !is_constant_type(at(op)); }

@@ -53,6 +53,8 @@ struct Net {
   // Of the first output without axes of length 1, and these sizes sorted; nullopt: not known.
   const std::optional<Shape>& shape(int op) const { return shapes_[static_cast<size_t>(op)]; }
   const std::optional<Shape>& sizes(int op) const { return sizes_[static_cast<size_t>(op)]; }
+  // Channels of a block where the first output lies in such, and the shape has them padded; else 1.
+  int64_t block(int op) const { return blocks_[static_cast<size_t>(op)]; }
   int64_t outputs(int op) const { return std::max<int64_t>(1, std::ssize(at(op).outputs)); }
   // Those that it reads, of Constant operators, too.
   const std::vector<graph::Constant>& constants(int op) const {
@@ -79,6 +81,7 @@ struct Net {
 
   std::vector<bool> is_main_, is_transparent_, is_constant_, reads_unknown_;
   std::vector<std::optional<Shape>> shapes_, sizes_;
+  std::vector<int64_t> blocks_;
   std::vector<std::vector<graph::Constant>> constants_;
 };
 

@@ -189,6 +189,11 @@ bool gives_ids(std::string_view type) {
                               "NonMaxSuppression", "NonMaxSuppressionV3", "NonZero", "OneHot"}));
 }
 
+bool gives_shares(std::string_view type) {
+  const std::string kind = kind_of_type(type);
+  return kind == "sigmoid" || kind == "softmax";
+}
+
 bool gives_rounded(std::string_view type) {
   return is_one_of(type, std::to_array<std::string_view>(
                              {"Round", "Floor", "Ceil", "Trunc", "QuantizeLinear", "Quantize",

@@ -34,6 +34,8 @@ bool is_prefix(std::string_view kind);
 bool moves(std::string_view kind);
 // ArgMax, NonMaxSuppression: an operator that gives out indices or classes.
 bool gives_ids(std::string_view type);
+// Sigmoid, Softmax: shares of 1.
+bool gives_shares(std::string_view type);
 // Round, QuantizeLinear: whole numbers that may be off by a step.
 bool gives_rounded(std::string_view type);
 bool is_quant(const graph::Operator& op);

@@ -170,7 +170,12 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
 }
 
 std::optional<Matcher> make_matcher(Graphs& graphs) {
-  if (graphs.target && graphs.golden && !is_converted(*graphs.target))
+  const auto is_run = [](const std::optional<graph::Graph>& graph) {
+    return graph && graph->is_of_a_run();
+  };
+  // An engine knows of tensors that kept their names, a converter of every operator.
+  const bool are_runs = is_run(graphs.target) && is_run(graphs.golden);
+  if (graphs.target && graphs.golden && (are_runs || !is_converted(*graphs.target)))
     align_graphs(*graphs.target, *graphs.golden);
   const graph::Graph* const quant = get(graphs.quant);
   const graph::Graph* const golden = get(graphs.golden);

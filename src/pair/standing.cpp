@@ -94,13 +94,15 @@ class Stander {
         g_{golden,        aligned.target_of, "target",          {},
            out.target_of, out.in_golden,     out.golden_absence} {}
 
-  void run() {
+  void run(const SameTensors& told) {
+    for (const auto& [own, theirs] : told) take_told(own, theirs);
     find_places();
     for (Side* side : {&t_, &g_}) find_fusions(*side, other(*side), false);
     pair_exchanged();
     for (Side* side : {&t_, &g_}) find_fusions(*side, other(*side), true);
     pair_outputs();
     pair_plainly();
+    for (Side* side : {&t_, &g_}) stand_for_integers(*side, other(*side));
     for (Side* side : {&t_, &g_}) tell_absences(*side, other(*side));
   }
 
@@ -110,6 +112,35 @@ class Stander {
   void stand(const Side& side, const Ref& own, const Ref& theirs) {
     (&side == &t_ ? t_ : g_).standing[own] = theirs;
     (&side == &t_ ? g_ : t_).standing[theirs] = own;
+  }
+
+  // What is fused into an operator lies between its counterpart and the tensor that it gives.
+  void take_told(const Ref& own, const Ref& theirs) {
+    stand(t_, own, theirs);
+    for (const auto& [side, tensor, others, end] :
+         {std::tuple{&t_, own, &g_, theirs}, std::tuple{&g_, theirs, &t_, own}}) {
+      const Ref host = computed_by(*side, tensor);
+      if (side->is_free(host.op) || side->partner[at(host.op)] == end.op) continue;
+      const Ref counterpart{side->partner[at(host.op)], host.output};
+      const std::vector<int> extra = between(*others, counterpart.op, end.op);
+      if (extra.empty()) continue;
+      auto& inside = side->inside[host.op];
+      inside.insert(inside.end(), extra.begin(), extra.end());
+      withdrawn(*others).insert(counterpart);
+      if (host != tensor) withdrawn(*side).insert(host);
+    }
+  }
+
+  // Back through what hands values on, and through reshapes that the other side has not.
+  static Ref computed_by(const Side& side, Ref tensor) {
+    for (size_t steps = 0; steps < kMostBetween; ++steps) {
+      const bool is_passed = side.net.is_transparent(tensor.op) ||
+                             (side.is_free(tensor.op) && side.net.kind(tensor.op) == "reshape");
+      const auto& inputs = side.net.plain.in(tensor.op);
+      if (!is_passed || inputs.empty()) break;
+      tensor = inputs.front();
+    }
+    return tensor;
   }
 
   void find_places() {
@@ -137,6 +168,7 @@ class Stander {
 
   void find_fusion(Side& side, const Ref& own, Side& others, bool guesses) {
     const Ref counterpart{side.partner[at(own.op)], own.output};
+    if (side.standing.contains(own)) return;
     if (guesses && (side.alike.contains(own) || withdrawn(side).contains(own))) return;
     Ref end = guesses ? folded_end(side, own, others) : read_as(side, own, others);
     if (end.op == kNone || !others.is_free(end.op) || others.standing.contains(end)) return;
@@ -214,7 +246,7 @@ class Stander {
       return shapes_of(host_side.net, host, others.net, counterpart) == Shapes::kOtherOrder &&
              shapes_of(host_side.net, host, others.net, {extra.back(), 0}) == Shapes::kSame;
     if (!host_side.net.is_exact || type.find("Fused") != std::string::npos ||
-        type.starts_with("QLinear"))
+        type.starts_with("QLinear") || host_side.net.block(host.op) > 1)
       return true;
     // Folded into the weights, which then are no more what they were.
     const auto& own = host_side.net.constants(host.op);
@@ -306,6 +338,11 @@ class Stander {
     for (const int op : t_.net.order) {
       if (t_.is_free(op)) continue;
       const int counterpart = t_.partner[at(op)];
+      if (has_activation(t_, op) != has_activation(g_, counterpart) &&
+          !t_.standing.contains({op, 0}) && !g_.standing.contains({counterpart, 0})) {
+        withdrawn_target_.insert({op, 0});
+        withdrawn_golden_.insert({counterpart, 0});
+      }
       if (is_turned(op)) {
         t_.turned.insert(op);
         g_.turned.insert(counterpart);
@@ -318,6 +355,36 @@ class Stander {
           stand(t_, own, theirs);
       }
     }
+  }
+
+  // Integers are what the other side quantizes to them, not the numbers before that.
+  void stand_for_integers(Side& side, Side& others) {
+    const auto dtype_of = [](const Net& net, const Ref& tensor) -> std::optional<DType> {
+      const auto& outputs = net.at(tensor.op).outputs;
+      if (tensor.output >= std::ssize(outputs)) return std::nullopt;
+      return outputs[static_cast<size_t>(tensor.output)].dtype;
+    };
+    for (const auto& [own, theirs] : std::map<Ref, Ref>(side.standing)) {
+      const auto mine = dtype_of(side.net, own), other = dtype_of(others.net, theirs);
+      if (!mine || !other || kind_of(*mine) != DKind::kInteger || kind_of(*other) != DKind::kFloat)
+        continue;
+      std::vector<Ref> quantized;
+      for (const int reader : others.net.plain.readers_of(theirs))
+        if (others.net.kind(reader) == "quantizelinear" &&
+            dtype_of(others.net, {reader, 0}) == mine && !others.standing.contains({reader, 0}))
+          quantized.push_back({reader, 0});
+      if (quantized.size() != 1) continue;
+      others.standing.erase(theirs);
+      withdrawn(others).insert(theirs);
+      stand(side, own, quantized.front());
+    }
+  }
+
+  // It does what another operator behind it did.
+  static bool has_activation(const Side& side, int op) {
+    const std::string& type = side.net.at(op).type;
+    return side.net.is_exact &&
+           (type == "FusedConv" || type == "NhwcFusedConv" || type == "FusedGemm");
   }
 
   // Optimisers move transpositions: between the old place and the new one all is the same, with
@@ -431,9 +498,10 @@ class Stander {
 
 }  // namespace
 
-Standing stand(const Net& target, const Net& golden, const Aligned& aligned) {
+Standing stand(const Net& target, const Net& golden, const Aligned& aligned,
+               const SameTensors& told) {
   Standing standing;
-  Stander(target, golden, aligned, standing).run();
+  Stander(target, golden, aligned, standing).run(told);
   return standing;
 }
 

@@ -19,6 +19,7 @@ struct Standing {
   std::map<Ref, graph::Absence> target_absence, golden_absence;  // of all other tensors
 };
 
-Standing stand(const Net& target, const Net& golden, const Aligned& aligned);
+Standing stand(const Net& target, const Net& golden, const Aligned& aligned,
+               const SameTensors& told = {});
 
 }  // namespace plumb::pair

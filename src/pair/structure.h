@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What two graphs have to do with each other, if neither says so itself: their operators are
+// What two graphs have to do with each other, as far as neither says so itself: their operators are
 // aligned (pair/align.h), their tensors told from that (pair/standing.h), and both graphs say so as
-// if a converter had recorded it.
+// if a converter had recorded it. What an engine recorded of tensors that survived its optimization
+// stays.
 #pragma once
 
 #include "graph/graph.h"

@@ -7,6 +7,7 @@
 
 #include "base/threads.h"
 #include "compare/gather.h"
+#include "compare/session_state.h"
 #include "dump/memory.h"
 #include "graph/onnx_cut.h"
 #include "graph/onnx_external.h"
@@ -93,11 +94,13 @@ result::Replayed description(const IsolateOptions& options, const result::Saved&
 class PartReplay {
  public:
   PartReplay(const OriginalModel& original, const IsolatedPart& part, const judge::Rules& rules,
-             std::optional<metrics::Tolerance> tolerance, Isolated& isolated, RunContext& context)
+             std::optional<metrics::Tolerance> tolerance, std::optional<DType> computed,
+             Isolated& isolated, RunContext& context)
       : original_(original),
         part_(part),
         rules_(rules),
         tolerance_(tolerance),
+        computed_(computed),
         replayed_(isolated.replayed),
         reproduction_(isolated.reproduction),
         context_(context) {}
@@ -230,8 +233,8 @@ class PartReplay {
       row.values.push_back(closeness && metric->name == metrics::kCloseShare
                                ? closeness->share((*facts)->sums)
                                : metric->finish(**facts));
-    judge::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts), **facts,
-                 replayed_.columns, row);
+    judge::judge(rules_.for_tensor(rule_operator_, rule_slot_).for_pair(**facts, computed_),
+                 **facts, replayed_.columns, row);
     return row;
   }
 
@@ -239,6 +242,7 @@ class PartReplay {
   const IsolatedPart& part_;
   const judge::Rules& rules_;
   std::optional<metrics::Tolerance> tolerance_;
+  const std::optional<DType> computed_;  // what the target computes in, as the user said
   result::Replayed& replayed_;
   Reproduction& reproduction_;
   RunContext& context_;
@@ -283,7 +287,9 @@ Result<Isolated> isolate(const IsolateOptions& given, RunContext& context,
   isolated.replayed.left_out = part->left_out;
   std::optional<metrics::Tolerance> tolerance;
   if (run.atol) tolerance = {*run.atol, run.rtol.value_or(0)};
-  PartReplay replay(**original, *part, *rules, tolerance, isolated, context);
+  std::optional<DType> computed;
+  if (auto known = compare::computed_in(run.precision); known) computed = *known;
+  PartReplay replay(**original, *part, *rules, tolerance, computed, isolated, context);
   if (auto done = replay.run(**engine, options.model); !done) return done.error();
   if (auto done = replay.compare(); !done) return done.error();
   return isolated;

@@ -26,6 +26,7 @@ struct RunOptions {
   std::string layers = "outputs";    // outputs, all, or a pattern as in `ops`
   std::vector<std::string> ops;      // only layers whose operator matches; empty: all
   std::string profile;               // empty: by what is compared
+  std::string precision;             // what the target computes in: see Spec::precision
   std::optional<double> atol, rtol;  // see Spec
   std::string gt;                    // results of a gt folder to compare with; empty: what fits
   std::string labels;                // a file with the right classes of the samples

@@ -105,6 +105,9 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
   const bool has_graphs = session_->state().matcher.has_value();
   for (const std::string& output : sample->outputs_not_compared)
     if (is_asked_for(output)) note_missing(output);
+  for (std::string& warning : sample->warnings)
+    if (std::find(run.warnings.begin(), run.warnings.end(), warning) == run.warnings.end())
+      run.warnings.push_back(std::move(warning));
   for (result::Row& row : sample->rows) {
     if (step) row.step = step;
     if (has_graphs || options_.layers != "outputs") continue;
@@ -222,6 +225,7 @@ Result<void> RunComparison::open(const RunSide& target, const RunSide& golden,
   spec.target.dump = std::make_shared<const dump::DumpSet>(std::move(*target_set));
   spec.golden.dump = std::make_shared<const dump::DumpSet>(std::move(*golden_set));
   spec.profile = options_.profile;
+  spec.precision = options_.precision;
   spec.atol = options_.atol;
   spec.rtol = options_.rtol;
   if (spec.profile.empty() && !spec.atol && !spec.rtol)
@@ -247,6 +251,7 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   run.profile = sample.profile;
   run.atol = sample.atol;
   run.rtol = sample.rtol;
+  run.precision = sample.precision;
   run.metrics = sample.metrics;
   run.target = sample.target;
   run.golden = sample.golden;

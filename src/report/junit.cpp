@@ -139,7 +139,7 @@ void write_junit(const Run& run, const Put& put) {
   property("verdict", name_of(s.verdict));
   property("target", run.target.path);
   property("golden", run.golden.path);
-  property("profile", run.profile);
+  property("profile", limits_text(run));
   property("coverage", coverage_text(s));
   for (const result::Accuracy& of : run.accuracy) property("classes", accuracy_text(run, of));
   put("    </properties>\n");

@@ -150,7 +150,7 @@ void write_markdown(const Run& run, const Put& put) {
   }
   for (const result::Finding& finding : run.findings) put_finding(finding, put);
   put(fmt::format("\n| | |\n|---|---|\n| target | {} |\n| golden | {} |\n| profile | {} |\n",
-                  side_text(run.target), side_text(run.golden), code(run.profile)));
+                  side_text(run.target), side_text(run.golden), code(limits_text(run))));
   put(fmt::format(
       "| rows | {} |\n| suspicious | {} of the passes |\n| filtered | {} of the not compared |\n"
       "| coverage | {} |\n",

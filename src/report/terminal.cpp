@@ -150,7 +150,7 @@ std::string sides_text(const Run& run) {
   const std::string tolerance =
       run.atol ? fmt::format(" (atol {}, rtol {})", *run.atol, run.rtol.value_or(0)) : "";
   return fmt::format("{} against {}, profile {}{}", side_text(run.target), side_text(run.golden),
-                     printable(run.profile), tolerance);
+                     printable(limits_text(run)), tolerance);
 }
 
 std::string graphs_text(const Run& run) {

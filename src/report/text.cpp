@@ -105,6 +105,12 @@ std::string shape_text(const result::Side& side) {
   return side.shape ? to_string(*side.shape) : "";
 }
 
+std::string limits_text(const result::Run& run) {
+  return run.precision.empty() ? run.profile
+                               : fmt::format("{}, the target computes in {} (--precision)",
+                                             run.profile, run.precision);
+}
+
 std::string place_text(const result::Row& row) {
   const result::Side& side = row.any_side();
   std::string text = side.operator_name;

@@ -32,6 +32,9 @@ std::string bytes_text(double bytes);
 // "[1, 64]"; empty if not known.
 std::string shape_text(const result::Side& side);
 
+// "standard", and what the target computes in, if the user said so. Not made printable.
+std::string limits_text(const result::Run& run);
+
 // "conv1 output:0", and where there are several, "[step 0, rank 1]" behind it. Not made printable.
 std::string place_text(const result::Row& row);
 

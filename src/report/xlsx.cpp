@@ -89,7 +89,7 @@ void add_summary(const Run& run, Spreadsheet& book) {
   add_side("golden", run.golden, book);
   if (!run.scenario.empty()) book.add({"scenario", run.scenario});
   for (const std::string& graph : run.graphs) book.add({"graph", graph});
-  book.add({"profile", run.profile});
+  book.add({"profile", limits_text(run)});
   if (run.samples.size() > 1) book.add({"samples", SheetCell::count(std::ssize(run.samples))});
   for (const result::Accuracy& of : run.accuracy) book.add({"classes", accuracy_text(run, of)});
   for (const std::string& doubt : run.doubts) book.add({"warning", doubt}, Fill::kYellow);

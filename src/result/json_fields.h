@@ -86,6 +86,7 @@ void fields(auto& list, Any<Run> auto& run) {
   list("profile", run.profile);
   list("atol", run.atol, std::optional<double>());
   list("rtol", run.rtol, std::optional<double>());
+  list("precision", run.precision, std::string());
   list("target", run.target);
   list("golden", run.golden);
   list("graphs", run.graphs);

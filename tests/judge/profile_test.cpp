@@ -67,7 +67,8 @@ TEST(Profile, BuiltInLimits) {
         c.name == std::string_view("axera") || c.name == std::string_view("quantized");
     EXPECT_EQ(texts(profile->output), is_quantized ? lost : none) << c.name;
     EXPECT_EQ(profile->any.same_bytes, std::string_view(c.name) == "exact");
-    EXPECT_EQ(profile->float32.has_value(), std::string_view(c.name) == "standard");
+    for (const auto* own : {&profile->float32, &profile->float16, &profile->bfloat16})
+      EXPECT_EQ(own->has_value(), std::string_view(c.name) == "standard");
     const std::string_view name = c.name;
     EXPECT_EQ(profile->integer.has_value(),
               name != "exact" && name != "axera" && name != "quantized");
@@ -78,12 +79,26 @@ TEST(Profile, BuiltInLimits) {
                           "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
                           "slice_rel_euclid < 0.9"));
   EXPECT_THAT(texts(standard->integer->limits), ElementsAre("equal_share >= 1"));
+  // Each type is judged more strictly than the next coarser one.
+  const std::vector<Limit>*wide = &standard->float32->limits, *half = &standard->float16->limits,
+        *brain = &standard->bfloat16->limits;
+  ASSERT_EQ(half->size(), wide->size());
+  ASSERT_EQ(brain->size(), wide->size());
+  for (size_t i = 0; i < wide->size(); ++i) {
+    const bool rises = (*wide)[i].comparison == Comparison::kAtLeast;
+    EXPECT_EQ((*wide)[i].metric, (*half)[i].metric);
+    EXPECT_EQ((*wide)[i].metric, (*brain)[i].metric);
+    EXPECT_TRUE(rises ? (*wide)[i].bound >= (*half)[i].bound
+                      : (*wide)[i].bound <= (*half)[i].bound);
+    EXPECT_TRUE(rises ? (*half)[i].bound >= (*brain)[i].bound
+                      : (*half)[i].bound <= (*brain)[i].bound);
+  }
 }
 
 TEST(Profile, LimitsByType) {
   auto profile = load_profile("standard");
   ASSERT_TRUE(profile);
-  enum Set { kAny, kWide, kIndex };
+  enum Set { kAny, kWide, kIndex, kOfHalf, kOfBrain };
   enum Shows { kItself, kHalf, kBrain, kZeros, kWhole };
   struct Case {
     const char* name;
@@ -98,13 +113,16 @@ TEST(Profile, LimitsByType) {
       {"float32", kFloat32, kItself, kFloat32, kItself, kWide},
       {"float64", kFloat64, kItself, kFloat32, kItself, kWide},
       {"complex", kComplex64, kItself, kComplex64, kItself, kWide},
-      {"complex of halves", kComplex64, kHalf, kComplex64, kItself, kAny},
-      {"widened float16", kFloat32, kHalf, kFloat32, kItself, kAny},
-      {"widened bfloat16", kFloat32, kItself, kFloat32, kBrain, kAny},
-      {"widened to float64", kFloat64, kHalf, kFloat64, kItself, kAny},
+      {"complex of halves", kComplex64, kHalf, kComplex64, kItself, kOfHalf},
+      {"widened float16", kFloat32, kHalf, kFloat32, kItself, kOfHalf},
+      {"widened bfloat16", kFloat32, kItself, kFloat32, kBrain, kOfBrain},
+      {"widened to float64", kFloat64, kHalf, kFloat64, kItself, kOfHalf},
       {"zeros show nothing", kFloat32, kZeros, kFloat32, kItself, kWide},
-      {"float16", kFloat16, kHalf, kFloat32, kItself, kAny},
-      {"bfloat16", kBFloat16, kBrain, kBFloat16, kItself, kAny},
+      {"float16", kFloat16, kHalf, kFloat32, kItself, kOfHalf},
+      {"float16 of golden", kFloat32, kItself, kFloat16, kHalf, kOfHalf},
+      {"bfloat16", kBFloat16, kBrain, kBFloat16, kItself, kOfBrain},
+      {"bfloat16 against float16", kBFloat16, kBrain, kFloat16, kHalf, kOfBrain},
+      {"float8", kFloat8E4M3Fn, kItself, kFloat16, kHalf, kAny},
       {"int64", kInt64, kItself, kInt32, kItself, kIndex},
       {"int64 that fits a half", kInt64, kHalf, kUint32, kHalf, kIndex},
       {"bool", kBool, kItself, kBool, kItself, kIndex},
@@ -129,7 +147,8 @@ TEST(Profile, LimitsByType) {
     facts.sums.t_max = facts.sums.g_max = 9;
     facts.sums.t_fits_bfloat16 = c.target_shows == kBrain;
     facts.sums.g_fits_bfloat16 = c.golden_shows == kBrain;
-    const Limits* const sets[] = {&profile->any, &*profile->float32, &*profile->integer};
+    const Limits* const sets[] = {&profile->any, &*profile->float32, &*profile->integer,
+                                  &*profile->float16, &*profile->bfloat16};
     EXPECT_EQ(&profile->for_pair(facts), sets[c.set]) << c.name;
     facts.are_ids = true;  // the graph knows
     EXPECT_EQ(&profile->for_pair(facts), &*profile->integer) << c.name;
@@ -168,6 +187,35 @@ TEST(Profile, DequantizedIntegersAreNotJudgedAsFloat32) {
   EXPECT_EQ(&profile->for_pair(facts), &*profile->float32);
   facts.target_stored = DType::kInt8;
   EXPECT_EQ(&profile->for_pair(facts), &profile->any);
+}
+
+// What the user says of the target's arithmetic counts, what values happen to show does not.
+TEST(Profile, LimitsByWhatTheTargetComputesIn) {
+  const auto profile = load_profile("standard");
+  ASSERT_TRUE(profile.ok());
+  struct Case {
+    DType target, golden, computed;
+    const Limits* limits;
+  };
+  using enum DType;
+  const Case cases[] = {
+      {kFloat32, kFloat32, kFloat16, &*profile->float16},
+      {kFloat32, kFloat32, kBFloat16, &*profile->bfloat16},
+      {kFloat16, kFloat32, kBFloat16, &*profile->bfloat16},
+      {kBFloat16, kFloat32, kFloat16, &*profile->bfloat16},
+      {kInt64, kInt64, kBFloat16, &*profile->integer},
+      {kFloat8E5M2, kFloat32, kFloat16, &profile->any},
+  };
+  for (const Case& c : cases) {
+    metrics::PairFacts facts;
+    facts.target_dtype = c.target;
+    facts.golden_dtype = c.golden;
+    facts.sums.count = facts.sums.finite = 4;
+    facts.sums.t_fits_half = facts.sums.t_fits_bfloat16 = true;
+    facts.sums.t_whole = facts.sums.g_whole = false;
+    EXPECT_EQ(&profile->for_pair(facts, c.computed), c.limits)
+        << name_of(c.target) << " " << name_of(c.computed);
+  }
 }
 
 TEST(Profile, LimitsHold) {

@@ -555,6 +555,33 @@ TEST(Judge, HintsPassWhenTakenAsLimits) {
   EXPECT_GT(hints, 10000);
 }
 
+// A Sigmoid is computed as 0.5 plus something: where it is 0.00001, the last bit of 0.5 shows.
+TEST(Judge, RoundingOfSharesIsExcused) {
+  struct Case {
+    const char* name;
+    std::vector<double> target, golden;
+    Verdict verdict;
+    DType dtype = DType::kFloat32;
+  };
+  const Case cases[] = {
+      {"tiny", {1.01e-5, 2.01e-5}, {1e-5, 2e-5}, Verdict::kPass},
+      {"more than rounding", {1.1e-5, 2.1e-5}, {1e-5, 2e-5}, Verdict::kFail},
+      {"lost", {0, 0}, {1e-7, 2e-7}, Verdict::kFail},
+      {"no shares", {-1.01e-5, 2.01e-5}, {-1e-5, 2e-5}, Verdict::kFail},
+      {"above 1", {1.01e-5, 2}, {1e-5, 2}, Verdict::kPass},  // within the limit
+      {"float16", {1.01e-5, 2.01e-5}, {1e-5, 2e-5}, Verdict::kFail, DType::kFloat16},
+      {"not a number", {kNan, 2.01e-5}, {1e-5, 2e-5}, Verdict::kFail},
+  };
+  for (const Case& c : cases) {
+    PairFacts facts = facts_of(c.target, c.golden);
+    facts.target_dtype = c.dtype;
+    Row row = judged(limits_of("rel_euclid = '<= 0.001'"), facts);
+    excuse_rounding_of_shares(facts, row);
+    EXPECT_EQ(row.verdict, c.verdict) << c.name << ": " << row.message;
+    EXPECT_EQ(row.suspicious, c.name == std::string_view("tiny")) << c.name;
+  }
+}
+
 TEST(Floor, TwiceTheNoise) {
   const Limits profile = limits_of("cosine = '>= 0.999', max_rel = '< 0.01'", "rmse = '< 1'");
   const std::vector<double> golden = {1, -2, 3, 4.5};

@@ -5,6 +5,7 @@ numbers are ids.
 
 The fast suite runs a sample of each family that the names of the cases choose; PLUMB_LONG=1 all.
 """
+import dataclasses
 import itertools
 import os
 import zlib
@@ -258,6 +259,32 @@ def coarse(trap, honest):
                        pair(lambda rng: rng.standard_normal((8, 64)).astype(f32) * 20, lambda x, _, rounded=rounded: rounded(x).astype(f32)), "fail")
 
 
+# ---- what the user says of the target's arithmetic ---------------------------------------------------------
+
+COMPUTED = {"tf32": (5e-3, 1.03), "float16": (5e-3, 1.03), "bfloat16": (5e-2, 1.1)}  # noise that passes, scale that does not
+
+
+def computed(trap, honest):
+    """A word for a precision lets its noise pass, and nothing else."""
+    base = lambda rng: {f"op{i}": rng.normal(0, 1, (1, 16, 14, 14)).astype(f32) for i in range(4)}
+    noisy = lambda size: lambda d, rng: {k: (x + size * rng.standard_normal(x.shape)).astype(f32) for k, x in d.items()}
+    for word, (size, scale) in COMPUTED.items():
+        options = ("--precision", word)
+        yield honest(f"computed/{word}_noise", "as coarse as the user says", pair(base, noisy(size)), *options)
+        yield trap(f"computed/{word}_unsaid", "nobody says that it is as coarse", pair(base, noisy(size)), {f"op{i}": "fail" for i in range(4)})
+        yield trap(f"computed/{word}_scaled", "all of it is too large", pair(base, lambda d, rng, scale=scale: {k: scale * x for k, x in d.items()}),
+                   {f"op{i}": "fail" for i in range(4)}, *options)
+        for (tensor, (make, axis, index)), (fault, change) in itertools.product(PARTS.items(), FAULTS.items()):
+            def target(x, rng, axis=axis, index=index, change=change):
+                y = ROUNDINGS["noise_1e4"](x, rng)  # more of it would drown the slice by design
+                change(y, part(y, axis, index), rng)
+                return y
+            yield trap(f"computed/{word}_{tensor}_{fault}", "coarse arithmetic is no excuse for a lost slice", pair(make, target), "fail", *options)
+        for name, make in IDS.items():
+            yield trap(f"computed/{word}_{name}", "nor for a wrong id", pair(make, lambda x, rng: ID_FAULTS["one_of_them"](x, rng).astype(f32),
+                       lambda x, _: x.astype(f32)), "fail limit:equal_share", *options)
+
+
 def sample(family, size):
     """All of a family if PLUMB_LONG=1, else some of it, whatever their order."""
     if os.environ.get("PLUMB_LONG") == "1":
@@ -265,7 +292,31 @@ def sample(family, size):
     return sorted(family, key=lambda case: zlib.crc32(case.name.encode()))[:size]
 
 
+def renamed(case):
+    """The same tensors once more, under names and in an order that mean nothing: the verdict must be the same."""
+    seed = zlib.crc32(case.name.encode())
+    letters = np.random.default_rng(seed + 1)
+    names = {}
+
+    def name(old):
+        if old not in names:
+            names[old] = "".join(letters.choice(list("bcdfgklmnprstvwz"), 7)) + "_" + "".join(letters.choice(list("aeiou"), 3))
+        return names[old]
+
+    def side(value):
+        items = list(value.items()) if isinstance(value, dict) else [("only", value)]
+        letters.shuffle(items)
+        return {name(old): x for old, x in items}
+
+    def make(_):
+        target, golden, files = case.make(np.random.default_rng(seed))
+        return side(target), side(golden), files
+    expect = case.expect if isinstance(case.expect, str) else {name(old): e for old, e in case.expect.items()}
+    return dataclasses.replace(case, name=f"{case.name}/renamed", make=make, expect=expect)
+
+
 def make_families(trap, honest):
-    families = [lost_slices(trap), intact_slices(honest), masked_scores(trap, honest), ids(trap, honest), bands(trap, honest),
-                coarse(trap, honest)]
-    return [case for family in families for case in sample(list(family), 12)]
+    twice = [lost_slices(trap), intact_slices(honest), ids(trap, honest), coarse(trap, honest), computed(trap, honest)]
+    once = [masked_scores(trap, honest), bands(trap, honest)]
+    cases = [case for family in twice for case in sample(list(family), 12)]
+    return [*cases, *map(renamed, cases), *(case for family in once for case in sample(list(family), 12))]
