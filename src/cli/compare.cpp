@@ -37,8 +37,8 @@ void declare(Options& options, Request& request) {
   request.selecting.declare(options);
   options.group("pairing");
   options.text("--graph", "FILE", spec.target.graph,
-               "graph of the converted model; tells which original\noperators were fused: json of "
-               "atc, GE text, ONNX");
+               "graph of the converted model; tells which original\noperators were fused: .om, json "
+               "of atc, GE text, ONNX");
   options.text("--golden-graph", "FILE", spec.golden.graph,
                "graph of the golden side, e.g. converted without fusion");
   options.text("--quant", "FILE", spec.quant, "json that the quantization tool (AMCT) wrote");
@@ -151,7 +151,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   Options options(
       "compare", "Compare two sets of dumped tensors, operator by operator.",
       "examples\n"
-      "  plumb compare npu_dump/ onnx_npy/ --graph resnet50.json\n"
+      "  plumb compare npu_dump/ onnx_npy/ --graph resnet50.om\n"
       "  plumb compare after.npz before.npz --profile exact\n"
       "  plumb compare npu_dump/ onnx_npy/ -o result.csv -o result.junit.xml\n"
       "exit status: 0 all pairs within limits, 1 some pair is not or was not compared,\n"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `plumb inspect PATH`: what is in this file or directory. Headers only, unless --stats.
+// `plumb inspect PATH`: what is in this file or directory. Headers only, unless --stats. A model is
+// shown as one (inspect_model.cpp).
 #include "scan/inspect.h"
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "base/file_sink.h"
 #include "cli/command.h"
+#include "cli/inspect_model.h"
 #include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
@@ -229,7 +231,7 @@ void print_left_out(const dump::DumpSet& set) {
 struct Request {
   std::vector<std::string> paths;
   std::string output;
-  bool stats = false, tree = false, json = false;
+  bool stats = false, tree = false, json = false, command_line = false;
   SelectionOptions selecting;
   CommonOptions common;
 };
@@ -243,6 +245,8 @@ void declare(Options& options, Request& request) {
   options.flag("--tree", request.tree, "a tree instead of a table");
   options.flag("--json", request.json, "JSON on stdout, or into the FILE.json that follows");
   options.text("-o", "FILE", request.output, "write the JSON to FILE");
+  options.flag("--command-line", request.command_line,
+               "of an offline model: the command that made it,\nwhich names files of that machine");
   request.common.declare(options);
 }
 
@@ -280,14 +284,40 @@ void print_complaints(const Inspection& found, bool quiet) {
     if (skipped.error) print_error(*skipped.error);
 }
 
+// What `found` or the model is, where the user wants it.
+template <class Show>
+Result<void> hand_over(const Request& request, const std::string& json, Show show) {
+  if (!request.output.empty()) return write_file(request.output, json);
+  if (request.json) {
+    fmt::print("{}", json);
+  } else {
+    show();
+  }
+  return {};
+}
+
+// A file without tensors may be a model; 0 tensors is not worth an answer of its own then.
+std::optional<int> show_model(const Request& request) {
+  const auto model = scan::inspect_model(request.paths[0]);
+  if (!model) return fail_with(model.error());
+  if (*model == nullptr) return std::nullopt;
+  const auto shown = hand_over(request, to_json(**model, request.command_line),
+                               [&] { print_model(**model, request.command_line); });
+  if (!shown) return fail_with(shown.error());
+  if (!request.common.quiet)
+    for (const std::string& warning : (*model)->graph.warnings) print_warning(warning);
+  return kAgreement;
+}
+
 }  // namespace
 
 int run_inspect(int argc, char** argv, RunContext& context) {
-  Options options("inspect", "Show what is in a tensor file or a dump directory.",
+  Options options("inspect", "Show what is in a tensor file, a dump directory or a model.",
                   "examples\n"
                   "  plumb inspect npu_dump/\n"
                   "  plumb inspect model.safetensors --stats --op '*.weight'\n"
                   "  plumb inspect output.bin --dtype float32 --shape 1,1000 --stats\n"
+                  "  plumb inspect model.om\n"
                   "exit status: 0 all readable, 1 some tensor is damaged, 2 nothing could be read");
   Request request;
   declare(options, request);
@@ -299,21 +329,18 @@ int run_inspect(int argc, char** argv, RunContext& context) {
   if (!wanted) return fail_with(wanted.error());
   context.jobs = request.common.jobs;
   auto found = scan::inspect(request.paths[0], *wanted, context);
-  if (!found) return fail_with(found.error());
+  if (!found) {
+    const auto status = show_model(request);
+    return status ? *status : fail_with(found.error());
+  }
   if (request.stats) {
     ProgressBar bar(context, request.common, found->stored_bytes());
     scan::measure(*found, wanted->hints, context);
   }
   if (context.cancelled) print_warning("interrupted: statistics are missing where none are shown");
 
-  if (!request.output.empty()) {
-    if (auto written = write_file(request.output, to_json(*found)); !written)
-      return fail_with(written.error());
-  } else if (request.json) {
-    fmt::print("{}", to_json(*found));
-  } else {
-    print_text(request, *found);
-  }
+  const auto shown = hand_over(request, to_json(*found), [&] { print_text(request, *found); });
+  if (!shown) return fail_with(shown.error());
   print_complaints(*found, request.common.quiet);
   if (found->damaged() == 0) return kAgreement;
   const bool anything = std::any_of(found->tensors.begin(), found->tensors.end(),

@@ -2,7 +2,8 @@
 //
 // Device dumps: one file for each execution of an operator with all its tensors, named
 // type.name.task.stream.timestamp, in directories by time, device, model and step. An operator that
-// ran as FFTS+ slices has a file for each slice; they are put together here.
+// ran as FFTS+ slices has a file for each slice; they are put together here. Decoded by some tool,
+// and where MindSpore wrote them, its tensors are npy files of their own, with more in their names.
 #include "dump/ascend_dump.h"
 
 #include <algorithm>
@@ -27,12 +28,13 @@ namespace {
 constexpr std::string_view kReducedEnd = "_min_max.npz", kStatisticsEnd = ".csv";
 constexpr std::string_view kDebugType = "Opdebug";  // overflow records
 
-enum class Content : uint8_t { kTensors, kStatistics, kReduced, kGolden };
+enum class Content : uint8_t { kTensors, kStatistics, kReduced, kGolden, kDecoded };
 
 struct Name {
   Content content = Content::kTensors;
-  DeviceName device;  // all empty if only the content says what the file is
-  GoldenName golden;  // of Content::kGolden
+  DeviceName device;         // all empty if only the content says what the file is
+  GoldenName golden;         // of Content::kGolden
+  DecodedName decoded = {};  // of Content::kDecoded
 };
 
 std::optional<Name> parse_name(std::string_view name) {
@@ -48,6 +50,8 @@ std::optional<Name> parse_name(std::string_view name) {
     if (name.ends_with(end))
       if (const auto golden = parse_golden_name(without(end)))
         return Name{Content::kGolden, {}, *golden};
+  if (const auto decoded = parse_decoded_name(name))
+    return Name{Content::kDecoded, decoded->device, {}, *decoded};
   return {};
 }
 
@@ -131,9 +135,25 @@ Outcome read_statistics(const Tree& tree, const Job& job, bool map) {
   return {std::move(*entries), {}, {}, {}, false};
 }
 
+// One tensor, whose header is read when it is needed.
+Outcome read_decoded(const Tree& tree, const Job& job) {
+  const DecodedName& name = job.name.decoded;
+  if (!name.is_npy)
+    return failed({"raw data says nothing about itself",
+                   fmt::format("{}, byte 0: {} bytes of {} without a shape",
+                               tree.absolute(*job.file).string(), job.file->size_bytes, name.dtype),
+                   "dump it in a type that npy has, or compare it alone with --dtype and --shape"});
+  Outcome outcome;
+  Entry& entry = outcome.entries.emplace_back(model_of(job.name));
+  entry.slot = name.slot;
+  entry.parts.push_back(part_of(*job.file, job.real_name));
+  return outcome;
+}
+
 Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
   switch (job.name.content) {
     case Content::kStatistics: return read_statistics(tree, job, hints.map);
+    case Content::kDecoded: return read_decoded(tree, job);
     case Content::kReduced: {
       auto entries = list_reduced(tree.absolute(*job.file), job.file->path, model_of(job.name));
       if (entries) return {std::move(*entries), {}, {}, {}, false};
@@ -171,7 +191,7 @@ std::vector<Job> find_jobs(const Tree& tree, const RealNames& real_names, DumpSe
     if (!real_name) {
       ++unnamed;
       set.skipped.push_back(skip_unknown(tree, file, kUnnamed));
-    } else if (!name && is_decoded_copy(tree, file)) {
+    } else if ((!name || name->content == Content::kDecoded) && is_decoded_copy(tree, file)) {
       set.skipped.push_back(skip(file, "decoded copy of a dump that is there"));
     } else if (!name) {
       unknown.push_back(&file);
@@ -331,7 +351,8 @@ int match(const Tree& tree) {
   if (tree.is_single_file) {
     const io::Format* format = probe_format(tree, tree.files[0]);
     const bool is_dump = format != nullptr && format->name.starts_with("ascend");
-    return is_dump || is_device_file_name(tree.files[0].name()) ? 60 : 0;
+    const auto name = parse_name(tree.files[0].name());  // a lone npy file is what it is
+    return is_dump || (name && name->content != Content::kDecoded) ? 60 : 0;
   }
   const RealNames real_names(tree);
   const int percent = percent_of(tree, [&](const TreeFile& file) -> std::optional<bool> {
@@ -378,7 +399,7 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
 
 extern constexpr Convention kAscendDump{
     "ascend-dump",
-    "device dumps type.name.task.stream.time, by time, device, model and step",
+    "device dumps type.name.task.stream.time, also decoded, by time, device, model and step",
     match,
     list_device_dumps,
     {.is_device = true}};

@@ -15,6 +15,7 @@ namespace {
 
 namespace json = simdjson::ondemand;
 
+constexpr std::string_view kSaved = ".debug";  // ends the name of what was saved by hand
 constexpr int kMaxNesting = 400;
 constexpr size_t kMaxNameBytes = 4096;  // every leaf has a copy of its operator's name and its path
 constexpr size_t kMaxTextBytes = 4096;  // of a non-tensor argument
@@ -180,10 +181,29 @@ class Calls {
  public:
   Calls(DumpJson& out, size_t memory) : out_(out), memory_left_(memory) {}
 
+  // Of debug.json: a tensor, or lists and objects of them, under the name they were saved by. There
+  // are no arguments; what was saved is what the program gave out.
+  void add_saved(std::string_view name, json::value value) {
+    begin(name);
+    const json::json_type type = value.type();
+    const Slot whole{SlotKind::kOutput, kNamed, {}};
+    if (type == json::json_type::array) {
+      add_elements(value.get_array(), whole, 0);
+    } else if (type == json::json_type::object) {
+      json::object object = value.get_object();
+      if (is_leaf(object)) {
+        add_leaf(object, {SlotKind::kOutput, 0, {}});
+      } else {
+        add_fields(object, whole, 0);
+      }
+    } else {
+      add_value(value, {SlotKind::kOutput, 0, {}}, 0);
+    }
+    ++calls_;
+  }
+
   void add(std::string_view name, json::object call) {
-    if (name.size() > kMaxNameBytes) throw simdjson::simdjson_error(simdjson::CAPACITY);
-    operator_ = name;
-    order_ = 0;
+    begin(name);
     // Module.conv1.Conv2d.parameters_grad[.n] has parameter names where others have input and
     // output.
     const bool gradients = has_word(operator_, "parameters_grad");
@@ -264,12 +284,22 @@ class Calls {
       add_elements(value.get_array(), slot, depth);
     } else if (type == json::json_type::object) {
       json::object object = value.get_object();
-      json::value kind;
-      const bool is_leaf = object.find_field_unordered("type").get(kind) == simdjson::SUCCESS &&
-                           kind.type() == json::json_type::string;
-      object.reset().value();
-      is_leaf ? add_leaf(object, slot) : add_fields(object, slot, depth);
+      is_leaf(object) ? add_leaf(object, slot) : add_fields(object, slot, depth);
     }
+  }
+
+  static bool is_leaf(json::object& object) {
+    json::value kind;
+    const bool has_type = object.find_field_unordered("type").get(kind) == simdjson::SUCCESS &&
+                          kind.type() == json::json_type::string;
+    object.reset().value();
+    return has_type;
+  }
+
+  void begin(std::string_view name) {
+    if (name.size() > kMaxNameBytes) throw simdjson::simdjson_error(simdjson::CAPACITY);
+    operator_ = name;
+    order_ = 0;
   }
 
   void add_leaf(json::object object, const Slot& slot) {
@@ -410,7 +440,11 @@ Result<DumpJson> parse_dump_json(Bytes file) {
         for (auto call : value.get_object()) {
           const std::string name(std::string_view(call.unescaped_key()));
           json::value arguments = call.value();
-          if (arguments.type() == json::json_type::object) calls.add(name, arguments.get_object());
+          if (name.ends_with(kSaved)) {
+            calls.add_saved(name, arguments);
+          } else if (arguments.type() == json::json_type::object) {
+            calls.add(name, arguments.get_object());
+          }
         }
       }
     }

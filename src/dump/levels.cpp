@@ -13,6 +13,7 @@ namespace plumb::dump {
 namespace {
 
 constexpr size_t kNone = SIZE_MAX;
+constexpr std::string_view kProcess = "proc";
 
 bool is_time(std::string_view name) { return is_digits(name) && name.size() == 14; }
 
@@ -26,6 +27,10 @@ std::optional<Positions> below_time(const std::vector<std::string_view>& path, s
   Positions at{time};
   size_t next = time + 1;
   if (next == path.size()) return at;
+  if (next + 1 == path.size() && step_from(path[next])) {  // MindSpore: rank_0/time/step_0
+    at.step = next;
+    return at;
+  }
   if (!is_digits(path[next])) return {};
   at.device = next++;
   const bool starts_with_number = next < path.size() && is_digits(path[next]);
@@ -64,14 +69,24 @@ Positions without_time(const std::vector<std::string_view>& path, size_t first) 
 
 }  // namespace
 
+namespace {
+
+// "rank1", and "rank_1" as MindSpore writes it.
+std::optional<int64_t> number_after(std::string_view name, size_t at) {
+  if (at < name.size() && name[at] == '_') ++at;
+  return number_from(name.substr(at));
+}
+
+}  // namespace
+
 std::optional<int64_t> rank_from(std::string_view name) {
   const size_t at = name.rfind("rank");
   if (at == std::string_view::npos || (at != 0 && !name.starts_with("worldsize"))) return {};
-  return number_from(name.substr(at + 4));
+  return number_after(name, at + 4);
 }
 
 std::optional<int64_t> step_from(std::string_view name) {
-  return name.starts_with("step") ? number_from(name.substr(4)) : std::nullopt;
+  return name.starts_with("step") ? number_after(name, 4) : std::nullopt;
 }
 
 Levels parse_levels(std::string_view root, std::string_view directory) {
@@ -95,7 +110,8 @@ Levels parse_levels(std::string_view root, std::string_view directory) {
   levels.device = name_at(at->device);
   levels.model = name_at(at->model);
   levels.model_id = name_at(at->model_id);
-  levels.step = number_from(name_at(at->step));
+  const std::string step_name = name_at(at->step);
+  levels.step = is_digits(step_name) ? number_from(step_name) : step_from(step_name);
   const size_t first = std::min({at->time, at->device, at->model, at->model_id, at->step});
   const auto append = [](std::string& text, std::string_view part) {
     if (!text.empty()) text += '/';
@@ -107,6 +123,8 @@ Levels parse_levels(std::string_view root, std::string_view directory) {
       levels.rank = rank;
     } else if (const auto step = step_from(path[i]); step && !levels.step) {
       levels.step = step;
+    } else if (path[i].starts_with(kProcess) && is_digits(path[i].substr(kProcess.size()))) {
+      levels.process = path[i];
     } else {
       append(levels.other, path[i]);
     }
@@ -131,12 +149,13 @@ void place_entries(const std::filesystem::path& root, std::vector<Entry>& entrie
   for (const Entry& entry : entries) levels_of(entry);
 
   using Rank = std::optional<int64_t>;
-  std::map<Rank, std::set<std::string_view>> others, models;
+  std::map<Rank, std::set<std::string_view>> others, processes, models;
   std::map<std::tuple<Rank, std::string_view, std::string_view>, std::set<std::string_view>> ids;
   std::set<std::string_view> devices;
   bool has_ranks = false;
   for (const auto& [directory, levels] : by_directory) {
     others[levels.rank].insert(levels.other);
+    processes[levels.rank].insert(levels.process);
     models[levels.rank].insert(levels.model);
     ids[{levels.rank, levels.other, levels.model}].insert(levels.model_id);
     devices.insert(levels.device);
@@ -144,6 +163,7 @@ void place_entries(const std::filesystem::path& root, std::vector<Entry>& entrie
   }
   const auto several = [](const auto& names) { return names.second.size() > 1; };
   const bool name_other = std::any_of(others.begin(), others.end(), several);
+  const bool name_process = std::any_of(processes.begin(), processes.end(), several);
   const bool name_model = std::any_of(models.begin(), models.end(), several);
   const bool name_model_id = std::any_of(ids.begin(), ids.end(), several);
   const bool devices_are_ranks = !has_ranks && devices.size() > 1;
@@ -153,6 +173,7 @@ void place_entries(const std::filesystem::path& root, std::vector<Entry>& entrie
     entry.step = levels.step;
     entry.rank = devices_are_ranks ? number_from(levels.device) : levels.rank;
     for (const auto& [named, name] : {std::pair{name_other, &levels.other},
+                                      {name_process, &levels.process},
                                       {name_model, &levels.model},
                                       {name_model_id, &levels.model_id}}) {
       if (!named || name->empty()) continue;

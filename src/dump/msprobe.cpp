@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dumps of msprobe for PyTorch and MindSpore: stepS/rankR/dump.json lists the calls with statistics
-// or checksums; with task "tensor" the data lie beside it, in dump_tensor_data/.
+// or checksums; with task "tensor" the data lie beside it, in dump_tensor_data/. What the user
+// saved by hand is in debug.json, in the same form.
 #include <algorithm>
 #include <set>
 
@@ -15,11 +16,13 @@
 namespace plumb::dump {
 namespace {
 
-constexpr std::string_view kIndexName = "dump.json";
+constexpr std::string_view kIndexNames[] = {"dump.json", "debug.json"};
 constexpr std::string_view kDataDirectory = "dump_tensor_data";
 
 bool is_index(const Tree& tree, const TreeFile& file) {
-  if (!tree.is_single_file && file.name() != kIndexName) return false;
+  if (!tree.is_single_file && std::find(std::begin(kIndexNames), std::end(kIndexNames),
+                                        file.name()) == std::end(kIndexNames))
+    return false;
   return is_dump_json(head_of(tree, file));
 }
 
@@ -143,7 +146,7 @@ DumpSet list(const Tree& given, const io::ReadHints& hints) {
   }
   for (const TreeFile& file : tree.files)
     if (!used.contains(file.path))
-      set.skipped.push_back(skip_unknown(tree, file, "not named in a dump.json"));
+      set.skipped.push_back(skip_unknown(tree, file, "not named in a dump.json or debug.json"));
   place_entries(tree.root, set.entries);
   return set;
 }
@@ -152,7 +155,7 @@ DumpSet list(const Tree& given, const io::ReadHints& hints) {
 
 extern constexpr Convention kMsprobe{
     "msprobe",
-    "dump.json of msprobe, with statistics, checksums or tensors, by step and rank",
+    "dump.json and debug.json of msprobe, with statistics, checksums or tensors, by step and rank",
     match,
     list,
     {.has_numbered_calls = true}};

@@ -113,6 +113,36 @@ std::optional<DeviceName> parse_device_name(std::string_view name) {
   return parsed;
 }
 
+std::optional<DecodedName> parse_decoded_name(std::string_view name) {
+  constexpr int64_t kFirstTime = 1'000'000'000'000;  // kMicrosecondDigits of them
+  const auto is_word = [](std::string_view text) {
+    const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+    return !text.empty() && is_letter(text[0]) &&
+           std::all_of(text.begin(), text.end(),
+                       [&](char c) { return is_letter(c) || c == '_' || (c >= '0' && c <= '9'); });
+  };
+  DecodedName parsed;
+  parsed.is_npy = remove_suffix(name, ".npy");
+  std::string_view index = cut_last(name);
+  if (is_word(index)) {
+    parsed.layout = index;
+    index = cut_last(name);
+  }
+  if (is_word(index)) {
+    parsed.dtype = parsed.layout;
+    parsed.layout = index;
+    index = cut_last(name);
+  }
+  const std::string_view kind = cut_last(name);
+  if (!number_from(index) || (kind != "input" && kind != "output")) return {};
+  if (!parsed.is_npy && parsed.dtype.empty()) return {};  // anything might be called so
+  parsed.slot = {kind == "input" ? SlotKind::kInput : SlotKind::kOutput, *number_from(index), {}};
+  const auto device = parse_device_name(name);
+  if (!device || device->task_type || device->timestamp < kFirstTime) return {};
+  parsed.device = *device;
+  return parsed;
+}
+
 std::optional<ManualSlice> parse_manual_slice(std::string_view op) {
   constexpr std::string_view kMark = "_lxslice";
   ManualSlice found;

@@ -39,6 +39,18 @@ struct DeviceName {
 };
 std::optional<DeviceName> parse_device_name(std::string_view name);
 
+// A tensor of a device dump as a file of its own: the dump's name, then .output.0.npy, as tools
+// that decode dumps write it (`plumb convert`, too). Kernels of MindSpore have the layout and the
+// element type before the extension, .output.0.ND.FLOAT.npy, and no extension if npy has no such
+// type.
+struct DecodedName {
+  DeviceName device;
+  Slot slot;
+  std::string_view layout, dtype;  // empty if the name has none
+  bool is_npy = false;             // else the bare elements
+};
+std::optional<DecodedName> parse_decoded_name(std::string_view name);
+
 // "conv_lxslice12" is slice 12 of "conv"; the last such number counts, all are taken out.
 struct ManualSlice {
   std::string op;

@@ -30,7 +30,7 @@ bool is_model(const fs::path& path) {
   const auto file = MappedFile::open(path.string());
   if (!file) return path.extension() == ".onnx" || path.extension() == ".prototxt";
   const graph::Importer* importer = graph::importer_of(file->bytes());
-  return importer != nullptr && (importer->name == "onnx" || importer->name == "prototxt");
+  return importer != nullptr && importer->is_runnable;
 }
 
 std::string_view text_of(Optimization optimization) {

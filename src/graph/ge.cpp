@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -30,6 +31,11 @@ constexpr NamedKey kOutputKeys[] = {
     {"_fx_tensor_name", GeKey::kFxTensorName},
 };
 
+// Of the model. `atc_version` is a component's: 1.82.22.2 came with CANN 5.1.RC2, 7.6.0.1 with 8.0.
+constexpr std::string_view kProperties[] = {"atc_version", "opp_version",    "soc_version",
+                                            "arch_type",   "framework_type", "compiler_version"};
+constexpr std::string_view kCommandLine = "atc_cmdline";
+
 template <size_t N>
 GeKey find(const NamedKey (&keys)[N], std::string_view name) {
   const auto* found = std::find_if(std::begin(keys), std::end(keys),
@@ -44,7 +50,32 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 GeKey ge_operator_key(std::string_view key) { return find(kOperatorKeys, key); }
 GeKey ge_output_key(std::string_view key) { return find(kOutputKeys, key); }
 
+bool is_ge_property(std::string_view key) {
+  return key == kCommandLine ||
+         std::find(std::begin(kProperties), std::end(kProperties), key) != std::end(kProperties);
+}
+
+void set_ge_property(Graph& graph, std::string_view key, std::string_view value) {
+  if (key == kCommandLine) {
+    graph.command_line = value;
+    return;
+  }
+  const auto place = [](std::string_view name) {
+    return std::find(std::begin(kProperties), std::end(kProperties), name);
+  };
+  const auto at =
+      std::find_if(graph.properties.begin(), graph.properties.end(),
+                   [&](const auto& property) { return place(property.first) >= place(key); });
+  if (at != graph.properties.end() && at->first == key) {
+    at->second = value;
+  } else {
+    graph.properties.emplace(at, key, value);
+  }
+}
+
 void GeOperator::set(GeKey key, GeValue value) {
+  // A scale that is not finite is nothing to work with.
+  if (value.f && !std::isfinite(*value.f)) value.f.reset();
   switch (key) {
     case GeKey::kOriginalNames: op.origins = std::move(value.list_s); break;
     case GeKey::kIsMultiOp: op.is_multi_op = value.b.value_or(false); break;

@@ -44,6 +44,11 @@ struct GeValue {
   std::vector<int64_t> list_i;
 };
 
+// Keeps an attribute of the model that says how it was made; `value` is its text. Models come in
+// any order of attributes, the graph's properties in that of our table.
+bool is_ge_property(std::string_view key);
+void set_ge_property(Graph& graph, std::string_view key, std::string_view value);
+
 // An operator while it is being read.
 class GeOperator {
  public:

@@ -2,7 +2,9 @@
 //
 // The JSON form of a GE graph. `atc --mode=1` writes it from an offline model, and AMCT beside a
 // quantized one; nothing in the two files tells them apart. Files reach hundreds of megabytes, so
-// the text is read once, front to back, and what is not wanted is stepped over.
+// the text is read once, front to back, and what is not wanted is stepped over. What versions of
+// atc write differently: single floats as text (since 2021), single strings with C escapes, an
+// empty message in a list as null.
 #include <charconv>
 #include <cstring>
 
@@ -28,6 +30,34 @@ struct Problem {
   std::string what;
 };
 
+// A single string as it was before atc escaped it: `\"`, `\345`. Older versions do not escape; what
+// an escape would have changed (a quote, a character beyond ASCII) or what none makes of a
+// backslash tells that this one did not.
+std::string without_escapes(std::string_view text) {
+  constexpr std::string_view kLetters = "nrt\"'\\", kMeant = "\n\r\t\"'\\";
+  const auto octal = [](char c) { return c >= '0' && c <= '7'; };
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c != '\\') {
+      if (c < ' ' || c > '~' || c == '"' || c == '\'') return std::string(text);
+      plain += c;
+    } else if (const size_t letter = kLetters.find(i + 1 < text.size() ? text[i + 1] : '?');
+               letter != kLetters.npos) {
+      plain += kMeant[letter];
+      i += 1;
+    } else if (i + 3 < text.size() && text[i + 1] <= '3' && octal(text[i + 1]) &&
+               octal(text[i + 2]) && octal(text[i + 3])) {
+      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                 (text[i + 3] - '0'));
+      i += 3;
+    } else {
+      return std::string(text);
+    }
+  }
+  return plain;
+}
+
 class ModelReader {
  public:
   ModelReader(Graph& out, size_t file_bytes) : out_(out), limit_(file_bytes) {}
@@ -39,6 +69,10 @@ class ModelReader {
       json::value value = field.value();
       if (key == "name") {
         out_.name = text(value, "name");
+      } else if (key == "attr" && is(value, json::json_type::array)) {
+        for (auto item : value.get_array())
+          if (json::value property = item.value(); is(property, json::json_type::object))
+            read_property(property.get_object());
       } else if (key == "graph") {
         has_graph = true;
         for (auto item : list(value, "graph")) read_graph(object(item.value(), "graph"));
@@ -98,8 +132,12 @@ class ModelReader {
           read_attribute(object(item.value(), "attr"), ge_operator_key,
                          [&](GeKey which, GeValue read) { current_.set(which, std::move(read)); });
       } else if (key == "output_desc") {
-        for (auto item : list(value, "output_desc"))
-          read_output(object(item.value(), "output_desc"));
+        for (auto item : list(value, "output_desc")) {
+          json::value output = item.value();
+          take(sizeof(Output));
+          Output& made = op.outputs.emplace_back();
+          if (!is(output, json::json_type::null)) read_output(object(output, "output_desc"), made);
+        }
       }
     }
     if (!has_name) throw Problem{"an operator has no \"name\""};
@@ -108,9 +146,7 @@ class ModelReader {
     in_operator_ = false;
   }
 
-  void read_output(json::object members) {
-    take(sizeof(Output));
-    Output& output = current_.op.outputs.emplace_back();
+  void read_output(json::object members, Output& output) {
     for (auto field : members) {
       const std::string_view key = field.unescaped_key();
       json::value value = field.value();
@@ -130,6 +166,17 @@ class ModelReader {
     }
   }
 
+  // How the model was made.
+  void read_property(json::object attribute) {
+    json::value key, value;
+    if (!find(attribute, "key", key) || !is(key, json::json_type::string)) return;
+    const std::string name(text(key, "key"));
+    if (!is_ge_property(name) || !find(attribute, "value", value)) return;
+    GeValue read;
+    read_members(object(value, "value"), read);
+    if (read.s) set_ge_property(out_, name, *read.s);
+  }
+
   // {"key": ..., "value": {...}}, usually in this order.
   template <class Set>
   void read_attribute(json::object attribute, GeKey (*key_of)(std::string_view), Set set) {
@@ -139,13 +186,15 @@ class ModelReader {
     if (which == GeKey::kNone) return;
     GeValue read;
     // GE leaves out a value that is empty.
-    if (find(attribute, "value", value)) {
-      for (auto field : object(value, "value")) {
-        const std::string_view kind = field.unescaped_key();
-        read_value(kind, field.value(), read);
-      }
-    }
+    if (find(attribute, "value", value)) read_members(object(value, "value"), read);
     set(which, std::move(read));
+  }
+
+  void read_members(json::object members, GeValue& out) {
+    for (auto field : members) {
+      const std::string_view kind = field.unescaped_key();
+      read_value(kind, field.value(), out);
+    }
   }
 
   static bool find(json::object& members, std::string_view key, json::value& out) {
@@ -157,7 +206,7 @@ class ModelReader {
 
   void read_value(std::string_view kind, json::value value, GeValue& out) {
     if (kind == "s") {
-      out.s = text(value, "s");
+      out.s = without_escapes(text(value, "s"));
     } else if (kind == "i") {
       out.i = integer(value, "i");
     } else if (kind == "f") {
@@ -229,10 +278,17 @@ class ModelReader {
     throw Problem{fmt::format("\"{}\" is not an integer", what)};
   }
 
-  // A number that is not finite is written as null or as text: nothing to work with.
+  // Nothing if it is neither a number nor the text of one.
   static std::optional<double> number(json::value value) {
     double number = 0;
-    if (value.get(number) != simdjson::SUCCESS) return std::nullopt;
+    if (is(value, json::json_type::string)) {
+      const std::string_view digits = value.get_string();
+      const char* end = digits.data() + digits.size();
+      const auto parsed = std::from_chars(digits.data(), end, number);
+      if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+    } else if (value.get(number) != simdjson::SUCCESS) {
+      return std::nullopt;
+    }
     return number;
   }
 

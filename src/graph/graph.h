@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tensor/dtype.h"
@@ -85,6 +86,9 @@ struct Graph {
   std::vector<Operator> operators;    // in the order of the file
   std::vector<Edge> outputs;          // of the model; empty if the file does not say
   std::vector<std::string> warnings;  // oddities worth telling
+  // How it was made, in the words of the file: {"atc_version", "7.6.0.1.220"}.
+  std::vector<std::pair<std::string, std::string>> properties;
+  std::string command_line;  // that made it; holds paths of that machine, shown on request only
 
   // Recorded by what ran the model to dump it: nothing is missing, and every cast is the model's.
   bool is_of_a_run() const { return format == "plumb-dump"; }

@@ -13,14 +13,18 @@ namespace {
 constexpr size_t kHeadBytes = 4096;
 
 constexpr Importer kImporters[] = {
-    {"plumb-dump", "dump.json of `plumb dump`: the model as it was run", is_dump_index,
-     graph_from_dump_index},
-    {"ge-json", "Ascend model as JSON, written by `atc --mode=1` or by AMCT", is_ge_json,
-     graph_from_ge_json},
-    {"ge-text", "GE graph as protobuf text, ge_proto_*.txt or TorchAir's dynamo_*.txt", is_ge_text,
+    {"plumb-dump", "index of a dump", "dump.json of `plumb dump`: the model as it was run",
+     is_dump_index, graph_from_dump_index},
+    {"om", "Ascend offline model",
+     "Ascend offline model itself, of any version of ATC; weights are not read", is_om,
+     graph_from_om},
+    {"ge-json", "Ascend model as JSON",
+     "Ascend model as JSON, written by `atc --mode=1` or by AMCT", is_ge_json, graph_from_ge_json},
+    {"ge-text", "GE graph as text",
+     "GE graph as protobuf text, ge_proto_*.txt or TorchAir's dynamo_*.txt", is_ge_text,
      graph_from_ge_text},
-    {"prototxt", "Caffe network", is_prototxt, graph_from_prototxt},
-    {"onnx", "ONNX model; weights are not read", is_onnx, graph_from_onnx},
+    {"prototxt", "Caffe network", "Caffe network", is_prototxt, graph_from_prototxt, true},
+    {"onnx", "ONNX model", "ONNX model; weights are not read", is_onnx, graph_from_onnx, true},
 };
 
 // Dumps and edges know operators by name, so the user should know that some share one.
@@ -46,8 +50,9 @@ const Importer* importer_of(Bytes file) {
 Result<Graph> graph_from_bytes(Bytes file) {
   const Importer* importer = importer_of(file);
   if (importer == nullptr)
-    return Error{"not a model description that can be read", "",
-                 "give the json that atc or AMCT wrote, a GE text graph, an .onnx or a .prototxt"};
+    return Error{
+        "not a model description that can be read", "",
+        "give an .om, the json that atc or AMCT wrote, a GE text graph, an .onnx or a .prototxt"};
   auto graph = importer->read(file);
   if (!graph) return graph;
   graph->format = importer->name;

@@ -15,11 +15,13 @@ namespace plumb::graph {
 
 struct Importer {
   std::string_view name;     // "ge-json", "ge-text", "onnx", "prototxt"
+  std::string_view title;    // what users call it
   std::string_view summary;  // one line for `plumb formats`
   // True if `head`, the first bytes of a file, looks like this description. Content decides, never
   // the file's name.
   bool (*probe)(Bytes head);
   Result<Graph> (*read)(Bytes file);
+  bool is_runnable = false;  // by `plumb dump` and `plumb run`
 };
 
 std::span<const Importer> importers();

@@ -106,6 +106,7 @@ class GraphMaker {
   bool make(const OnnxModel& model) {
     out_.name = model.graph.name;
     add_graph(model.graph, nullptr, "");
+    add_properties(model);
     Oddity functions;
     for (Bytes raw : model.other_fields)
       each_field(raw, [&](const ProtoField& field, Bytes) {
@@ -125,6 +126,29 @@ class GraphMaker {
   }
 
  private:
+  // Who wrote the model, and which version of the operators it means.
+  void add_properties(const OnnxModel& model) {
+    std::string producer, opsets;
+    for (Bytes raw : model.other_fields)
+      each_field(raw, [&](const ProtoField& field, Bytes) {
+        if (field.number == model_field::kProducer) producer = as_text(field.bytes);
+        if (field.number == model_field::kProducerVersion && !field.bytes.empty())
+          producer += fmt::format("{}{}", producer.empty() ? "" : " ", as_text(field.bytes));
+        if (field.number != model_field::kOpsetImport) return;
+        const std::string_view domain = text_in(field.bytes, opset_field::kDomain);
+        uint64_t version = 0;
+        each_field(field.bytes, [&](const ProtoField& part, Bytes) {
+          if (part.number == opset_field::kVersion) version = part.value;
+        });
+        opsets += fmt::format("{}{}{}{}", opsets.empty() ? "" : ", ", domain,
+                              domain.empty() ? "" : " ", version);
+      });
+    if (!producer.empty()) out_.properties.emplace_back("producer", std::move(producer));
+    if (!opsets.empty()) out_.properties.emplace_back("opset", std::move(opsets));
+    if (model.ir_version)
+      out_.properties.emplace_back("ir_version", std::to_string(*model.ir_version));
+  }
+
   void add_graph(const OnnxGraph& graph, const Scope* outer, const std::string& subgraph) {
     const bool is_main = outer == nullptr;
     Scope scope(graph, outer);

@@ -13,7 +13,15 @@ namespace plumb::graph {
 inline constexpr int kMaxOnnxDepth = 32;  // of bodies within bodies
 
 namespace model_field {
-enum : uint32_t { kIrVersion = 1, kGraph = 7, kOpsetImport = 8, kTraining = 20, kFunctions = 25 };
+enum : uint32_t {
+  kIrVersion = 1,
+  kProducer = 2,
+  kProducerVersion = 3,
+  kGraph = 7,
+  kOpsetImport = 8,
+  kTraining = 20,
+  kFunctions = 25
+};
 }
 namespace opset_field {
 enum : uint32_t { kDomain = 1, kVersion = 2 };

@@ -10,6 +10,9 @@
 
 namespace plumb::graph {
 
+bool is_om(Bytes head);
+Result<Graph> graph_from_om(Bytes file);
+
 bool is_ge_json(Bytes head);
 Result<Graph> graph_from_ge_json(Bytes file);
 

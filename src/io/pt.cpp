@@ -4,10 +4,13 @@
 // beside it. Since PyTorch 1.6 a zip archive, before that pickles and storages one after the other.
 // Described by torch/serialization.py and docs/source/notes/serialization.rst of PyTorch.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "io/inflate.h"
+#include "io/npy.h"
 #include "io/pt_objects.h"
 #include "io/zip.h"
 
@@ -33,16 +36,31 @@ bool is_tar(Bytes head) {
   return name == "sys_info" || name == "pickle" || name == "tensors" || name == "storages";
 }
 
-// A zip archive whose first member lies in a folder and is no array: npz archives are flat, or made
-// of arrays.
+// A zip archive whose first member lies in a folder, is called as PyTorch calls its members, and is
+// no array: some debuggers write arrays under names with slashes and without an extension.
 bool is_zip(Bytes head) {
+  constexpr uint16_t kDeflated = 8;
+  constexpr std::string_view kMembers[] = {
+      "data.pkl", "version", "byteorder", "constants.pkl", ".format_version", ".storage_alignment"};
+  constexpr std::string_view kFolders[] = {"data/", ".data/", "code/", "constants/", "extra/"};
   ByteReader reader(head);
   if (as_text(reader.take(4)) != "PK\3\4") return false;
-  reader.skip(22);
-  const size_t size = reader.u16();
-  reader.u16();
+  reader.skip(4);
+  const uint16_t method = reader.u16();
+  reader.skip(16);
+  const size_t size = reader.u16(), extra = reader.u16();
   const std::string_view name = as_text(reader.take(std::min(size, reader.left())));
-  return name.find('/') != name.npos && !name.ends_with(".npy");
+  const std::string_view inner = name.substr(std::min(name.size(), name.find('/') + 1));
+  const auto lies_in = [&](std::string_view folder) { return inner.starts_with(folder); };
+  if (inner.size() == name.size() ||  // at the top
+      (std::find(std::begin(kMembers), std::end(kMembers), inner) == std::end(kMembers) &&
+       std::none_of(std::begin(kFolders), std::end(kFolders), lies_in)))
+    return false;
+  reader.skip(std::min(extra, reader.left()));
+  Bytes data = reader.take(reader.left());
+  std::array<std::byte, kNpyPrefixBytes> unpacked;
+  if (method == kDeflated && Inflater(data).read(unpacked.data(), unpacked.size())) data = unpacked;
+  return !is_npy(data) && !name.ends_with(".npy");
 }
 
 bool probe(Bytes head, uint64_t) { return is_zip(head) || is_legacy(head) || is_tar(head); }
@@ -76,7 +94,7 @@ Result<Archive> open_archive(Bytes file) {
   if (archive.top.empty())
     return Error{"zip archive is not a PyTorch file",
                  fmt::format("byte 0: none of its {} members is data.pkl", archive.members.size()),
-                 "name a file written by torch.save; --format npz reads archives of arrays"};
+                 "name a file written by torch.save, or an archive of arrays (npz)"};
   if (archive.find("constants.pkl") != nullptr)
     return Error{"this is a TorchScript program, not a file of tensors",
                  fmt::format("member '{}constants.pkl'", archive.top),

@@ -19,6 +19,24 @@ using dump::Entry;
 using dump::Slot;
 using dump::SlotKind;
 
+std::string_view without_input(std::string_view name) {
+  constexpr std::string_view kPrefix = "input_";
+  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+// How many inputs of the model have a name that ends so; 0 if the one asked for is none itself.
+size_t inputs_called(const Matcher& matcher, std::string_view name, std::string_view last) {
+  const auto is_input = [](const graph::Operator& op) { return kind_of_type(op.type) == "data"; };
+  const graph::Operator* own = matcher.find(name);
+  if (own == nullptr || !is_input(*own)) return 0;
+  const std::vector<graph::Operator>& all = matcher.target().operators;
+  return static_cast<size_t>(std::count_if(all.begin(), all.end(), [&](const graph::Operator& op) {
+    return last_part(op.name) == last && is_input(op);
+  }));
+}
+
 }  // namespace
 
 // Tensors of an operator mostly follow each other.
@@ -309,11 +327,20 @@ Pairing Partners::find_in_dump(Match& match) const {
     return Pairing::with(op, slot, match.rule, std::move(match.evidence));
   };
   if (has(golden.name, output)) return found_as(golden.name, output);
-  // Some tools save the inputs of a model as input_<name>, which reads as an input slot.
+  // Some tools save the inputs of a model as input_<name>, which reads as an input slot, and leave
+  // out the scopes before it.
   const Slot input{SlotKind::kInput, output.index, {}};
-  const auto source =
-      golden_names_.find(name.starts_with("input_") ? std::string_view(name).substr(6) : name);
+  const auto source = golden_names_.find(without_input(name));
   if (has(source.name, input)) return found_as(source.name, input);
+  if (const std::string_view last = last_part(name); last != name && match.is_source) {
+    const auto inner = golden_names_.find(without_input(last));
+    const size_t sharing = has(inner.name, input) ? inputs_called(*matcher_, name, last) : 0;
+    if (sharing == 1) return found_as(inner.name, input);
+    if (sharing > 1)
+      return Pairing::none("ambiguous_pair",
+                           fmt::format("{} inputs of the model end in {}, which golden has as {}",
+                                       sharing, last, tensor_text(inner.name, input)));
+  }
   // A tensor that its maker did not dump may have been dumped by those who read it.
   std::optional<std::pair<std::string_view, Slot>> damaged;
   for (const Tensor& reader : matcher_->golden_readers(*match.golden)) {

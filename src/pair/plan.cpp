@@ -16,6 +16,7 @@
 #include "pair/partners.h"
 #include "pair/scopes.h"
 #include "pair/sources.h"
+#include "pair/superseded.h"
 
 namespace plumb::pair {
 namespace {
@@ -199,6 +200,11 @@ class Pairer {
   }
 
   void pair_group(const Groups::Group& target, const Groups::Group& golden) {
+    if (target.size != golden.size && is_told_by_time(target) && is_told_by_time(golden)) {
+      supersede(target, true);
+      supersede(golden, false);
+      return add_pair(*target.last, *golden.last, "");
+    }
     if (target.size != golden.size) {
       const std::string message = fmt::format(
           "{} of them in target, {} in golden: which belong together cannot be told; select a step",
@@ -210,25 +216,40 @@ class Pairer {
       return;
     }
     Candidate *t = target.first, *g = golden.first;
-    for (size_t i = 0; i < target.size; ++i, t = t->next, g = g->next) {
-      PlannedRow& row = rows_.emplace_back();
-      row.target = t->entry;
-      row.golden = g->entry;
-      row.rule = "name";
-      if (!t->has_namesake) {
-        const Pairing& pairing = *t->pairing;
-        row.rule = pairing.rule;
-        row.evidence = pairing.evidence;
-        row.is_quantized = pairing.is_quantized;
-        if (pairing.quantization)
-          row.dequantize =
-              io::Dequantize{pairing.quantization->scale, pairing.quantization->offset};
-      }
-      t->is_placed = g->is_placed = true;
-      if (target.size > 1)
-        row.evidence += fmt::format("{}execution {} of {}", row.evidence.empty() ? "" : ", ", i + 1,
-                                    target.size);
+    for (size_t i = 0; i < target.size; ++i, t = t->next, g = g->next)
+      add_pair(*t, *g,
+               target.size > 1 ? fmt::format("execution {} of {}", i + 1, target.size) : "");
+  }
+
+  void add_pair(Candidate& t, Candidate& g, const std::string& execution) {
+    PlannedRow& row = rows_.emplace_back();
+    row.target = t.entry;
+    row.golden = g.entry;
+    row.rule = "name";
+    if (!t.has_namesake) {
+      const Pairing& pairing = *t.pairing;
+      row.rule = pairing.rule;
+      row.evidence = pairing.evidence;
+      row.is_quantized = pairing.is_quantized;
+      if (pairing.quantization)
+        row.dequantize = io::Dequantize{pairing.quantization->scale, pairing.quantization->offset};
     }
+    t.is_placed = g.is_placed = true;
+    if (!execution.empty()) row.evidence += (row.evidence.empty() ? "" : ", ") + execution;
+  }
+
+  // Whether the time on record says that the last of several runs was the last. Runs of several
+  // steps that are not told apart come in the order of steps first.
+  static bool is_told_by_time(const Groups::Group& group) {
+    for (const Candidate* c = group.first; c != group.last; c = c->next)
+      if (c->entry->timestamp >= group.last->entry->timestamp) return false;
+    return true;
+  }
+
+  // All runs but the last.
+  void supersede(const Groups::Group& group, bool is_target) {
+    for (Candidate* c = group.first; c != group.last; c = c->next)
+      if (!c->is_placed) add_single(*c, is_target, superseded());
   }
 
   void add_single(Candidate& c, bool is_target, Pairing why) {

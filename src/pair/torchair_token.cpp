@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "pair/align_operands.h"
+#include "pair/superseded.h"
 
 namespace plumb::pair {
 namespace {
@@ -124,8 +125,7 @@ class TokenPairing {
   }
 
   Pairing why_left(const Execution& golden) const {
-    if (const auto latest = golden_of_.at(golden.op); latest != &golden)
-      return Pairing::none("duplicate_name", "a later run of this operator is compared");
+    if (const auto latest = golden_of_.at(golden.op); latest != &golden) return superseded();
     if (!is_fx_) return Pairing::none("no_target", "no operator of the target was made from it");
     const std::string_view op = model_.made_from_fx(golden.op);
     if (op.empty())
@@ -175,8 +175,7 @@ class TokenPairing {
     for (const Entry* entry : target.others)
       out.tensors.emplace_back(entry, Pairing::none("no_golden", "neither an input nor an output"));
     out.is_duplicate = latest_.at(target.op) != &target;
-    if (out.is_duplicate)
-      return refuse_all("duplicate_name", "a later run of this operator is compared");
+    if (out.is_duplicate) return refuse_all(superseded().reason, superseded().message);
     target.each([&](const Entry* entry) {
       if (out.owner == nullptr) out.owner = entry;
     });

@@ -98,11 +98,10 @@ std::string partner_text(const Run& run) {
     return "one side has fewer slots: --slot output compares the outputs, --allow missing lets the "
            "rest go";
   if (lacks_scales && scenario != "quantized-original-vs-original")
-    return "--graph FILE tells what operators and integers were made from; `atc --mode=1 "
-           "--om=MODEL.om --json=FILE` writes it; --quant FILE, which AMCT wrote, what was folded";
+    return "--graph MODEL.om (or its json) tells what operators and integers were made from; "
+           "--quant FILE, which AMCT wrote, what was folded";
   if (scenario == "offline-vs-original" || scenario.starts_with("quantized-offline"))
-    return "--graph FILE tells what operators were made from; `atc --mode=1 --om=MODEL.om "
-           "--json=FILE` writes it";
+    return "--graph MODEL.om (or its json) tells what operators were made from";
   if (scenario == "npu-vs-npu")
     return "operators that the compiler fused or inserted on one side only: --graph and "
            "--golden-graph tell them";
@@ -125,8 +124,7 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   if (run.findings.empty())  // else the first of them says what to do
     if (auto step = first_look(run, s)) steps.push_back(std::move(*step));
   advise(!run.doubts.empty(),
-         "give the graph of this very model and build (`atc --mode=1 --om=MODEL.om --json=FILE` "
-         "writes that of an offline model), or none");
+         "give the graph of this very model and build (the .om itself will do), or none");
   advise(has(run, "damaged_file"), "copy damaged files again from where they were written");
   advise(has(run, "no_header"),
          run.command == "compare"

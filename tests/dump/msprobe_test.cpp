@@ -127,6 +127,80 @@ TEST(Msprobe, StepsAndRanks) {
   expect_all_accounted(set);
 }
 
+// What was saved by hand: a tensor alone, lists and objects of tensors, a number, a gradient that
+// never came.
+TEST(Msprobe, ValuesSavedByHand) {
+  const auto tensor = [](std::string_view file) {
+    return fmt::format(
+        R"({{"type": "torch.Tensor", "dtype": "torch.float32", "shape": [3], "Max": 3.0,
+            "data_name": "{}"}})",
+        file);
+  };
+  const std::string saved = fmt::format(
+      R"({{"task": "tensor", "level": "debug", "framework": "pytorch", "dump_data_dir": "x", "data": {{
+        "y.0.debug": {}, "x.0.debug": {}, "x.1.debug": {},
+        "pair.0.debug": [{}, {}],
+        "nested.0.debug": {{"key1": {}, "key2": [{}, {{"type": "int", "value": 7}}]}},
+        "scale.0.debug": {{"type": "float", "value": 0.5}},
+        "x_grad.0.debug": null}}}})",
+      tensor("y.pt"), tensor("x.npy"), tensor("x1.npy"), tensor("p0.npy"), tensor("p1.npy"),
+      tensor("n.npy"), tensor("m.npy"));
+  Scratch dir;
+  for (const char* place : {"step0/rank0", "step0/rank1"}) {
+    dir.write(fmt::format("{}/debug.json", place), saved);
+    for (const char* file : {"y.pt", "x.npy", "x1.npy", "p0.npy", "p1.npy", "n.npy", "m.npy"})
+      dir.npy(fmt::format("{}/x/{}", place, file));
+  }
+  const DumpSet set = open(dir.root());
+  EXPECT_EQ(set.convention, "msprobe");
+  EXPECT_THAT(skipped_of(set), IsEmpty());
+  expect_all_accounted(set);
+  const std::vector<std::string> wanted{
+      "y.0.debug output:0",           "x.0.debug output:0",           "x.1.debug output:0",
+      "pair.0.debug output:0",        "pair.0.debug output:1",        "nested.0.debug output:key1",
+      "nested.0.debug output:key2.0", "nested.0.debug output:key2.1", "scale.0.debug output:0",
+      "x_grad.0.debug output:0"};
+  std::vector<std::string> all;
+  for (const char* rank : {"rank 0 step 0 ", "rank 1 step 0 "})
+    for (const std::string& line : wanted) all.push_back(rank + line);
+  EXPECT_THAT(lines_of(set), testing::ElementsAreArray(all));
+  EXPECT_EQ(elements_of(set, find(set, "rank 1 step 0 pair.0.debug output:1")),
+            "float32 [3]: 1 2 3");
+  // The file itself, and beside a dump of calls.
+  EXPECT_THAT(lines_of(open(dir.root() / "step0/rank1/debug.json")),
+              testing::ElementsAreArray(wanted));
+  dir.write("step0/rank0/dump.json", kSmall);
+  EXPECT_EQ(open(dir.root()).entries.size(), 21u);
+}
+
+// MindSpore with parts compiled: each kind of call below a directory of its own.
+TEST(Msprobe, CompiledAndOtherCallsLieBesideEachOther) {
+  Scratch dir;
+  for (const char* path : {"pynative/step0/rank0", "graph/step0/rank0", "graph/step1/rank0"})
+    dir.write(fmt::format("{}/dump.json", path), kSmall);
+  EXPECT_THAT(lines_of(open(dir.root())),
+              ElementsAre("rank 0 step 0 [graph] Torch.add.0.forward input:0",
+                          "rank 0 step 0 [pynative] Torch.add.0.forward input:0",
+                          "rank 0 step 1 [graph] Torch.add.0.forward input:0"));
+}
+
+// Directories by process where there are no ranks: the number is another one in every run, so that
+// it counts only where several are to be told apart.
+TEST(Msprobe, TheNumberOfTheOnlyProcessSaysNothing) {
+  for (const int process : {7, 99, 40123}) {
+    Scratch dir;
+    for (const char* path : {"graph/step0", "pynative/step0", "pynative/step1"})
+      dir.write(fmt::format("{}/proc{}/dump.json", path, process), kSmall);
+    EXPECT_THAT(lines_of(open(dir.root())),
+                ElementsAre("step 0 [graph] Torch.add.0.forward input:0",
+                            "step 0 [pynative] Torch.add.0.forward input:0",
+                            "step 1 [pynative] Torch.add.0.forward input:0"));
+    dir.write("pynative/step1/proc8/dump.json", kSmall);
+    EXPECT_THAT(lines_of(open(dir.root())),
+                testing::Contains("step 1 [pynative/proc8] Torch.add.0.forward input:0"));
+  }
+}
+
 TEST(Msprobe, MissingAndForeignDataFiles) {
   Scratch dir;
   dir.write("dump.json", R"({"task": "tensor", "dump_data_dir": "/somewhere/else/dump_tensor_data",

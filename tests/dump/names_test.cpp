@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dump/names.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "dump/levels.h"
@@ -53,6 +54,47 @@ TEST(Names, DeviceDumps) {
     EXPECT_EQ(parsed->is_ffts(), c.task_type == 4);
     EXPECT_EQ(parsed->context, c.context);
     EXPECT_EQ(parsed->thread, c.thread);
+  }
+}
+
+// Type, operator, slot, then layout and element type where the name has them.
+TEST(Names, DecodedDumps) {
+  struct {
+    std::string_view name, said;  // empty: no such name
+  } const cases[] = {
+      {"Conv2D.conv1.3.17.1682931245000001.output.0.npy", "Conv2D conv1 output:0 npy"},
+      {"Conv2D.conv1.3.17.1682931245000001.input.12.npy", "Conv2D conv1 input:12 npy"},
+      {"Conv2D.a.b.3.17.1682931245000001.input.1.npy", "Conv2D a.b input:1 npy"},
+      {"Conv2D.conv1.3.1682931245000001.output.0.npy", "Conv2D conv1 output:0 npy"},
+      {"Cast.Default_Net_Cast-op0.9.10.1735011096426349.input.0.ND.FLOAT.npy",
+       "Cast Default_Net_Cast-op0 input:0 npy ND FLOAT"},
+      {"GetNext.Default_GetNext-op0.0.11.17350110964032987.output.0.ND.FLOAT.npy",
+       "GetNext Default_GetNext-op0 output:0 npy ND FLOAT"},
+      {"Conv2D.c.0.0.1735011096426349.output.0.NC1HWC0.npy", "Conv2D c output:0 npy NC1HWC0 "},
+      {"Sub.s.10.10.1735011096427368.input.0.ND.BF16", "Sub s input:0 raw ND BF16"},
+      {"Sub.s.10.10.1735011096427368.input.0.ND", ""},  // anything might be called so
+      {"Sub.s.10.10.1735011096427368.input.0", ""},
+      {"Sub.s.10.10.1735011096427368.workspace.0.npy", ""},
+      {"Sub.s.10.10.1735011096427368.output.npy", ""},
+      {"Sub.s.10.10.1735011096427368.output.0.ND.FLOAT.x.npy", ""},
+      {"Sub.s.10.10.1735011096427368.output.0.1D.npy", ""},
+      {"layer.0.1.2.output.0.npy", ""},  // a module of a network: no clock gave that number
+      {"Functional.conv2d.0.forward.input.0.npy", ""},
+      {"conv1.0.1682931245000001.npy", ""},
+      {"Mul.m.17.7.1700000000000015.4.3.1.0.output.0.npy", ""},  // a slice, which tells no whole
+      {"output.0.npy", ""},
+      {".npy", ""},
+      {"", ""},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const auto parsed = parse_decoded_name(c.name);
+    ASSERT_EQ(parsed.has_value(), !c.said.empty());
+    if (!parsed) continue;
+    std::string said = fmt::format("{} {} {} {}", parsed->device.type, parsed->device.op,
+                                   to_string(parsed->slot), parsed->is_npy ? "npy" : "raw");
+    if (!parsed->layout.empty()) said += fmt::format(" {} {}", parsed->layout, parsed->dtype);
+    EXPECT_EQ(said, c.said);
   }
 }
 
@@ -220,6 +262,9 @@ TEST(Levels, AnyLevelMayBeMissingOrGiven) {
       {"/d", "worldsize8_global_rank5/20250601120000/5/g/1/0",
        levels(time, "5", "g", "1", 0, "worldsize8_global_rank5", "", 5)},
       {"/d", "step1/rank3", levels("", "", "", "", 1, "step1/rank3", "", 3)},
+      {"/d", "rank_2/20250601120000/step_4",
+       levels(time, "", "", "", 4, "rank_2", "", 2)},  // MindSpore, compiled as a whole ...
+      {"/d", "rank_2/net/0/4", levels("", "", "net", "0", 4, "rank_2", "", 2)},  // ... or not
       {"/d", "0/resnet/1/3", levels("", "0", "resnet", "1", 3)},
       {"/d", "resnet/1/3", levels("", "", "resnet", "1", 3)},
       {"/d", "1/3", levels("", "", "", "1", 3)},
@@ -248,6 +293,10 @@ TEST(Levels, AnyLevelMayBeMissingOrGiven) {
 TEST(Levels, RankAndStepNames) {
   EXPECT_EQ(rank_from("worldsize2_global_rank1"), 1);
   EXPECT_EQ(rank_from("rank12"), 12);
+  EXPECT_EQ(rank_from("rank_3"), 3);
+  EXPECT_FALSE(rank_from("rank__3"));
+  EXPECT_FALSE(rank_from("rank_"));
+  EXPECT_EQ(step_from("step_7"), 7);
   EXPECT_FALSE(rank_from("worldsize2_global_rank"));
   EXPECT_FALSE(rank_from("low_rank4"));
   EXPECT_FALSE(rank_from("frank1"));

@@ -241,10 +241,66 @@ TEST(GeJson, QuantizationOfAscendQuantOnly) {
   EXPECT_FALSE(read_one("Conv2D", scale));
   EXPECT_FALSE(read_one("AscendQuant", ""));
   EXPECT_FALSE(read_one("AscendQuant", R"({"key":"scale","value":{"f":null}})"));
+  // Newer versions of atc write a single float as text, and what is not finite by its name.
+  const char* as_text =
+      R"({"key":"scale","value":{"f":"0.0078125"}},{"key":"offset","value":{"f":"-3e-05"}})";
+  EXPECT_EQ(read_one("AscendQuant", as_text)->scale, 0.0078125);
+  EXPECT_EQ(read_one("AscendQuant", as_text)->offset, -3e-5);
+  for (const char* none : {"inf", "-nan", "", "1.5x", "x"})
+    EXPECT_FALSE(
+        read_one("AscendQuant", R"({"key":"scale","value":{"f":")" + std::string(none) + R"("}})"))
+        << none;
   EXPECT_EQ(read_one("AscendQuant", scale)->scale, 4);
   EXPECT_EQ(read_one("AscendQuant", scale)->offset, -3.5);
   EXPECT_EQ(read_one("AscendQuant", twice)->scale, 16);
   EXPECT_EQ(read_one("AscendQuant", twice)->offset, 0);
+}
+
+// As newer versions of atc write single strings; those in lists stay as they are. What no escape
+// has made is a plain string of an older version.
+TEST(GeJson, SingleStringsAreEscapedByNewerVersions) {
+  struct Case {
+    const char* written;  // in JSON, where a backslash is two
+    const char* meant;
+  };
+  const Case cases[] = {
+      {R"(relu)", "relu"},
+      {R"(\\345\\210\\207\\345\\210\\206)", "\xE5\x88\x87\xE5\x88\x86"},
+      {R"(\u5207\u5206)", "\xE5\x88\x87\xE5\x88\x86"},  // older: plain
+      {R"(a\\\"b\\'c\\\\d\\ne)", "a\"b'c\\d\ne"},
+      {R"(\u5207\\345\\210\\207)", "\xE5\x88\x87\\345\\210\\207"},  // plain: not all is ASCII
+      {R"(a\"b\\n)", "a\"b\\n"},                                    // plain: a bare quote
+      {R"(net\\block)", "net\\block"},                              // no such escape
+      {R"(net\\400)", "net\\400"},                                  // no such byte
+      {R"(net\\12)", "net\\12"},
+      {R"(net\\)", "net\\"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.written);
+    const auto graph = read(with_operators(
+        R"({"name":"x","type":"X","output_desc":[{"attr":[{"key":"_datadump_origin_name","value":{"s":")" +
+        std::string(c.written) + R"("}}]}]})"));
+    ASSERT_TRUE(graph.ok()) << graph.error().where;
+    EXPECT_EQ(graph->operators[0].outputs[0].origin, c.meant);
+  }
+}
+
+TEST(GeJson, AnOutputThatSaysNothingIsNull) {
+  const auto graph =
+      read(with_operators(R"({"name":"x","type":"X","output_desc":[null,{"layout":"ND"},null]})"));
+  ASSERT_TRUE(graph.ok()) << graph.error().where;
+  ASSERT_EQ(graph->operators[0].outputs.size(), 3u);
+  EXPECT_EQ(graph->operators[0].outputs[1].layout, "ND");
+}
+
+TEST(GeJson, PropertiesSayHowTheModelWasMade) {
+  const auto graph = read(R"({"attr":[{"key":"soc_version","value":{"s":"Ascend310"}},7,
+    {"key":"om_info_list","value":{"list":{"i":[1]}}},{"key":"atc_cmdline","value":{"s":"atc x"}},
+    {"key":"atc_version","value":{"s":"1.82"}},{"key":"opp_version"}],"graph":[]})");
+  ASSERT_TRUE(graph.ok()) << graph.error().where;
+  EXPECT_THAT(graph->properties, ElementsAre(testing::Pair("atc_version", "1.82"),
+                                             testing::Pair("soc_version", "Ascend310")));
+  EXPECT_EQ(graph->command_line, "atc x");
 }
 
 TEST(GeJson, SeveralGraphsNameTheirOperatorsPlace) {

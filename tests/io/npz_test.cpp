@@ -27,6 +27,19 @@ TEST(Npz, KeepsStoredMembersInPlace) {
   }
 }
 
+// Some debuggers leave out ".npy", and their names have slashes, as those in a PyTorch file have:
+// what a member is, its bytes tell.
+TEST(Npz, IsNoPyTorchFileForItsNames) {
+  for (const char* name : {"npz/slashes.npz", "npz/slashes_deflated.npz", "npz/slashes_text.npz"}) {
+    SCOPED_TRACE(name);
+    const auto file = open_tensor_file(test_data(name));
+    ASSERT_TRUE(file.ok()) << file.error().what;
+    EXPECT_EQ(file->format->name, "npz");
+    ASSERT_FALSE(file->listing.tensors.empty());
+    EXPECT_EQ(file->listing.tensors[0].name, "layer1/conv/out");
+  }
+}
+
 TEST(Npz, MentionsBytesAfterTheData) {
   for (const char* name : {"npz/trailing.npz", "npz/trailing_stored.npz"}) {
     const auto file = file_bytes(test_data(name));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,6 +93,33 @@ TEST(GraphPlan, InputsAndOutputsFindTheirTensors) {
           "net_conv1relu1 output:0 = relu1 output:0 origin", "fc input:0 = relu1 output:0 origin",
           "fc output:0 = fc output:0 origin", "- = net_conv1 output:0 inside_fusion",
           "- = bn1 output:0 inside_fusion", "- = other output:0 no_target"));
+}
+
+// Tools save the inputs of a model as input_<name>, with or without the scopes before the name.
+TEST(GraphPlan, InputsOfTheModelAreFoundWithoutTheirScopes) {
+  graph::Graph graph;
+  graph.operators = {op("a/ids", "Data", {}, {}), op("b/mask", "Data", {}, {}),
+                     op("b/weight", "Const", {}, {}),
+                     op("sum", "Add", {{"a/ids", 0}, {"b/mask", 0}, {"b/weight", 0}}, {"sum"})};
+  const DumpSet target = set_of(
+      {entry("sum", input(0)), entry("sum", input(1)), entry("sum", input(2)), entry("sum")});
+  const auto with = [&](const char* ids, const char* mask) {
+    return plan_of(target,
+                   set_of({entry(ids, input(0)), entry(mask, input(0)), entry("weight", input(0)),
+                           entry("sum")}),
+                   {}, graph);
+  };
+  for (const auto& [ids, mask] : {std::pair{"ids", "mask"}, {"a_ids", "mask"}, {"ids", "b_mask"}})
+    EXPECT_THAT(
+        with(ids, mask),
+        UnorderedElementsAre(fmt::format("sum input:0 = {} input:0 own-name", ids),
+                             fmt::format("sum input:1 = {} input:0 own-name", mask),
+                             "sum input:2 = - no_counterpart",  // a constant is no input
+                             "- = weight input:0 no_target", "sum output:0 = sum output:0 origin"));
+  graph.operators[1].name = "b/ids";
+  graph.operators[3].inputs[1].producer = "b/ids";
+  EXPECT_THAT(with("ids", "other"), testing::IsSupersetOf({"sum input:0 = - ambiguous_pair",
+                                                           "sum input:1 = - ambiguous_pair"}));
 }
 
 // What the graph gives out and target did not dump is a loss, not a fusion.

@@ -187,8 +187,35 @@ TEST(Plan, AlikeDumpsPairAsOthersDo) {
   }
 }
 
+// The recorded time decides, not the order in which files are found.
+TEST(Plan, OfUnequalNumbersTheLaterRunCounts) {
+  const DumpSet target = set_of({entry("a", {}, 9), entry("a", {}, 2), entry("b", {}, 3),
+                                 entry("c", {}, 4), entry("a", {}, 5)});
+  const DumpSet golden =
+      set_of({entry("a", {}, 7), entry("b", {}, 8), entry("c", {}, 12), entry("c", {}, 11)});
+  for (const bool swapped : {false, true}) {
+    const auto rows = swapped ? make_plan(golden, target) : make_plan(target, golden);
+    size_t superseded = 0;
+    for (const PlannedRow& row : rows) {
+      const Entry* own = row.target != nullptr ? row.target : row.golden;
+      if (row.target != nullptr && row.golden != nullptr) {
+        const auto& [a, c] =
+            swapped ? std::pair{row.golden, row.target} : std::pair{row.target, row.golden};
+        EXPECT_TRUE(own->operator_name != "a" || a->timestamp == 9);
+        EXPECT_TRUE(own->operator_name != "c" || c->timestamp == 12);
+        continue;
+      }
+      ++superseded;
+      EXPECT_EQ(row.reason, "superseded");
+      EXPECT_THAT(row.message, HasSubstr("a later run"));
+    }
+    EXPECT_EQ(rows.size(), 6u);
+    EXPECT_EQ(superseded, 3u);
+  }
+}
+
 TEST(Plan, UnequalNumbersOfExecutionsAreNotGuessed) {
-  const DumpSet target = set_of({entry("a", {}, 1), entry("a", {}, 2)});
+  const DumpSet target = set_of({entry("a", {}, 1), entry("a", {}, 1)});
   const DumpSet golden = set_of({entry("a", {}, 1)});
   const auto rows = make_plan(target, golden);
   EXPECT_THAT(lines_of(rows),

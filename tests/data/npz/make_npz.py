@@ -76,6 +76,11 @@ both = one + [("b.npy", npy(b))]
 two = [good("a", a, "float32"), good("b", b, "int64")]
 stored, deflated = archive(both), archive(both, zipfile.ZIP_DEFLATED)
 add("comment.npz", archive(both, comment=b"made by hand, PK\5\6 and all"), two)
+for name, method in (("slashes.npz", zipfile.ZIP_STORED), ("slashes_deflated.npz", zipfile.ZIP_DEFLATED)):
+    add(name, archive([("layer1/conv/out", npy(a)), ("layer1/data.pkl", npy(b)), ("plain", npy(f))], method),
+        [good("layer1/conv/out", a, "float32"), good("layer1/data.pkl", b, "int64"), good("plain", f, "int16")])
+add("slashes_text.npz", archive([("run/notes", b"hello"), ("layer1/conv/out", npy(a))]),
+    [good("layer1/conv/out", a, "float32")], warnings=1)
 add("other_members.npz", archive([("readme.txt", b"hello"), ("folder/", b""), ("x", npy(a))] + both),
     [good("x", a, "float32")] + two, warnings=1)
 add("no_arrays.npz", archive([("readme.txt", b"hello")]), error="zip archive holds no npy file")

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/inspect_model.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/terminal.h"
+#include "report/table.h"
+#include "report/text.h"
+
+namespace plumb::cli {
+namespace {
+
+using report::bytes_text;
+using report::counted;
+using report::printable;
+using report::Table;
+using scan::InspectedModel;
+using scan::ModelTensor;
+
+void print_summary(const InspectedModel& model) {
+  const graph::Graph& graph = model.graph;
+  fmt::print("{}: {}", model.path, model.importer->title);
+  if (!graph.name.empty()) fmt::print(" '{}'", printable(graph.name));
+  fmt::print(", {}", counted(graph.operators.size(), "operator"));
+  if (const size_t graphs = model.subgraphs(); graphs > 1)
+    fmt::print(" in {}", counted(graphs, "graph"));
+  fmt::print(", {}, {}, {}\n", counted(model.inputs().size(), "input"),
+             counted(graph.outputs.size(), "output"),
+             bytes_text(static_cast<double>(model.file_bytes)));
+}
+
+void print_properties(const InspectedModel& model, bool command_line) {
+  size_t width = 0;
+  for (const auto& [key, value] : model.graph.properties) width = std::max(width, key.size());
+  for (const auto& [key, value] : model.graph.properties)
+    fmt::print("  {:<{}}  {}\n", printable(key), width, printable(value));
+  if (command_line)
+    fmt::print("  command line: {}\n", model.graph.command_line.empty()
+                                           ? "not recorded"
+                                           : printable(model.graph.command_line));
+}
+
+void add_tensors(Table& table, const char* kind, const std::vector<ModelTensor>& tensors) {
+  for (const ModelTensor& tensor : tensors) {
+    const graph::Output none;
+    const graph::Output& output = tensor.output != nullptr ? *tensor.output : none;
+    std::string origin = output.origin;
+    if (!origin.empty() && output.origin_output)
+      origin += fmt::format(":{}", *output.origin_output);
+    table.rows.push_back({kind, printable(tensor.name),
+                          output.dtype ? std::string(name_of(*output.dtype)) : "",
+                          output.shape ? to_string(*output.shape) : "", printable(output.layout),
+                          printable(origin)});
+  }
+}
+
+// Most frequent first.
+void print_types(const InspectedModel& model) {
+  constexpr size_t kShown = 12;
+  std::vector<std::pair<std::string_view, size_t>> types;
+  for (const auto& type : model.types()) types.push_back(type);
+  std::stable_sort(types.begin(), types.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (size_t i = 0; i < std::min(types.size(), kShown); ++i)
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", printable(types[i].first), types[i].second);
+  if (types.size() > kShown) text += fmt::format(", {} more types", types.size() - kShown);
+  fmt::print("types: {}\n", text);
+  const size_t fused = model.fused(), inserted = model.inserted(), quantizing = model.quantizing();
+  if (fused + inserted + quantizing == 0) return;
+  fmt::print("of the original model: {} fused from several, {} inserted by the compiler", fused,
+             inserted);
+  if (quantizing > 0) fmt::print(", {} that quantize", quantizing);
+  fmt::print("\n");
+}
+
+}  // namespace
+
+void print_model(const InspectedModel& model, bool command_line) {
+  print_summary(model);
+  print_properties(model, command_line);
+  Table table;
+  table.columns = {{"", false, 9},      {"tensor", false, 9, true}, {"dtype", false, 8},
+                   {"shape", false, 7}, {"layout", false, 5},       {"original", false, 6, true}};
+  add_tensors(table, "input", model.inputs());
+  add_tensors(table, "output", model.outputs());
+  if (!table.rows.empty()) fmt::print("{}", table.render(terminal_width()));
+  print_types(model);
+  if (model.importer->is_runnable)
+    fmt::print("next: plumb dump {} --input FILE -o DIR saves the tensors of every operator\n",
+               model.path);
+  fmt::print("next: plumb compare TARGET GOLDEN --graph {} pairs dumps of it\n", model.path);
+}
+
+}  // namespace plumb::cli

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scan/inspect_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/mapped_file.h"
+#include "scan/json_values.h"
+
+namespace plumb::scan {
+namespace {
+
+bool is_input(const graph::Operator& op) {
+  constexpr std::string_view kTypes[] = {"Data", "AippData", "RefData", "Input", "Placeholder"};
+  return std::find(std::begin(kTypes), std::end(kTypes), op.type) != std::end(kTypes);
+}
+
+template <class Has>
+size_t count(const graph::Graph& graph, Has has) {
+  return static_cast<size_t>(std::count_if(graph.operators.begin(), graph.operators.end(), has));
+}
+
+Json tensors_json(const std::vector<ModelTensor>& tensors) {
+  Json list = Json::array();
+  for (const ModelTensor& tensor : tensors) {
+    Json& json = list.emplace_back(Json{{"name", tensor.name}});
+    if (tensor.output == nullptr) continue;
+    json["dtype"] = tensor.output->dtype ? Json(name_of(*tensor.output->dtype)) : Json();
+    json["shape"] = tensor.output->shape ? Json(*tensor.output->shape) : Json();
+    json["layout"] = tensor.output->layout;
+    json["origin"] = tensor.output->origin;
+  }
+  return list;
+}
+
+}  // namespace
+
+std::vector<ModelTensor> InspectedModel::inputs() const {
+  std::vector<ModelTensor> found;
+  for (const graph::Operator& op : graph.operators)
+    if (is_input(op) && op.subgraph == graph.operators.front().subgraph)
+      found.push_back({&op, op.name, op.outputs.empty() ? nullptr : &op.outputs.front()});
+  return found;
+}
+
+std::vector<ModelTensor> InspectedModel::outputs() const {
+  const auto by_name = graph.by_name();
+  std::vector<ModelTensor> found;
+  for (const graph::Edge& edge : graph.outputs) {
+    ModelTensor& tensor = found.emplace_back();
+    const auto op = by_name.find(edge.producer);
+    tensor.name = fmt::format("{}:{}", edge.producer, edge.output);
+    if (op == by_name.end()) continue;
+    tensor.op = op->second;
+    if (edge.output >= 0 && edge.output < std::ssize(tensor.op->outputs))
+      tensor.output = &tensor.op->outputs[static_cast<size_t>(edge.output)];
+  }
+  return found;
+}
+
+std::map<std::string_view, size_t> InspectedModel::types() const {
+  std::map<std::string_view, size_t> found;
+  for (const graph::Operator& op : graph.operators) ++found[op.type];
+  return found;
+}
+
+size_t InspectedModel::subgraphs() const {
+  std::set<std::string_view> names;
+  for (const graph::Operator& op : graph.operators) names.insert(op.subgraph);
+  return names.size();
+}
+
+size_t InspectedModel::fused() const {
+  return count(graph,
+               [](const graph::Operator& op) { return op.origins && op.origins->size() > 1; });
+}
+
+size_t InspectedModel::inserted() const {
+  return count(graph, [](const graph::Operator& op) { return op.is_inserted(); });
+}
+
+size_t InspectedModel::quantizing() const {
+  return count(graph, [](const graph::Operator& op) { return op.quantization.has_value(); });
+}
+
+Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return std::unique_ptr<InspectedModel>();
+  auto found = std::make_unique<InspectedModel>();
+  found->path = path;
+  {
+    const auto file = MappedFile::open(path);
+    if (!file) return file.error();
+    found->importer = graph::importer_of(file->bytes());
+    found->file_bytes = file->bytes().size();
+  }
+  if (found->importer == nullptr) return std::unique_ptr<InspectedModel>();
+  auto graph = graph::load_graph(path);
+  if (!graph) return graph.error();
+  found->graph = std::move(*graph);
+  return found;
+}
+
+std::string to_json(const InspectedModel& model, bool command_line) {
+  const graph::Graph& graph = model.graph;
+  Json types = Json::object(), properties = Json::object();
+  for (const auto& [type, operators] : model.types()) types[std::string(type)] = operators;
+  for (const auto& [key, value] : graph.properties) properties[key] = value;
+  Json json{{"format", graph.format},
+            {"name", graph.name},
+            {"bytes", model.file_bytes},
+            {"operators", graph.operators.size()},
+            {"subgraphs", model.subgraphs()},
+            {"fused", model.fused()},
+            {"inserted", model.inserted()},
+            {"quantizing", model.quantizing()},
+            {"inputs", tensors_json(model.inputs())},
+            {"outputs", tensors_json(model.outputs())},
+            {"types", std::move(types)},
+            {"properties", std::move(properties)}};
+  if (command_line) json["command_line"] = graph.command_line;
+  return text_of({{"schema", "plumb.inspect/1"},
+                  {"tool", tool_json()},
+                  {"path", model.path},
+                  {"model", std::move(json)},
+                  {"warnings", graph.warnings}});
+}
+
+}  // namespace plumb::scan
