@@ -202,9 +202,9 @@ constexpr OnnxMoved kMoved[] = {
 }  // namespace
 
 std::span<const OnnxDefault> onnx_defaults_of(std::string_view type) {
-  const auto [first, last] = std::equal_range(
-      std::begin(kDefaults), std::end(kDefaults), OnnxDefault{type, {}, 0, {}},
-      [](const OnnxDefault& a, const OnnxDefault& b) { return a.type < b.type; });
+  const auto [first, last] =
+      std::equal_range(std::begin(kDefaults), std::end(kDefaults), OnnxDefault{type, {}, 0, {}},
+                       [](const OnnxDefault& a, const OnnxDefault& b) { return a.type < b.type; });
   return {first, last};
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes golden.onnx, a small network, target.onnx with four edits, and folded.onnx with its batch norm folded.
 
-usage: tests/data/cli/diff/make_diff.py (writes beside itself)
+usage: tests/data/cli/edited/make_edited.py (writes beside itself)
 """
 import pathlib
 
