@@ -36,9 +36,10 @@ void declare(Options& options, Request& request) {
                     "and dump of the reference model: directories or files");
   request.selecting.declare(options);
   options.group("pairing");
-  options.text("--graph", "FILE", spec.target.graph,
-               "graph of the converted model; tells which original\noperators were fused: .om, json "
-               "of atc, GE text, ONNX");
+  options.text(
+      "--graph", "FILE", spec.target.graph,
+      "graph of the converted model; tells which original\noperators were fused: .om, json "
+      "of atc, GE text, ONNX");
   options.text("--golden-graph", "FILE", spec.golden.graph,
                "graph of the golden side, e.g. converted without fusion");
   options.text("--quant", "FILE", spec.quant, "json that the quantization tool (AMCT) wrote");
