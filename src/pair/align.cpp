@@ -88,13 +88,13 @@ class Aligner {
     found_.proof[at(t)] = Proof::kNothing;
   }
 
+  static int blocked_shapes_speak(Shapes shapes) {
+    return shapes == Shapes::kSame ? 1 : shapes == Shapes::kOther ? -1 : 0;
+  }
   // 1: they agree; -1: they do not; 0: that says nothing.
   int shapes_speak(int t, int g) const {
     if (!t_.shape(t) || !g_.shape(g)) return 0;
-    if (t_.block(t) != g_.block(g)) {
-      const Shapes shapes = shapes_of(t_, {t, 0}, g_, {g, 0});
-      return shapes == Shapes::kSame ? 1 : shapes == Shapes::kOther ? -1 : 0;
-    }
+    if (t_.block(t) != g_.block(g)) return blocked_shapes_speak(shapes_of(t_, {t, 0}, g_, {g, 0}));
     if (*t_.shape(t) == *g_.shape(g)) return 1;
     const bool is_turned = *t_.sizes(t) == *g_.sizes(g) && !moves(t_.kind(t));
     return is_turned || !t_.is_exact || !g_.is_exact ? 0 : -1;
@@ -535,8 +535,7 @@ std::vector<std::pair<Ref, Ref>> inputs_of_pair(const Aligned& aligned, const Ne
     return pairs;
   };
   if (own.size() == theirs.size() && !commutes(target.kind(op))) return zip();
-  // A convolution may add what it reads behind its data.
-  if (target.kind(op) == "conv" && !own.empty() && !theirs.empty())
+  if (target.kind(op) == "conv" && !own.empty() && !theirs.empty())  // may add what it reads behind
     return {{own.front(), theirs.front()}};
   // Those that are known first; then what is left has no choice, or is told by its kind.
   const auto take = [&](const auto& belong) {
