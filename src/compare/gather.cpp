@@ -11,6 +11,7 @@
 
 #include "base/crc32.h"
 #include "compare/mask_values.h"
+#include "metrics/bulk_candidates.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
 #include "metrics/slice_rel_euclid.h"
@@ -18,6 +19,7 @@
 namespace plumb::compare {
 namespace {
 
+using metrics::BulkCandidates;
 using metrics::kPairPiece;
 using metrics::PairFacts;
 using metrics::PairPiece;
@@ -111,31 +113,43 @@ Result<void> for_each_pair_piece(dump::EntryReader& target, dump::EntryReader& g
 
 namespace {
 
+size_t chunks_at_once(dump::EntryReader& tensor) {
+  return static_cast<size_t>(std::min(kWindow, ceil_div(tensor.reader().count(), kChunk)));
+}
+
 // Some pairs are nothing like each other: then t * g has to be summed itself, see better_pass().
 // That is foreseen piece by piece, so that hardly any of them are read twice for it.
 class FirstPass {
  public:
-  // `slices`: before any pair, if they are wanted.
+  // `slices`, `candidates`: before any pair, if they are wanted.
   FirstPass(const metrics::PairPass& pass, std::optional<SliceSums> slices,
-            const std::optional<MaskValues>& mask)
-      : pass_(pass), mask_(mask), slices_(std::move(slices)), no_slices_(slices_) {}
+            const std::optional<MaskValues>& mask, std::optional<BulkCandidates> candidates)
+      : pass_(pass),
+        mask_(mask),
+        no_slices_(std::move(slices)),
+        no_candidates_(std::move(candidates)) {}
 
   // The sums of pieces of a chunk, in order.
   struct Chunk {
     std::vector<PairSums> sums;
     std::vector<bool> has_products;
     std::optional<SliceSums> slices;
+    std::optional<BulkCandidates> candidates;
   };
   void add(int64_t first, const PairPiece& stored, Chunk& chunk) const {
     std::optional<MaskedPiece> masked;
     if (mask_) masked.emplace(stored, *mask_);
     const PairPiece piece = masked ? masked->piece() : stored;
     const bool is_first = chunk.sums.empty();
-    if (is_first) chunk.slices = no_slices_;
+    if (is_first) {
+      chunk.slices = no_slices_;
+      chunk.candidates = no_candidates_;
+    }
     metrics::PairPass pass = pass_;
     pass.products |= is_first ? starts_unlike(piece) : is_unlike(chunk.sums.back());
-    chunk.sums.push_back(
-        metrics::pair_sums(piece, pass, chunk.slices ? &*chunk.slices : nullptr, first));
+    chunk.sums.push_back(metrics::pair_sums(piece, pass, chunk.slices ? &*chunk.slices : nullptr,
+                                            first,
+                                            chunk.candidates ? &*chunk.candidates : nullptr));
     chunk.has_products.push_back(pass.products);
     if (masked) set_aside(masked->marks(), chunk.sums.back());
   }
@@ -147,13 +161,18 @@ class FirstPass {
       if (!pass_.products) part.tg = part.tg_by_squares();
       sums_.append(part);
     }
-    if (slices_ && chunk.slices) slices_->append(std::move(*chunk.slices));
+    if (!slices_)
+      slices_ = std::move(chunk.slices);
+    else if (chunk.slices)
+      slices_->append(std::move(*chunk.slices));
+    if (chunk.candidates) candidates_.push_back(std::move(*chunk.candidates));
   }
-  std::optional<SliceSums> take_slices() { return std::move(slices_); }
+  std::span<const BulkCandidates> candidates() const { return candidates_; }  // by chunk
+  std::optional<SliceSums> take_slices() { return std::move(slices_ ? slices_ : no_slices_); }
   // What is not merged yet may take a few MiB.
   int64_t window() const {
     constexpr int64_t kRoom = 4 << 20;
-    const int64_t each = slices_ ? slices_->bytes() : 0;
+    const int64_t each = no_slices_ ? no_slices_->bytes() : 0;
     return each * kWindow <= kRoom ? kWindow : std::max<int64_t>(2, kRoom / each);
   }
   PairSums sums() const {
@@ -192,7 +211,9 @@ class FirstPass {
 
   metrics::PairPass pass_;
   std::optional<MaskValues> mask_;
-  std::optional<SliceSums> slices_, no_slices_;
+  std::optional<SliceSums> slices_, no_slices_;  // the latter before any pair
+  std::optional<BulkCandidates> no_candidates_;
+  std::vector<BulkCandidates> candidates_;
   PairSums sums_;
   std::optional<double> products_ = 0;
 };
@@ -206,11 +227,14 @@ std::optional<SliceSums> slices_of(io::TensorReader& golden) {
 Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
                              const metrics::PairPass& pass, bool with_slices,
                              const std::optional<MaskValues>& mask, const RunContext& context,
-                             bool counts_as_progress, metrics::Closeness* closeness = nullptr) {
-  FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt, mask);
-  std::vector<FirstPass::Chunk> parts(kWindow);
+                             bool counts_as_progress,
+                             std::optional<BulkCandidates> candidates = {},
+                             metrics::Closeness* closeness = nullptr) {
+  FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt, mask,
+                std::move(candidates));
+  std::vector<FirstPass::Chunk> parts(chunks_at_once(target));
   std::vector<metrics::Closeness> close;
-  if (closeness != nullptr) close.assign(kWindow, {closeness->tolerance});
+  if (closeness != nullptr) close.assign(parts.size(), {closeness->tolerance});
   auto done = for_each_pair_piece(
       target, golden, context, counts_as_progress,
       [&](size_t chunk, int64_t first, const PairPiece& piece) {
@@ -233,7 +257,7 @@ Result<void> read_again(dump::EntryReader& target, dump::EntryReader& golden,
                         const std::optional<MaskValues>& mask, const RunContext& context,
                         metrics::SecondPass& all) {
   const metrics::SecondPass fresh = all;
-  std::vector<std::optional<metrics::SecondPass>> parts(kWindow);
+  std::vector<std::optional<metrics::SecondPass>> parts(chunks_at_once(target));
   return for_each_pair_piece(
       target, golden, context, false,
       [&](size_t chunk, int64_t, const PairPiece& piece) {
@@ -329,21 +353,62 @@ Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly,
   return {};
 }
 
+// A look at the start of the pair, and at some of golden, may foresee that it will be read again
+// for the bulk rule: then the first pass puts aside what that would be for.
+struct Foreseen {
+  std::optional<std::vector<double>> drawn;
+  std::optional<BulkCandidates> candidates;
+};
+Result<Foreseen> foresee(dump::EntryReader& target, dump::EntryReader& golden,
+                         const metrics::Request& request) {
+  constexpr int64_t kLook = 1024, kMost = 4 * kChunk;  // what is put aside has to be kept
+  io::TensorReader &t = target.reader(), &g = golden.reader();
+  Foreseen foreseen;
+  const bool is_asked =
+      std::any_of(request.second_pass.begin(), request.second_pass.end(),
+                  [](const auto& need) { return need.accumulator->takes_candidates; });
+  if (!is_asked || t.count() < 16 * kLook || t.count() > kMost || !check_pair(target, golden) ||
+      !t.is_random_access() || !g.is_random_access())
+    return foreseen;
+  auto t_bytes = t.read(0, kLook);
+  if (!t_bytes) return std::move(t_bytes.error()).in(target.path());
+  auto g_bytes = g.read(0, kLook);
+  if (!g_bytes) return std::move(g_bytes.error()).in(golden.path());
+  PairFacts look;
+  look.target_dtype = t.dtype();
+  look.golden_dtype = g.dtype();
+  look.sums =
+      metrics::pair_sums({t.dtype(), t_bytes->data(), g.dtype(), g_bytes->data(), kLook}, {});
+  if (!BulkCandidates::may_be_needed(look.sums)) return foreseen;
+  auto drawn = values_drawn(golden);
+  if (!drawn) return drawn.error();
+  foreseen.candidates = BulkCandidates::foreseen(look, *drawn);
+  foreseen.drawn = std::move(*drawn);
+  return foreseen;
+}
+
 // A second reading, and a third for what the second could not settle.
 Result<void> second_pass(dump::EntryReader& target, dump::EntryReader& golden,
-                         const std::optional<MaskValues>& mask, const RunContext& context,
+                         const std::optional<MaskValues>& mask, Foreseen& foreseen,
+                         std::span<const BulkCandidates> candidates, const RunContext& context,
                          metrics::SecondPass& all) {
+  metrics::SecondPass settled;
   if (all.expects() && !mask) {
-    auto drawn = values_drawn(golden);
-    if (!drawn) return drawn.error();
-    all.expect(*drawn);
+    if (!foreseen.drawn) {
+      auto drawn = values_drawn(golden);
+      if (!drawn) return drawn.error();
+      foreseen.drawn = std::move(*drawn);
+    }
+    all.expect(*foreseen.drawn);
+    if (!candidates.empty()) settled = all.take_settled(candidates);
   }
-  if (auto done = read_again(target, golden, mask, context, all); !done || context.cancelled)
-    return done;
+  Result<void> done;
+  if (all.is_needed()) done = read_again(target, golden, mask, context, all);
+  if (!done || context.cancelled) return done;
   metrics::SecondPass rest = all.take_unsettled();
-  if (!rest.is_needed()) return {};
-  auto done = read_again(target, golden, mask, context, rest);
+  if (rest.is_needed()) done = read_again(target, golden, mask, context, rest);
   all.hold(std::move(rest));
+  all.hold(std::move(settled));
   return done;
 }
 
@@ -370,7 +435,10 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   const metrics::PairPass pass{
       .relative = request.relative, .shares = request.shares, .least_golden = request.least_golden};
   std::optional<MaskValues> mask;
-  auto first = first_pass(target, golden, pass, request.slices, mask, context, true, closeness);
+  auto foreseen = foresee(target, golden, request);
+  if (!foreseen) return foreseen.error();
+  auto first = first_pass(target, golden, pass, request.slices, mask, context, true,
+                          std::move(foreseen->candidates), closeness);
   if (!first) return first.error();
   if (may_have_mask(first->sums()) && is_real(target) && is_real(golden) && !context.cancelled) {
     const auto drawn = values_drawn(golden);
@@ -407,8 +475,9 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   }
   facts.second_pass = {request, facts};
   if (facts.second_pass.is_needed() && !context.cancelled) {
-    if (auto done = second_pass(target, golden, mask, context, facts.second_pass); !done)
-      return done.error();
+    auto done = second_pass(target, golden, mask, *foreseen, first->candidates(), context,
+                            facts.second_pass);
+    if (!done) return done.error();
   }
   if (context.cancelled) return std::optional<PairFacts>();
   return std::optional(std::move(facts));

@@ -69,9 +69,14 @@ bool is_known_companion(std::string_view name) {
 }
 
 std::optional<std::string_view> companion_reason(std::string_view name) {
-  for (const Companion& known : kCompanions)
-    if (fits(known, name)) return known.reason;
-  if (name.starts_with('.')) return "hidden file";
+  if (name.empty()) return {};
+  const char first = name.front(), last = name.back();  // mostly one letter tells
+  for (const Companion& known : kCompanions) {
+    const bool may_fit =
+        known.place == Place::kEnd ? known.text.back() == last : known.text.front() == first;
+    if (may_fit && fits(known, name)) return known.reason;
+  }
+  if (first == '.') return "hidden file";
   return {};
 }
 

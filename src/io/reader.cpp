@@ -17,6 +17,8 @@ constexpr size_t kMaxAxes = 64;  // as in numpy 2
 constexpr size_t kReleaseBytes = 4 << 20;
 constexpr size_t kMediumBytes = 8 << 20;  // up to this a tensor stays, for who reads it twice
 constexpr size_t kSmallBytes = 256 << 10;
+constexpr size_t kTinyBytes = 16 << 10;   // of a part somewhere
+constexpr size_t kNeighbours = 64 << 10;  // a fault maps those around, too
 }  // namespace
 
 struct TensorReader::State {
@@ -172,16 +174,17 @@ void TensorReader::State::use(Bytes part) {
   if (stored.size() < kSmallBytes) return mapping->count_small_read(part.size());
   const std::byte* const used_end = used.data() + used.size();
   if (part.data() >= used.data() && part.data() + part.size() <= used_end) return;  // once more
-  const bool goes_on = used_end == part.data();
+  const bool goes_on = part.data() >= used.data() && part.data() <= used_end;
+  // Looks here and there are not worth two calls each.
+  if (!goes_on && part.size() <= kTinyBytes) return mapping->count_small_read(kNeighbours);
   if (!goes_on || (used.size() >= kReleaseBytes && stored.size() > kMediumBytes)) release_used();
   mapping->prepare(part);
-  used = used.empty() ? part : Bytes(used.data(), used.size() + part.size());
+  used = used.empty() ? part : Bytes(used.data(), part.data() + part.size());
 }
 
 void TensorReader::State::release_used() {
   if (mapping == nullptr || used.empty()) return;
-  // A fault maps neighbours, too: also those that other readers are done with.
-  constexpr size_t kNeighbours = 64 << 10;
+  // Also the neighbours that other readers are done with.
   const std::byte* begin = mapping->bytes().data();
   const std::byte* end = begin + mapping->bytes().size();
   if (used.data() >= begin && used.data() < end) {  // not unpacked into memory of our own

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "metrics/bulk_candidates.h"
 #include "metrics/decoded_pairs.h"
 
 namespace plumb::metrics {
@@ -22,10 +23,19 @@ SecondPass& SecondPass::operator=(SecondPass other) noexcept {
 }
 
 void SecondPass::add(const PairPiece& piece, const PairPiece& stored) {
-  if (std::any_of(quantities_.begin(), quantities_.end(),
-                  [](const auto& each) { return each->takes_blocks(); }))
-    for_each_block(piece, [this](const double* t, const double* g, int64_t n) {
-      for (const auto& each : quantities_) each->add(t, g, n);
+  const bool are_floats =
+      fits_float(part_of(piece.target_dtype)) && fits_float(part_of(piece.golden_dtype));
+  std::vector<Accumulated*> in_floats, in_doubles;
+  for (const auto& each : quantities_)
+    if (each->takes_blocks())
+      (are_floats && each->takes_floats() ? in_floats : in_doubles).push_back(each.get());
+  if (!in_floats.empty())
+    for_each_float_block<kDetailBlock>(piece, [&](const float* t, const float* g, int64_t n) {
+      for (Accumulated* each : in_floats) each->add(t, g, n);
+    });
+  if (!in_doubles.empty())
+    for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
+      for (Accumulated* each : in_doubles) each->add(t, g, n);
     });
   for (const auto& each : quantities_) each->add(each->takes_stored() ? stored : piece);
 }
@@ -41,6 +51,14 @@ bool SecondPass::expects() const {
 
 void SecondPass::expect(std::span<const double> golden) {
   for (const auto& each : quantities_) each->expect(golden);
+}
+
+SecondPass SecondPass::take_settled(std::span<const BulkCandidates> chunks) {
+  SecondPass settled;
+  for (auto& each : quantities_)
+    if (each->settle(chunks)) settled.hold(std::move(each));
+  std::erase(quantities_, nullptr);
+  return settled;
 }
 
 SecondPass SecondPass::take_unsettled() {

@@ -2,10 +2,10 @@
 //
 // What only a second reading of a pair can tell, once the sums of the first are known. Each such
 // quantity is a plain type that can be copied, with an `append` for that of the pairs that follow,
-// and an `add` for pairs: in blocks of doubles, which are decoded once for all, or as they are
-// stored. It may take a look at some of golden's values before, and give up afterwards if what it
-// expected of them is not so. An `Accumulator` says how it starts. All that are wanted share one
-// reading, and whoever reads knows none of them by name.
+// and an `add` for pairs: in blocks of doubles, which are decoded once for all (and of floats, if
+// it takes those as well), or as they are stored. It may take a look at some of golden's values
+// before, and give up afterwards if what it expected of them is not so. An `Accumulator` says how
+// it starts. All that are wanted share one reading, and whoever reads knows none of them by name.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,15 @@
 namespace plumb::metrics {
 
 struct PairFacts;
+class BulkCandidates;
 
 template <class T>
 concept TakesBlocks = requires(T quantity, const double* values, int64_t count) {
   quantity.add(values, values, count);  // target, golden; at most kDetailBlock pairs
+};
+template <class T>
+concept TakesFloats = TakesBlocks<T> && requires(T quantity, const float* values, int64_t count) {
+  quantity.add(values, values, count);  // of types that floats hold
 };
 template <class T>
 concept TakesPieces = requires(T quantity, const PairPiece& piece) {
@@ -38,18 +43,26 @@ concept Expects = requires(T quantity, std::span<const double> golden) {
   quantity.restart();                               // as before any pair, expecting nothing
 };
 
+template <class T>
+concept Settles = requires(T quantity, std::span<const BulkCandidates> chunks) {
+  { quantity.settle(chunks) } -> std::same_as<bool>;  // by what the first pass put aside
+};
+
 // A quantity under way, of whatever type.
 class Accumulated {
  public:
   virtual ~Accumulated() = default;
   virtual std::unique_ptr<Accumulated> copy() const = 0;
   virtual bool takes_blocks() const = 0;
+  virtual bool takes_floats() const = 0;
   virtual bool takes_stored() const = 0;  // the bytes of the pair, whatever was set aside
   virtual void add(const double* target, const double* golden, int64_t count) = 0;
+  virtual void add(const float* target, const float* golden, int64_t count) = 0;
   virtual void add(const PairPiece& piece) = 0;
   virtual void append(const Accumulated& later) = 0;  // of the same type
   virtual bool expects() const = 0;
   virtual void expect(std::span<const double> golden) = 0;
+  virtual bool settle(std::span<const BulkCandidates> chunks) = 0;
   virtual bool is_settled() const = 0;
   virtual void restart() = 0;
 };
@@ -63,9 +76,13 @@ class AccumulatedAs final : public Accumulated {
     return std::make_unique<AccumulatedAs>(quantity);
   }
   bool takes_blocks() const override { return TakesBlocks<T>; }
+  bool takes_floats() const override { return TakesFloats<T>; }
   bool takes_stored() const override { return TakesStored<T>; }
   void add(const double* target, const double* golden, int64_t count) override {
     if constexpr (TakesBlocks<T>) quantity.add(target, golden, count);
+  }
+  void add(const float* target, const float* golden, int64_t count) override {
+    if constexpr (TakesFloats<T>) quantity.add(target, golden, count);
   }
   void add(const PairPiece& piece) override {
     if constexpr (TakesPieces<T>) quantity.add(piece);
@@ -76,6 +93,10 @@ class AccumulatedAs final : public Accumulated {
   bool expects() const override { return Expects<T>; }
   void expect(std::span<const double> golden) override {
     if constexpr (Expects<T>) quantity.expect(golden);
+  }
+  bool settle(std::span<const BulkCandidates> chunks) override {
+    if constexpr (Settles<T>) return quantity.settle(chunks);
+    return false;
   }
   bool is_settled() const override {
     if constexpr (Expects<T>) return quantity.is_settled();
@@ -98,7 +119,8 @@ struct Accumulator {
   // The quantity before any pair, by what the first pass told. nullptr if that settles all that the
   // metrics will say; if not `exactly`, by a bound.
   std::unique_ptr<Accumulated> (*start)(const PairFacts& first, bool exactly);
-  bool is_rare = false;  // hardly a pair needs it: asking for it costs nothing
+  bool is_rare = false;           // hardly a pair needs it: asking for it costs nothing
+  bool takes_candidates = false;  // see Settles
 };
 
 // What to gather of a pair beyond the plain sums.
@@ -134,6 +156,8 @@ class SecondPass {
   // Where somebody expects: values of golden, evenly drawn, before any pair is added.
   bool expects() const;
   void expect(std::span<const double> golden);
+  // Takes out what is settled by what the first pass put aside: to be held again in the end.
+  SecondPass take_settled(std::span<const BulkCandidates> chunks);
   // What expected something else, started anew, to be gathered again and held again.
   SecondPass take_unsettled();
   void hold(SecondPass other);

@@ -5,25 +5,15 @@
 #include <cmath>
 #include <limits>
 
+#include "metrics/bulk_candidates.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
-#include "metrics/resolution.h"
 
 namespace plumb::metrics {
 namespace {
 
-// How many of the largest |golden| the bulk leaves out: 1 %, rounded up; none of a handful.
-int64_t left_out(int64_t count) { return count < 8 ? 0 : ceil_div(count, 100); }
-
 // Sums without a part of them keep more than half of their digits.
 bool is_left(double rest, double sum) { return rest >= 0x1p-20 * sum; }
-
-float rounded_up(double value) {
-  const auto narrow = static_cast<float>(value);
-  return static_cast<double>(narrow) < value
-             ? std::nextafter(narrow, std::numeric_limits<float>::infinity())
-             : narrow;
-}
 
 void add_to(BulkBucket& sum, const BulkBucket& terms) {
   sum.count += terms.count;
@@ -41,19 +31,8 @@ BulkSums::BulkSums(const PairSums& first, DType target, DType golden, bool sorts
              first.off_by_half,
              bulk_bucket(std::max(std::fabs(first.g_min), std::fabs(first.g_max))),
              first.exponent != 0 || !fits_float(part_of(target)) || !fits_float(part_of(golden))},
-      must_sort_all_(sorts_all) {
-  const DType coarser =
-      coarser_of(shown_target_dtype(target, first), shown_golden_dtype(golden, first));
-  const Resolution resolution = resolution_of(coarser);
-  const auto n = static_cast<double>(std::max<int64_t>(first.finite, 1));
-  const double rms = std::sqrt(first.gg / n);
-  scale_.scale = std::ldexp(1.0, -first.exponent);
-  scale_.relative = resolution.relative;
-  scale_.absolute = std::max(resolution.absolute * scale_.scale, resolution.relative * rms);
-  // What sums of float32 leave behind is no number of its own; one step of an integer is none
-  // either.
-  const double step = kind_of(coarser) == DKind::kFloat ? resolution.absolute : 1;
-  scale_.half_absolute = std::max(step * scale_.scale, 0x1p-21 * rms);
+      must_sort_all_(sorts_all),
+      scale_(bulk_scale(first, target, golden)) {
   restart();
 }
 
@@ -64,24 +43,14 @@ void BulkSums::restart() {
   for (auto& table : tables_) table.assign(kBulkBuckets + 1, {});
 }
 
-// From where on the bulk ends, as far as `golden` shows it: rather too low than too high.
 void BulkSums::expect(std::span<const double> golden) {
-  std::vector<double> sizes;
-  for (const double value : golden)
-    if (std::isfinite(value)) sizes.push_back(std::fabs(value));
-  if (must_sort_all_ || first_.is_wide || sizes.empty()) return;
-  const auto drawn = static_cast<double>(sizes.size());
-  const bool are_all = drawn >= first_.count;
-  const double left = are_all ? static_cast<double>(left_out(std::ssize(sizes)))
-                              : std::ceil(0.01 * drawn + 0.4 * std::sqrt(drawn)) + 1;
-  const auto end = sizes.end() - static_cast<ptrdiff_t>(std::min(left + 1, drawn));
-  std::nth_element(sizes.begin(), end, sizes.end());
-  first_bucket_ = static_cast<int>(std::min(bulk_bucket(*end), first_.largest));
-  filter_.from = first_bucket_ > 0 ? bulk_bucket_begin(static_cast<uint32_t>(first_bucket_))
-                                   : std::numeric_limits<float>::denorm_min();
-  filter_.relative = rounded_up(scale_.relative);
-  filter_.absolute = rounded_up(std::max(scale_.absolute, scale_.half_absolute));
-  tables_[0].assign(first_.largest + 1 - static_cast<uint32_t>(first_bucket_), {});
+  if (must_sort_all_ || first_.is_wide) return;
+  const auto end = expected_end_of_bulk(golden, first_.count);
+  if (!end) return;
+  const uint32_t first_bucket = std::min(*end, first_.largest);
+  first_bucket_ = static_cast<int>(first_bucket);
+  filter_ = bulk_filter(scale_, first_bucket);
+  tables_[0].assign(first_.largest + 1 - first_bucket, {});
   tables_[1] = {};
 }
 
@@ -93,11 +62,29 @@ void BulkSums::add(const PairPiece& piece) {
     });
   }
   for_each_float_block(piece, [&](const float* t, const float* g, int64_t n) {
-    uint16_t places[kFloatBlock];
-    const auto found = static_cast<size_t>(bulk_exceptions(t, g, n, filter_, places));
-    add_exceptions(t, g, {places, found}, scale_, filter_.from,
+    BulkRoom room;
+    const int64_t found = bulk_exceptions(t, g, n, filter_, room);
+    add_exceptions(room.target, room.golden, found, scale_, filter_.from,
                    static_cast<uint32_t>(first_bucket_), tables_[0].data(), exceptions_);
   });
+}
+
+bool BulkSums::settle(std::span<const BulkCandidates> chunks) {
+  if (sorts_all() || !std::all_of(chunks.begin(), chunks.end(),
+                                  [&](const BulkCandidates& each) { return each.hold(filter_); }))
+    return false;
+  const BulkSums fresh = *this;
+  for (const BulkCandidates& chunk : chunks) {
+    // Those that do not pass the filter add nothing.
+    BulkSums part = fresh;
+    add_exceptions(chunk.target().data(), chunk.golden().data(), std::ssize(chunk.target()), scale_,
+                   filter_.from, static_cast<uint32_t>(first_bucket_), part.tables_[0].data(),
+                   part.exceptions_);
+    append(part);
+  }
+  if (is_settled()) return true;
+  restart();
+  return false;
 }
 
 void BulkSums::append(const BulkSums& later) {
@@ -126,7 +113,7 @@ bool BulkSums::is_settled() const {
   if (sorts_all()) return true;
   const BulkBucket rest = below();
   const auto count = static_cast<int64_t>(first_.count);
-  const bool ends_above = static_cast<double>(count - left_out(count)) >= rest.count;
+  const bool ends_above = static_cast<double>(count - left_out_of_bulk(count)) >= rest.count;
   return (first_bucket_ == 0 || (ends_above && is_left(rest.gg, first_.gg))) &&
          (rest.dd == 0 || is_left(rest.dd, first_.dd));
 }
@@ -149,7 +136,7 @@ double BulkSums::rel_euclid() const {
   double total = 0;
   for (const BulkBucket& bucket : buckets) total += bucket.count;
   const auto count = static_cast<int64_t>(total);
-  const auto bulk = static_cast<double>(count - left_out(count));
+  const auto bulk = static_cast<double>(count - left_out_of_bulk(count));
   double left = bulk, gg = 0, dd = 0;
   for (const BulkBucket& bucket : buckets) {
     if (bucket.count == 0) continue;
@@ -204,7 +191,8 @@ std::optional<double> bulk_bound(const PairSums& sums) {
   if (equal_where_finite(sums)) return 0;
   const double largest =
       std::ldexp(std::max(std::fabs(sums.g_min), std::fabs(sums.g_max)), -sums.exponent);
-  const double least = sums.gg - static_cast<double>(left_out(sums.finite)) * largest * largest;
+  const double least =
+      sums.gg - static_cast<double>(left_out_of_bulk(sums.finite)) * largest * largest;
   // Half of the usual limit: what is closer to it than that is worth the exact number.
   if (!(least > 0 && sums.dd <= 0.05 * 0.05 * least)) return std::nullopt;
   return std::sqrt(sums.dd / least);
@@ -217,12 +205,14 @@ std::optional<double> off_bound(const PairSums& sums) {
   return share <= 0.1 ? std::optional(share) : std::nullopt;  // half of the usual limit
 }
 
-constinit const Accumulator kBulkSums{[](const PairFacts& first, bool exactly) {
-  const bool is_bounded =
-      !exactly && !first.may_lose_band && bulk_bound(first.sums) && off_bound(first.sums);
-  return is_bounded ? nullptr
-                    : accumulated(BulkSums(first.sums, first.target_dtype, first.golden_dtype,
-                                           first.may_lose_band));
-}};
+constinit const Accumulator kBulkSums{
+    [](const PairFacts& first, bool exactly) {
+      const bool is_bounded =
+          !exactly && !first.may_lose_band && bulk_bound(first.sums) && off_bound(first.sums);
+      return is_bounded ? nullptr
+                        : accumulated(BulkSums(first.sums, first.target_dtype, first.golden_dtype,
+                                               first.may_lose_band));
+    },
+    false, true};
 
 }  // namespace plumb::metrics

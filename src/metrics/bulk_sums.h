@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "metrics/accumulator.h"
-#include "metrics/detail_block.h"
+#include "metrics/bulk_block.h"
 
 namespace plumb::metrics {
 
@@ -30,6 +30,9 @@ class BulkSums {
   void append(const BulkSums& later);
   bool is_settled() const;
   void restart();
+  // After expect(), instead of adding any pair: by what the first pass put aside, chunk by chunk.
+  // False if that does not settle it.
+  bool settle(std::span<const BulkCandidates> chunks);
 
   // Relative distance over the bulk: 0 if nothing differs there. Where golden is zero all over it,
   // root mean squares are compared, with golden's beyond the bulk; infinite if it is zero there,

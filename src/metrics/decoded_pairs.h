@@ -43,9 +43,8 @@ void for_each_block(const PairPiece& piece, Visit&& visit) {
 
 inline constexpr int64_t kFloatBlock = 1024;
 // The same as floats, which hold every value of both types: as they lie, if they are floats.
-template <class Visit>
+template <int64_t kValues = kFloatBlock, class Visit>
 void for_each_float_block(const PairPiece& piece, Visit&& visit) {
-  constexpr int64_t kValues = kFloatBlock;
   alignas(64) float t_room[kValues], g_room[kValues];
   const DType t_type = part_of(piece.target_dtype), g_type = part_of(piece.golden_dtype);
   const int64_t count = t_type == piece.target_dtype ? piece.count : 2 * piece.count;

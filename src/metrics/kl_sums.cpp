@@ -18,13 +18,21 @@ ShareMap map_of(double min, double max) {
 KlSums::KlSums(const PairSums& first)
     : scale(std::ldexp(1.0, -first.exponent)),
       t_map(map_of(first.t_min * scale, first.t_max * scale)),
-      g_map(map_of(first.g_min * scale, first.g_max * scale)) {}
+      g_map(map_of(first.g_min * scale, first.g_max * scale)),
+      is_plain(first.exponent == 0 && first.finite == first.count) {}
 
-void KlSums::add(const double* target, const double* golden, int64_t count) {
-  const KlBlock block = kl_block(target, golden, count, scale, t_map, g_map);
+void KlSums::add(const KlBlock& block) {
   t_sum += block.t_sum;
   g_sum += block.g_sum;
   log_sum += block.log_sum;
+}
+
+void KlSums::add(const double* target, const double* golden, int64_t count) {
+  add(kl_block(target, golden, count, scale, t_map, g_map));
+}
+void KlSums::add(const float* target, const float* golden, int64_t count) {
+  add(is_plain ? kl_block(target, golden, count, t_map, g_map)
+               : kl_block(target, golden, count, scale, t_map, g_map));
 }
 
 void KlSums::append(const KlSums& later) {
@@ -52,28 +60,13 @@ RoughKlSums::RoughKlSums(const PairSums& first) : KlSums(first) {
 }
 
 void RoughKlSums::add(const PairPiece& piece) {
-  if (!in_floats)
-    return for_each_block(
+  if (in_floats)
+    for_each_float_block<kDetailBlock>(piece, [&](const float* t, const float* g, int64_t count) {
+      KlSums::add(rough_kl_block(t, g, count, t_map, g_map));
+    });
+  else
+    for_each_block(
         piece, [&](const double* t, const double* g, int64_t count) { KlSums::add(t, g, count); });
-  alignas(64) float t_room[kDetailBlock], g_room[kDetailBlock];
-  const auto floats = [](DType dtype, const std::byte* data, int64_t count, float* room) {
-    if (dtype == DType::kFloat32 && reinterpret_cast<uintptr_t>(data) % alignof(float) == 0)
-      return reinterpret_cast<const float*>(data);
-    decode_float(dtype, data, count, room);
-    return static_cast<const float*>(room);
-  };
-  const int64_t t_item = bits_of(piece.target_dtype) / 8, g_item = bits_of(piece.golden_dtype) / 8;
-  for (int64_t first = 0; first < piece.count; first += kDetailBlock) {
-    const int64_t n = std::min(kDetailBlock, piece.count - first);
-    const float* t = floats(piece.target_dtype, piece.target + first * t_item, n, t_room);
-    const float* g = floats(piece.golden_dtype, piece.golden + first * g_item, n, g_room);
-    prefetch(piece.target + (first + n) * t_item, n * t_item);
-    prefetch(piece.golden + (first + n) * g_item, n * g_item);
-    const KlBlock block = kl_block(t, g, n, t_map, g_map);
-    t_sum += block.t_sum;
-    g_sum += block.g_sum;
-    log_sum += block.log_sum;
-  }
 }
 
 constinit const Accumulator kKlSums{

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "metrics/accumulator.h"
-#include "metrics/detail_block.h"
+#include "metrics/kl_block.h"
 
 namespace plumb::metrics {
 
@@ -18,7 +18,11 @@ struct KlSums {
   double t_sum = 0, g_sum = 0;  // of the shares
   double log_sum = 0;           // of t_share * ln(t_share / g_share)
 
+  bool is_plain;  // all values are finite, and the scale is 1
+
   void add(const double* target, const double* golden, int64_t count);  // a block of detail_block.h
+  void add(const float* target, const float* golden, int64_t count);
+  void add(const KlBlock& block);
   void append(const KlSums& later);
   double divergence() const;  // never below 0
 };

@@ -32,6 +32,12 @@ HWY_INLINE Vec load(const T* from) {
   }
 }
 
+HWY_INLINE Vec set(double value) { return hn::Set(Doubles(), value); }
+
+HWY_INLINE hn::Mask<Doubles> both_are_finite(Vec t, Vec g) {
+  return hn::And(hn::Le(hn::Abs(t), set(kLargestFinite)), hn::Le(hn::Abs(g), set(kLargestFinite)));
+}
+
 struct Sum {
   Vec vectors[kVectors];
   HWY_INLINE Sum() {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "metrics/bulk_candidates.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/pair_block.h"
 #include "metrics/slice_sums.h"
@@ -43,13 +44,14 @@ class Adder {
   using Kernel = PairBlock (*)(const T*, const T*, int64_t, PairParts, PairMaxima&);
   // Elements of the piece are `values` numbers each.
   Adder(Kernel kernel, const PairPass& pass, int64_t values, SliceSums* slices, int64_t position,
-        PairSums& sums)
+        BulkCandidates* candidates, PairSums& sums)
       : kernel_(kernel),
         parts_{pass.relative, pass.products, pass.shares, pass.least_golden},
         exponent_(pass.exponent),
         values_(values),
         slices_(slices),
         position_(position * values),
+        candidates_(candidates),
         sums_(sums) {}
   ~Adder() {
     sums_.abs_max = std::max(sums_.abs_max, maxima_.abs);
@@ -73,6 +75,8 @@ class Adder {
     }
     if (parts_.shares && !sums_.first_beyond && may_be_beyond())
       find_beyond(first, target, golden, count);
+    if constexpr (sizeof(T) == 4)
+      if (candidates_ != nullptr) candidates_->add(target, golden, count);
   }
 
   // Where much is wrong, or the whole differs plainly, no band need be found.
@@ -214,6 +218,7 @@ class Adder {
   int64_t values_;
   SliceSums* slices_;
   int64_t position_;  // of the piece, in values
+  BulkCandidates* candidates_;
   PairSums& sums_;
   PairMaxima maxima_;
   Room<T> finite_;
@@ -422,19 +427,23 @@ PairPiece as_parts(PairPiece piece) {
 }
 
 template <class Kernels>
-PairSums sums_of(PairPiece piece, const PairPass& pass, SliceSums* slices, int64_t position) {
+PairSums sums_of(PairPiece piece, const PairPass& pass, SliceSums* slices, int64_t position,
+                 BulkCandidates* candidates) {
   const int64_t values = kind_of(piece.target_dtype) == DKind::kComplex ? 2 : 1;
   if (values == 2) piece = as_parts(piece);
   PairSums sums;
   if (is_integer(piece.target_dtype) && is_integer(piece.golden_dtype) &&
       (is_wide_integer(piece.target_dtype) || is_wide_integer(piece.golden_dtype))) {
-    Adder<double> adder(Kernels::template block<double>, pass, values, slices, position, sums);
+    Adder<double> adder(Kernels::template block<double>, pass, values, slices, position, nullptr,
+                        sums);
     add_integers(piece, adder, sums);
   } else if (fits_float(piece.target_dtype) && fits_float(piece.golden_dtype)) {
-    Adder<float> adder(Kernels::template block<float>, pass, values, slices, position, sums);
+    Adder<float> adder(Kernels::template block<float>, pass, values, slices, position, candidates,
+                       sums);
     add_reals(piece, adder, sums);
   } else {
-    Adder<double> adder(Kernels::template block<double>, pass, values, slices, position, sums);
+    Adder<double> adder(Kernels::template block<double>, pass, values, slices, position, nullptr,
+                        sums);
     add_reals(piece, adder, sums);
   }
   sums.count = piece.count;
@@ -506,11 +515,11 @@ void PairSums::append(const PairSums& later) {
 }
 
 PairSums pair_sums(const PairPiece& piece, const PairPass& pass, SliceSums* slices,
-                   int64_t position) {
-  return sums_of<Fast>(piece, pass, slices, position);
+                   int64_t position, BulkCandidates* candidates) {
+  return sums_of<Fast>(piece, pass, slices, position, candidates);
 }
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass) {
-  return sums_of<Reference>(piece, pass, nullptr, 0);
+  return sums_of<Reference>(piece, pass, nullptr, 0, nullptr);
 }
 
 std::optional<PairPass> better_pass(const PairSums& sums, const PairPass& done) {

@@ -13,6 +13,7 @@
 
 namespace plumb::metrics {
 
+class BulkCandidates;
 class SliceSums;
 
 // t is the target's value, g the golden one, d = t - g. Complex numbers count as two values. Sums
@@ -98,9 +99,10 @@ struct PairPass {
   bool shares = false;      // also the counts of small relative errors, and the first that is not
   double least_golden = 0;  // where |g| is not above this, there is no relative error (as at 0)
 };
-// Adds to `slices`, too, if given: the piece starts at `position` of the tensor.
+// Adds to `slices`, too, if given: the piece starts at `position` of the tensor. Puts pairs aside
+// in `candidates`, if given, which are of types that floats hold.
 PairSums pair_sums(const PairPiece& piece, const PairPass& pass, SliceSums* slices = nullptr,
-                   int64_t position = 0);
+                   int64_t position = 0, BulkCandidates* candidates = nullptr);
 PairSums pair_sums_scalar(const PairPiece& piece, const PairPass& pass);  // reference
 
 // The pass to repeat `done` with, if its sums lost digits: squares overflowed or vanished, or t * g

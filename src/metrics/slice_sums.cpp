@@ -67,7 +67,7 @@ void SliceSums::split(const std::vector<Axis>& axes) {
   has_places_ = std::any_of(middle, axes.end(), is_judged);
   period_ = middle->length * middle->stride;
   if (std::none_of(axes.begin(), middle, is_judged)) {  // longer runs go faster
-    period_ *= std::max<int64_t>(1, kPairBlock / period_);
+    period_ *= std::max<int64_t>(1, std::min(kPairBlock, count_) / period_);
     outer_.clear();
   }
   size_t sums = has_places_ ? static_cast<size_t>(period_) : 0;
@@ -166,9 +166,7 @@ std::vector<SliceSums::Squares> SliceSums::of_outer(const Axis& axis) const {
 std::vector<SliceSums::Squares> SliceSums::of_inner(const Axis& axis) const {
   std::vector<Squares> slices(static_cast<size_t>(axis.length));
   const auto sum = [&](const std::vector<double>& terms, int64_t first) {
-    LaneSum total;
-    for (int64_t i = 0; i < axis.stride; ++i) total.add(i, terms[static_cast<size_t>(first + i)]);
-    return total.total();
+    return lane_sum(terms.data() + first, axis.stride);
   };
   for (int64_t place = 0; place < period_;) {
     for (Squares& slice : slices) {

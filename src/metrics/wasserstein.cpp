@@ -30,6 +30,9 @@ class Transport {
   void add(const double* target, const double* golden, int64_t count) {
     beyond_ += transport_block(target, golden, count, map_, surplus_.data());
   }
+  void add(const float* target, const float* golden, int64_t count) {
+    beyond_ += transport_block(target, golden, count, map_, surplus_.data());
+  }
 
   void append(const Transport& later) {
     for (size_t i = 0; i < surplus_.size(); ++i) surplus_[i] += later.surplus_[i];

@@ -193,6 +193,13 @@ Paths pairs(const Tensors& dir) {
     far.target.push_back(far.golden.back() + static_cast<float>(engine() % 8) / 1024);
   }
   add(far);
+  PairOf<float> wrong{DType::kFloat32, {}, {}};  // which shows from the start
+  std::normal_distribution<float> normal;
+  for (int64_t i = 0; i < count; ++i) {
+    wrong.golden.push_back(normal(engine));
+    wrong.target.push_back(wrong.golden.back() * (1 + 0.3F * normal(engine)));
+  }
+  add(wrong);
   PairOf<double> huge{DType::kFloat64, {}, {}};
   for (int64_t i = 0; i < kChunk + 3; ++i) {
     huge.golden.push_back(std::ldexp(static_cast<double>(engine() % 1000) - 500, 900));

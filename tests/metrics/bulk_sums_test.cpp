@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "metrics/bulk_candidates.h"
 #include "metrics/sums_of.h"
 
 namespace plumb::metrics {
@@ -101,6 +102,68 @@ TEST(BulkSums, PiecesAddUp) {
   EXPECT_NEAR(front.rel_euclid(), whole.rel_euclid(), 1e-13);
 }
 
+// What is put aside during the first pass, if that was foreseen, gives the same bits as another
+// reading, or says that it does not.
+void expect_same_by_candidates(const Tensor& target, const Tensor& golden,
+                               const std::vector<float>& values, const BulkSums& all,
+                               const BulkSums& by_reading) {
+  const std::vector<double> drawn(values.begin(), values.end());
+  PairFacts look;
+  look.target_dtype = target.dtype;
+  look.golden_dtype = golden.dtype;
+  PairPiece piece = piece_of(target, golden);
+  const int64_t count = piece.count;
+  piece.count = std::min<int64_t>(count, 1024);
+  look.sums = pair_sums(piece, {});
+  piece.count = count;
+  auto candidates = BulkCandidates::foreseen(look, drawn);
+  if (!candidates) return;
+  pair_sums(piece, {}, nullptr, 0, &*candidates);
+  BulkSums settled(sums_of(target, golden), target.dtype, golden.dtype);
+  settled.expect(drawn);
+  if (settled.settle({&*candidates, 1})) {
+    EXPECT_EQ(settled.rel_euclid(), by_reading.rel_euclid());
+    EXPECT_EQ(settled.off_by_half(), by_reading.off_by_half());
+  } else {
+    settled.restart();
+    settled.add(piece);
+    EXPECT_EQ(settled.rel_euclid(), all.rel_euclid());
+  }
+}
+
+// Far more pairs than foreseen are too many to keep, and values elsewhere may be larger.
+TEST(BulkSums, CandidatesKnowWhatTheyLack) {
+  const std::vector<float> g = normal_values(1, 40000), noise = normal_values(2, 40000);
+  std::vector<float> t;
+  for (size_t i = 0; i < g.size(); ++i) t.push_back(g[i] * (1 + 0.3F * noise[i]));
+  PairFacts look;
+  look.sums = pair_sums(
+      piece_of(floats({t.begin(), t.begin() + 1024}), floats({g.begin(), g.begin() + 1024})), {});
+  ASSERT_TRUE(BulkCandidates::may_be_needed(look.sums));
+  const std::vector<double> drawn(g.begin(), g.begin() + 4096);
+  auto candidates = BulkCandidates::foreseen(look, drawn);
+  ASSERT_TRUE(candidates);
+  auto too_many = candidates;
+  for (size_t i = 0; i + 1000 <= g.size(); i += 1000) candidates->add(&t[i], &g[i], 1000);
+  for (size_t i = 0; i + 1000 <= g.size(); i += 1000) too_many->add(&g[i], &t[i], 1000);
+  const BulkScale scale = bulk_scale(look.sums, DType::kFloat32, DType::kFloat32);
+  const uint32_t end = *expected_end_of_bulk(drawn, 40000);
+  EXPECT_TRUE(candidates->hold(bulk_filter(scale, end)));
+  EXPECT_TRUE(candidates->hold(bulk_filter(scale, end + 1)));
+  EXPECT_FALSE(candidates->hold(bulk_filter(scale, end - 1)));
+  BulkScale coarser = scale;
+  coarser.relative = 0x1p-10;
+  EXPECT_FALSE(candidates->hold(bulk_filter(coarser, end)));
+  EXPECT_NEAR(static_cast<double>(candidates->target().size()), 0.02 * 40000, 0.02 * 40000);
+  const std::vector<float> large(1000, 9.0F);
+  for (int i = 0; i < 20; ++i) too_many->add(large.data(), large.data(), 1000);
+  EXPECT_FALSE(too_many->hold(bulk_filter(scale, end)));
+  EXPECT_TRUE(too_many->target().empty());
+  // Pairs that agree are not foreseen.
+  look.sums = pair_sums(piece_of(floats(g), floats(g)), {});
+  EXPECT_FALSE(BulkCandidates::foreseen(look, drawn));
+}
+
 // Looking at golden's values first saves most of the work, and changes nothing.
 TEST(BulkSums, ExpectationsChangeNothing) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -148,6 +211,7 @@ TEST(BulkSums, ExpectationsChangeNothing) {
         }
         EXPECT_NEAR(some.rel_euclid(), all.rel_euclid(), 1e-9 * all.rel_euclid());
         EXPECT_EQ(some.off_by_half(), all.off_by_half());
+        expect_same_by_candidates(target, golden, g, all, some);
         // A wrong look is noticed.
         lost.expect(std::vector<double>(100, 1e6));
         lost.add(piece_of(target, golden));

@@ -10,6 +10,9 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include "metrics/bulk_block.h"
+#include "metrics/kl_block.h"
+
 namespace plumb::metrics {
 namespace {
 
@@ -69,6 +72,35 @@ struct Tables {
   std::vector<BulkBucket> first{kBulkBuckets + 1}, second{kBulkBuckets + 1};
 };
 
+// Those that matter are found and summed alike, one after the other and by vectors.
+void expect_same_exceptions(const std::vector<float>& target, const std::vector<float>& golden,
+                            float from) {
+  const auto n = static_cast<int64_t>(target.size());
+  const BulkFilter filter{from, 0x1p-10F, 1e-3F};
+  BulkRoom found, expected;
+  const int64_t count = bulk_exceptions(target.data(), golden.data(), n, filter, found);
+  ASSERT_EQ(count, reference::bulk_exceptions(target.data(), golden.data(), n, filter, expected));
+  EXPECT_EQ(std::memcmp(found.target, expected.target, 4 * static_cast<size_t>(count)), 0);
+  EXPECT_EQ(std::memcmp(found.golden, expected.golden, 4 * static_cast<size_t>(count)), 0);
+  const BulkScale scale{1, 0x1p-10, 1e-3, 1e-3};
+  const uint32_t first = from > 1e-40F ? bulk_bucket(static_cast<double>(from)) : 0;
+  // Others than exceptions add nothing.
+  for (const bool all : {false, true}) {
+    std::vector<BulkBucket> ours(kBulkBuckets + 1), theirs(kBulkBuckets + 1);
+    BulkExceptions our_sums, their_sums;
+    if (all)
+      add_exceptions(target.data(), golden.data(), n, scale, from, first, ours.data(), our_sums);
+    else
+      add_exceptions(found.target, found.golden, count, scale, from, first, ours.data(), our_sums);
+    reference::add_exceptions(expected.target, expected.golden, count, scale, from, first,
+                              theirs.data(), their_sums);
+    expect_same_bits(our_sums.ignored, their_sums.ignored);
+    EXPECT_EQ(our_sums.differing, their_sums.differing);
+    EXPECT_EQ(our_sums.not_off, their_sums.not_off);
+    for (uint32_t i = 0; i < kBulkBuckets; ++i) expect_same_bits(ours[i], theirs[i]);
+  }
+}
+
 // Lengths around every vector width, so that the tail loop is always exercised.
 TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
   const int64_t all = hwy::SupportedTargets();
@@ -103,9 +135,20 @@ TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
         float_t.push_back(as_float(t[i]));
         float_g.push_back(as_float(g[i]));
       }
-      expect_same_bits(
-          kl_block(float_t.data(), float_g.data(), n, {-4, 0.125}, {-3.7, 0.1}),
-          reference::kl_block(float_t.data(), float_g.data(), n, {-4, 0.125}, {-3.7, 0.1}));
+      const ShareMap t_map{-4, 0.125}, g_map{-3.7, 0.1};
+      expect_same_bits(rough_kl_block(float_t.data(), float_g.data(), n, t_map, g_map),
+                       reference::rough_kl_block(float_t.data(), float_g.data(), n, t_map, g_map));
+      expect_same_bits(kl_block(float_t.data(), float_g.data(), n, t_map, g_map),
+                       reference::kl_block(float_t.data(), float_g.data(), n, 1, t_map, g_map));
+      // Alike, as they mostly are: everywhere, and everywhere but at one place.
+      std::vector<float> alike;
+      for (size_t i = 0; i < count; ++i)
+        alike.push_back(float_g[i] * (1 + 1e-3F * static_cast<float>(i % 7)) + 0.05F);
+      for (int other = 0; other < 2; ++other) {
+        if (other == 1) alike[count / 2] = -3.5F;
+        expect_same_bits(kl_block(alike.data(), float_g.data(), n, t_map, t_map),
+                         reference::kl_block(alike.data(), float_g.data(), n, 1, t_map, t_map));
+      }
       EXPECT_EQ(float_steps_block(t, g, n), reference::float_steps_block(t, g, n));
       std::vector<float> t_floats, g_floats;
       for (size_t i = 0; i < count; ++i) {
@@ -114,15 +157,10 @@ TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
       }
       EXPECT_EQ(float_steps_block(t_floats.data(), g_floats.data(), n),
                 reference::float_steps_block(t_floats.data(), g_floats.data(), n));
-      for (const float from : {1e-45F, 1.5F, 100.0F}) {
-        const BulkFilter filter{from, 0x1p-10F, 1e-3F};
-        std::vector<uint16_t> found(count), expected(count);
-        found.resize(static_cast<size_t>(
-            bulk_exceptions(t_floats.data(), g_floats.data(), n, filter, found.data())));
-        expected.resize(static_cast<size_t>(reference::bulk_exceptions(
-            t_floats.data(), g_floats.data(), n, filter, expected.data())));
-        EXPECT_EQ(found, expected);
-      }
+      expect_same_bits(kl_block(t_floats.data(), g_floats.data(), n, 1, t_map, g_map),
+                       reference::kl_block(t_floats.data(), g_floats.data(), n, 1, t_map, g_map));
+      for (const float from : {1e-45F, 1.5F, 100.0F})
+        expect_same_exceptions(t_floats, g_floats, from);
       const StepMap steps{0x1p-900, -8 * 0x1p-900, 128 * 0x1p900, 2048};
       Pairs inside = pairs;  // golden's own range is all of it
       for (double& x : inside.golden)
@@ -131,6 +169,14 @@ TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
       EXPECT_EQ(
           transport_block(t, inside.golden.data(), n, steps, surplus.data()),
           reference::transport_block(t, inside.golden.data(), n, steps, expected_surplus.data()));
+      EXPECT_EQ(surplus, expected_surplus);
+      std::vector<float> inside_floats;
+      for (const double x : inside.golden) inside_floats.push_back(static_cast<float>(x));
+      const StepMap float_steps{0.125, -1, 1024, 2048};
+      EXPECT_EQ(
+          transport_block(t_floats.data(), inside_floats.data(), n, float_steps, surplus.data()),
+          reference::transport_block(t_floats.data(), inside_floats.data(), n, float_steps,
+                                     expected_surplus.data()));
       EXPECT_EQ(surplus, expected_surplus);
       for (const double limit : {0.5, 65504.0, 1e308})
         EXPECT_EQ(at_limit_block(t, n, -limit, limit),

@@ -85,39 +85,67 @@ Vector<T> interleave(Vector<T> a, Vector<T> b, std::index_sequence<kIndex...>) {
                                   (kIndex / 2 + kIndex % 2 * kSide + kUpper * kSide / 2)...)};
 }
 
-// The first `rows` rows of a square of 16 by 16 bytes; all of it is read. Interleaving the first
-// half of the vectors with the second, once per bit of the index, transposes them.
+// Interleaving the first half of the vectors with the second, once per bit of the index, transposes
+// them. Written out for each vector, so that they stay in registers.
+template <class T, size_t... kIndex>
+std::array<Vector<T>, sizeof...(kIndex)> interleaved(
+    const std::array<Vector<T>, sizeof...(kIndex)>& v, std::index_sequence<kIndex...> all) {
+  constexpr size_t kHalf = sizeof...(kIndex) / 2;
+  return {interleave<kIndex % 2 != 0>(v[kIndex / 2], v[kIndex / 2 + kHalf], all)...};
+}
+template <class T, size_t... kIndex>
+std::array<Vector<T>, sizeof...(kIndex)> loaded(const Rect<T>& rect,
+                                                std::index_sequence<kIndex...>) {
+  std::array<Vector<T>, sizeof...(kIndex)> v;
+  (std::memcpy(&v[kIndex], rect.from(0, kIndex), 16), ...);
+  return v;
+}
+template <bool kAllRows, class T, size_t... kIndex>
+void store(const std::array<Vector<T>, sizeof...(kIndex)>& v, const Rect<T>& rect,
+           std::index_sequence<kIndex...>) {
+  const auto store_row = [&](size_t row) {
+    if (kAllRows || static_cast<int64_t>(row) < rect.rows)
+      std::memcpy(rect.to(static_cast<int64_t>(row), 0), &v[row], 16);
+  };
+  (store_row(kIndex), ...);
+}
+
+// The first `rows` rows of a square of 16 by 16 bytes; all of it is read.
 template <bool kAllRows, class T>
 void transpose_square(const Rect<T>& rect) {
   constexpr size_t kSide = 16 / sizeof(T);
   constexpr std::make_index_sequence<kSide> kAll;
-  std::array<Vector<T>, kSide> v, next;
-  for (size_t i = 0; i < kSide; ++i) std::memcpy(&v[i], rect.from(0, static_cast<int64_t>(i)), 16);
-  for (size_t width = kSide; width > 1; width /= 2) {
-    for (size_t i = 0; i < kSide / 2; ++i) {
-      next[2 * i] = interleave<false>(v[i], v[i + kSide / 2], kAll);
-      next[2 * i + 1] = interleave<true>(v[i], v[i + kSide / 2], kAll);
-    }
-    v = next;
-  }
-  for (size_t i = 0; i < kSide; ++i)
-    if (kAllRows || static_cast<int64_t>(i) < rect.rows)
-      std::memcpy(rect.to(static_cast<int64_t>(i), 0), &v[i], 16);
+  auto v = loaded(rect, kAll);
+  static_assert(kSide == 4 || kSide == 8 || kSide == 16);
+  v = interleaved(interleaved(v, kAll), kAll);
+  if constexpr (kSide >= 8) v = interleaved(v, kAll);
+  if constexpr (kSide == 16) v = interleaved(v, kAll);
+  store<kAllRows>(v, rect, kAll);
+}
+
+constexpr int64_t kCacheLine = 64;
+
+// Harmless beyond the end.
+void prefetch(const std::byte* begin, const std::byte* end) {
+  for (; begin < end; begin += kCacheLine) __builtin_prefetch(begin, 0, 2);
 }
 
 // The input is contiguous along the rows, the output along the columns.
 template <class T>
 void transpose(const Rect<T>& rect) {
   constexpr int64_t kSide = 16 / sizeof(T);
-  constexpr int64_t kBand = 64 / sizeof(T);  // a cache line of each output row at a time
+  constexpr int64_t kBand = kCacheLine / sizeof(T);  // of each output row at a time
+  constexpr int64_t kAhead = 4 * kBand;              // a file comes from memory that far ahead
   const int64_t squares_end = rect.columns / kSide * kSide;
   // A square that reaches beyond the rows reads on towards the next column, so there must be one.
   const int64_t low_rows = rect.rows % kSide;
   const int64_t low_end =
       low_rows > 1 && rect.in_column >= kSide ? (rect.columns - 1) / kSide * kSide : 0;
   const int64_t row_end = rect.rows - low_rows;
+  const bool is_dense = rect.in_column > 0 && rect.in_column * int64_t{sizeof(T)} <= kCacheLine;
   for (int64_t band = 0; band < squares_end; band += kBand) {
     const int64_t band_end = std::min(band + kBand, squares_end);
+    if (is_dense) prefetch(rect.from(0, band + kAhead), rect.from(0, band + kAhead + kBand));
     for (int64_t row = 0; row < row_end; row += kSide)
       for (int64_t column = band; column < band_end; column += kSide)
         transpose_square<true>(rect.part(row, column, kSide, kSide));

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/bulk_block.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "base/simd.h"
+#include "metrics/lanes.h"
+
+#ifndef PLUMB_BULK_TERMS  // this file is compiled once for every instruction set
+#define PLUMB_BULK_TERMS
+namespace plumb::metrics {
+
+constexpr int kBucketShift = 20;  // leaves the exponent and three bits of a float's mantissa
+constexpr double kLargestFloat = std::numeric_limits<float>::max();
+
+inline uint32_t bucket_of(double size) {
+  const auto narrow = static_cast<float>(std::min(size, kLargestFloat));
+  return std::bit_cast<uint32_t>(narrow) >> kBucketShift;
+}
+// What a pair adds, and where.
+struct BulkTerm {
+  uint32_t bucket;
+  BulkBucket terms;
+  bool off;
+};
+inline BulkTerm bulk_term(double t, double g, const BulkScale& s) {
+  if (!both_finite(t, g)) return {kBulkBuckets, {}, false};
+  const double size = std::fabs(g) * s.scale, d = std::fabs(t * s.scale - g * s.scale);
+  const double dd = d > std::max(s.relative * size, s.absolute) ? d * d : 0;
+  return {
+      bucket_of(size), {1, size * size, dd, 0}, d > size * 0.5 && d > s.half_absolute && size > 0};
+}
+inline bool is_exception(float t, float g, const BulkFilter& filter) {
+  const float size = std::fabs(g);
+  const float close = std::max(size * filter.relative, filter.absolute);
+  return size >= filter.from || (std::fabs(t - g) <= close && t != g);
+}
+inline int64_t keep_exception(float t, float g, const BulkFilter& filter, int64_t found,
+                              BulkRoom& room) {
+  room.target[found] = t;
+  room.golden[found] = g;
+  return found + is_exception(t, g, filter);
+}
+inline bool is_close(double d, double size, const BulkScale& s) {
+  return d <= std::max(s.relative * size, s.absolute);
+}
+inline bool is_not_off(float t, float g, const BulkScale& s) {
+  const double d = std::fabs(static_cast<double>(t) - static_cast<double>(g));
+  return d <= s.half_absolute && g != 0 && std::fabs(t - g) > std::fabs(g) * 0.5F;
+}
+inline void add_to_bucket(float t, float g, const BulkScale& s, uint32_t first_bucket,
+                          BulkBucket* buckets) {
+  const float g_size = std::fabs(g);
+  const auto size = static_cast<double>(g_size);
+  const double d = std::fabs(static_cast<double>(t) - static_cast<double>(g));
+  BulkBucket& bucket = buckets[(std::bit_cast<uint32_t>(g_size) >> kBucketShift) - first_bucket];
+  bucket.count += 1;
+  bucket.gg += size * size;
+  bucket.dd += is_close(d, size, s) ? 0 : d * d;
+}
+// What is neither large nor close adds nothing.
+inline void add_exception(float t, float g, const BulkScale& s, float from, uint32_t first_bucket,
+                          BulkBucket* buckets, BulkExceptions& sums) {
+  const double size = std::fabs(static_cast<double>(g));
+  const double d = std::fabs(static_cast<double>(t) - static_cast<double>(g));
+  if (!both_finite(static_cast<double>(t), size)) return;
+  const bool close = is_close(d, size, s), is_large = std::fabs(g) >= from;
+  sums.ignored += close ? d * d : 0;
+  sums.differing += d != 0 && (is_large || close);
+  sums.not_off += is_not_off(t, g, s);
+  if (is_large) add_to_bucket(t, g, s, first_bucket, buckets);
+}
+inline int64_t add_bulk_pair(double t, double g, const BulkScale& s, int64_t i,
+                             BulkTables& tables) {
+  const BulkTerm term = bulk_term(t, g, s);
+  BulkBucket& bucket = tables[static_cast<size_t>(i) % kBulkTables][term.bucket];
+  bucket.count += term.terms.count;
+  bucket.gg += term.terms.gg;
+  bucket.dd += term.terms.dd;
+  return term.off;
+}
+
+}  // namespace plumb::metrics
+#endif
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "metrics/bulk_block.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "metrics/lane_sums.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace plumb::metrics::HWY_NAMESPACE {
+
+int64_t Bulk(const double* target, const double* golden, int64_t count, const BulkScale& s,
+             BulkTables& tables) {
+  const hn::Rebind<float, Doubles> floats;
+  const hn::Rebind<uint32_t, Doubles> words;
+  const hn::CappedTag<double, 4> bucket_tag;
+  constexpr size_t kBucketWidth = hn::MaxLanes(bucket_tag);
+  const Vec scale = set(s.scale), relative = set(s.relative), absolute = set(s.absolute);
+  alignas(64) uint32_t places[kBulkBlock];
+  alignas(64) double terms[4 * kBulkBlock];
+  int64_t off = 0, i = 0;
+  for (; i + kWidth <= count; i += kWidth) {
+    const Vec t = load(target + i), g = load(golden + i);
+    const auto finite = both_are_finite(t, g);
+    const Vec size = hn::IfThenElseZero(finite, hn::Mul(hn::Abs(g), scale));
+    const Vec d =
+        hn::IfThenElseZero(finite, hn::Abs(hn::Sub(hn::Mul(t, scale), hn::Mul(g, scale))));
+    const auto narrow = hn::DemoteTo(floats, hn::Min(size, set(kLargestFloat)));
+    hn::StoreU(hn::ShiftRight<kBucketShift>(hn::BitCast(words, narrow)), words, places + i);
+    const auto counts = hn::Gt(d, hn::Max(hn::Mul(relative, size), absolute));
+    hn::StoreInterleaved4(set(1), hn::Mul(size, size), hn::IfThenElseZero(counts, hn::Mul(d, d)),
+                          set(0), Doubles(), terms + 4 * i);
+    const auto beyond_half = hn::And(hn::Gt(d, hn::Mul(size, set(0.5))), hn::Gt(size, set(0)));
+    off += static_cast<int64_t>(
+        hn::CountTrue(Doubles(), hn::And(beyond_half, hn::Gt(d, set(s.half_absolute)))));
+    if (!hn::AllTrue(Doubles(), finite))
+      for (int64_t j = i; j < i + kWidth; ++j)
+        if (!both_finite(target[j], golden[j])) places[j] = kBulkBuckets;
+  }
+  for (int64_t j = 0; j < i; ++j) {
+    double* bucket = &tables[static_cast<size_t>(j) % kBulkTables][places[j]].count;
+    for (size_t lane = 0; lane < 4; lane += kBucketWidth)
+      hn::Store(hn::Add(hn::Load(bucket_tag, bucket + lane),
+                        hn::Load(bucket_tag, terms + 4 * static_cast<size_t>(j) + lane)),
+                bucket_tag, bucket + lane);
+  }
+  for (; i < count; ++i) off += add_bulk_pair(target[i], golden[i], s, i, tables);
+  return off;
+}
+
+// Most groups hold none.
+int64_t Exceptions(const float* target, const float* golden, int64_t count,
+                   const BulkFilter& filter, BulkRoom& room) {
+  const hn::ScalableTag<float> tag;
+  const auto wide = static_cast<int64_t>(hn::Lanes(tag));
+  const auto from = hn::Set(tag, filter.from), relative = hn::Set(tag, filter.relative);
+  const auto absolute = hn::Set(tag, filter.absolute);
+  int64_t found = 0, i = 0;
+  for (; i + wide <= count; i += wide) {
+    const auto t = hn::LoadU(tag, target + i), g = hn::LoadU(tag, golden + i);
+    const auto size = hn::Abs(g), d = hn::Abs(hn::Sub(t, g));
+    const auto close = hn::Le(d, hn::Max(hn::Mul(size, relative), absolute));
+    const auto mask = hn::Or(hn::Ge(size, from), hn::And(close, hn::Ne(t, g)));
+    if (hn::AllFalse(tag, mask)) continue;
+    hn::CompressStore(t, mask, tag, room.target + found);
+    found += static_cast<int64_t>(hn::CompressStore(g, mask, tag, room.golden + found));
+  }
+  for (; i < count; ++i) found = keep_exception(target[i], golden[i], filter, found, room);
+  return found;
+}
+
+// What each sum takes is sorted out by vectors; then it is added in order, one after the other.
+void AddExceptions(const float* target, const float* golden, int64_t count, const BulkScale& s,
+                   float from, uint32_t first_bucket, BulkBucket* buckets, BulkExceptions& sums) {
+  const Doubles tag;
+  const Vec relative = set(s.relative), absolute = set(s.absolute);
+  const Vec from_size = set(static_cast<double>(from));
+  HWY_ALIGN double ignored[kBulkBlock + kLanes];
+  uint16_t large[kBulkBlock];
+  const auto for_each = [&](auto mask, auto&& visit) HWY_ATTR {
+    uint8_t bytes[8] = {};
+    hn::StoreMaskBits(tag, mask, bytes);
+    for (uint32_t bits = bytes[0]; bits != 0; bits &= bits - 1) visit(std::countr_zero(bits));
+  };
+  for (int64_t first = 0; first < count; first += kBulkBlock) {
+    const float *t_block = target + first, *g_block = golden + first;
+    const int64_t n = std::min(kBulkBlock, count - first);
+    int64_t ignored_count = 0, large_count = 0, i = 0;
+    for (; i + kWidth <= n; i += kWidth) {
+      const Vec t = load(t_block + i), g = load(g_block + i);
+      const Vec size = hn::Abs(g), d = hn::Abs(hn::Sub(t, g));
+      const auto finite = both_are_finite(t, g);
+      const auto differs = hn::And(finite, hn::Ne(d, set(0)));
+      const auto counts = hn::Gt(d, hn::Max(hn::Mul(relative, size), absolute));
+      const auto is_ignored = hn::AndNot(counts, differs);
+      const auto is_large = hn::And(finite, hn::Ge(size, from_size));
+      sums.differing +=
+          static_cast<int64_t>(hn::CountTrue(tag, hn::Or(is_ignored, hn::And(is_large, differs))));
+      if (!hn::AllFalse(tag, is_ignored))
+        ignored_count += static_cast<int64_t>(
+            hn::CompressStore(hn::Mul(d, d), is_ignored, tag, ignored + ignored_count));
+      if (!hn::AllFalse(tag, is_large))
+        for_each(is_large,
+                 [&](int lane) { large[large_count++] = static_cast<uint16_t>(i + lane); });
+      const auto may_not_be_off = hn::And(hn::And(differs, hn::Le(d, set(s.half_absolute))),
+                                          hn::Gt(d, hn::Mul(size, set(0.25))));
+      if (!hn::AllFalse(tag, may_not_be_off))
+        for_each(may_not_be_off, [&](int lane) {
+          sums.not_off += is_not_off(t_block[i + lane], g_block[i + lane], s);
+        });
+    }
+    for (int64_t k = 0; k < ignored_count; ++k) sums.ignored += ignored[k];
+    for (int64_t k = 0; k < large_count; ++k)
+      add_to_bucket(t_block[large[k]], g_block[large[k]], s, first_bucket, buckets);
+    for (; i < n; ++i) add_exception(t_block[i], g_block[i], s, from, first_bucket, buckets, sums);
+  }
+}
+
+}  // namespace plumb::metrics::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plumb::metrics {
+namespace {
+
+HWY_EXPORT(Bulk);
+HWY_EXPORT(Exceptions);
+HWY_EXPORT(AddExceptions);
+
+}  // namespace
+
+uint32_t bulk_bucket(double size) { return bucket_of(size); }
+float bulk_bucket_begin(uint32_t bucket) { return std::bit_cast<float>(bucket << kBucketShift); }
+
+namespace reference {
+
+int64_t bulk_block(const double* target, const double* golden, int64_t count,
+                   const BulkScale& scale, BulkTables& tables) {
+  int64_t off = 0;
+  for (int64_t i = 0; i < count; ++i) off += add_bulk_pair(target[i], golden[i], scale, i, tables);
+  return off;
+}
+
+int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
+                        const BulkFilter& filter, BulkRoom& room) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i)
+    found = keep_exception(target[i], golden[i], filter, found, room);
+  return found;
+}
+
+void add_exceptions(const float* target, const float* golden, int64_t count, const BulkScale& s,
+                    float from, uint32_t first_bucket, BulkBucket* buckets, BulkExceptions& sums) {
+  for (int64_t i = 0; i < count; ++i)
+    add_exception(target[i], golden[i], s, from, first_bucket, buckets, sums);
+}
+
+}  // namespace reference
+
+int64_t bulk_block(const double* target, const double* golden, int64_t count,
+                   const BulkScale& scale, BulkTables& tables) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Bulk)(target, golden, count, scale, tables)
+                        : reference::bulk_block(target, golden, count, scale, tables);
+}
+int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
+                        const BulkFilter& filter, BulkRoom& room) {
+  return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Exceptions)(target, golden, count, filter, room)
+                        : reference::bulk_exceptions(target, golden, count, filter, room);
+}
+void add_exceptions(const float* target, const float* golden, int64_t count, const BulkScale& s,
+                    float from, uint32_t first_bucket, BulkBucket* buckets, BulkExceptions& sums) {
+  const auto add = simd_allowed() ? HWY_DYNAMIC_DISPATCH(AddExceptions) : reference::add_exceptions;
+  add(target, golden, count, s, from, first_bucket, buckets, sums);
+}
+
+}  // namespace plumb::metrics
+#endif
