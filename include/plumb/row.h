@@ -42,8 +42,7 @@ struct Judgement {
 
 // What holds of a float32 tensor that fails as such; nullopt: it fails there, too.
 struct In16Bits {
-  std::optional<Judgement>
-      float16;  // in a dump of that, or behind an operator that works in 16 bits
+  std::optional<Judgement> float16;   // in a dump of that, or behind what works in 16 bits
   std::optional<Judgement> bfloat16;  // in a dump of that
 };
 
