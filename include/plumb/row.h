@@ -42,10 +42,10 @@ struct Judgement {
   bool suspicious = false;
 };
 
-// What holds of a float32 tensor where the network around it works in 16 bits; nullopt: it fails
-// there, too.
+// What holds of a float32 tensor that fails as such; nullopt: it fails there, too.
 struct In16Bits {
-  std::optional<Judgement> float16, bfloat16;
+  std::optional<Judgement> float16;   // in a dump of that, or behind what works in 16 bits
+  std::optional<Judgement> bfloat16;  // in a dump of that
 };
 
 // What the values of a float32 or float64 tensor show: dump tools widen. Whole numbers, halves and
