@@ -59,10 +59,10 @@ class Network:
         return {value.name for value in self.graph.output}
 
 
-def loaded(path, rename=True):
+def loaded(path):
     model = onnx.load(str(path))
     graph = model.graph
-    for i, node in enumerate(graph.node if rename else []):
+    for i, node in enumerate(graph.node):
         node.name = f"{node.op_type}_{i}"
     return Network(graph, list(model.opset_import))
 
