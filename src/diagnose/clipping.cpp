@@ -63,7 +63,7 @@ std::optional<result::Finding> explain_saturation(const Suspect& suspect) {
       "another "
       "scale, or find what cuts there (a Clip, a Relu6, an integer of too few bits).",
       suspect.node.name, levels.low, levels.high);
-  finding.next = isolate_command(suspect);
+  finding.next = look_command(suspect);
   return finding;
 }
 
@@ -81,7 +81,7 @@ std::optional<result::Finding> explain_clipping(const Suspect& suspect) {
       "{:.6g}, "
       "take min-max instead of a clipping observer for it, or leave it in 16 bits.",
       suspect.node.name, std::max(std::abs(levels.golden_high), std::abs(levels.golden_low)));
-  finding.next = isolate_command(suspect);
+  finding.next = look_command(suspect);
   return finding;
 }
 

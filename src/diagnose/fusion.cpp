@@ -26,7 +26,7 @@ std::optional<result::Finding> explain_fusion(const Suspect& suspect) {
       "error is gone, "
       "it was the fusion.",
       suspect.node.name, fmt::join(origins, ", "));
-  finding.next = isolate_command(suspect);
+  finding.next = look_command(suspect);
   return finding;
 }
 

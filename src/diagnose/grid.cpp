@@ -49,7 +49,7 @@ std::optional<result::Finding> explain_outlier_channel(const Suspect& suspect) {
       "spread "
       "the scales (cross-layer equalization), or leave it in 16 bits.",
       suspect.node.name);
-  finding.next = isolate_command(suspect);
+  finding.next = look_command(suspect);
   return finding;
 }
 
@@ -61,7 +61,7 @@ std::optional<result::Finding> explain_levels(const Suspect& suspect) {
       "{} gives out {} different values: it is quantized, with too few bits or too wide a range. "
       "Give it more bits, or calibrate it again.",
       suspect.node.name, suspect.levels->count);
-  finding.next = isolate_command(suspect);
+  finding.next = look_command(suspect);
   return finding;
 }
 

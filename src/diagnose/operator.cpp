@@ -42,11 +42,14 @@ std::optional<result::Finding> explain_transform(const Suspect& suspect) {
                                suspect.transform->text);
   finding.advice[0] =
       static_cast<char>(std::toupper(static_cast<unsigned char>(finding.advice[0])));
-  finding.next = isolate_command(suspect);
+  finding.next = look_command(suspect);
   return finding;
 }
 
+// Two arrays that nothing is known of are no operators.
 std::optional<result::Finding> explain_operator(const Suspect& suspect) {
+  if (!suspect.of.run.network && suspect.node.type.empty() && suspect.of.net.nodes.size() == 1)
+    return {};
   result::Finding finding = finding_about(suspect, 0.9 * confidence_of(suspect.root));
   if (misses_relu(suspect)) {
     finding.confidence = 0.93;
@@ -66,11 +69,12 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
           evidence_of(suspect, fmt::format("cosine {} from inputs that agree", short_text(cosine)),
                       "cosine", cosine));
     finding.advice = fmt::format(
-        "{} ({}) computes something else than the original: compare its attributes and weights "
+        "{}{} computes something else than the original: compare its attributes and weights "
         "(`plumb diff`), then replay it alone.",
-        suspect.node.name, suspect.node.type);
+        suspect.node.name,
+        suspect.node.type.empty() ? "" : fmt::format(" ({})", suspect.node.type));
   }
-  finding.next = isolate_command(suspect);
+  finding.next = look_command(suspect);
   return finding;
 }
 

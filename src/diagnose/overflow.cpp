@@ -17,8 +17,7 @@ std::optional<result::Finding> explain_overflow(const Suspect& suspect) {
   finding.evidence.push_back(evidence_of(
       suspect,
       fmt::format("{} {} where golden has {}; all that it reads is finite", is_inf ? inf : nan,
-                  is_inf ? "outputs are infinite" : "outputs are NaN",
-                  is_inf ? golden_inf : golden_nan),
+                  is_inf ? "infinities" : "NaN", is_inf ? golden_inf : golden_nan),
       is_inf ? "target_inf" : "target_nan", is_inf ? inf : nan));
   const double high = suspect.value("golden_max"), low = suspect.value("golden_min");
   const double largest = std::max(std::abs(high), std::abs(low));
@@ -32,6 +31,17 @@ std::optional<result::Finding> explain_overflow(const Suspect& suspect) {
             : fmt::format("golden reaches {} there, the target stores {}", short_text(largest),
                           dtype),
         std::abs(high) >= std::abs(low) ? "golden_max" : "golden_min", largest));
+  // Far from where the type ends something else gives no number.
+  constexpr double kNear = 1e-2;
+  if (largest < kNear * (dtype == "float16" ? kFloat16 : 3e38)) {
+    finding.confidence *= 0.7;
+    finding.advice = fmt::format(
+        "{} gives values that are not finite although golden's are small: an intermediate sum that "
+        "overflows, a division by zero, or a logarithm or root of a negative number.",
+        suspect.node.name);
+    finding.next = look_command(suspect);
+    return finding;
+  }
   finding.advice = fmt::format(
       "{} overflows. Keep it in float32 (atc: --keep_dtype or --modify_mixlist with its name, or "
       "--precision_mode_v2=origin for all), or scale what it reads.",

@@ -66,8 +66,8 @@ void add_transform(const Suspect& suspect, result::Finding& finding);
 // Numbers as people read them: three or four digits.
 std::string short_text(double value);
 std::string percent_text(double share);  // "3.1 %"
-// What lets somebody look at an operator alone.
-std::string isolate_command(const Suspect& suspect);
+// What lets somebody look at an operator alone: replays it, or without a model shows its tensors.
+std::string look_command(const Suspect& suspect);
 // How sure a step makes us that the operator itself is to blame.
 double confidence_of(const Root& root);
 

@@ -7,6 +7,7 @@
 
 #include "base/run_command.h"
 #include "diagnose/rule.h"
+#include "tensor/shape.h"
 
 namespace plumb::diagnose {
 
@@ -55,9 +56,12 @@ double confidence_of(const Root& root) {
   return std::clamp(1 - 1.2 / std::sqrt(root.ratio), 0.3, 0.97) * (root.is_behind ? 0.6 : 1);
 }
 
-std::string isolate_command(const Suspect& suspect) {
-  return fmt::format("plumb isolate RESULT.json --op {} --model MODEL.onnx",
-                     shell_quoted(std::string(suspect.node.name)));
+std::string look_command(const Suspect& suspect) {
+  const std::string op = shell_quoted(std::string(suspect.node.name));
+  if (suspect.of.run.network)
+    return fmt::format("plumb isolate RESULT.json --op {} --model MODEL.onnx", op);
+  return fmt::format("plumb inspect {} --stats --op {}", shell_quoted(suspect.of.run.target.path),
+                     op);
 }
 
 result::Evidence evidence_of(const Suspect& suspect, std::string text, std::string_view metric,
@@ -70,6 +74,12 @@ result::Finding finding_about(const Suspect& suspect, double confidence) {
   finding.operator_name = suspect.node.name;
   finding.confidence = confidence;
   const Root& root = suspect.root;
+  const result::Row& row = suspect.its_row();
+  if (row.target->shape != row.golden->shape && row.target->shape && row.golden->shape)
+    for (const auto& [side, name] : {std::pair(&row.target, "target"), {&row.golden, "golden"}})
+      finding.evidence.push_back(
+          evidence_of(suspect, fmt::format("{} has the shape {}", name, to_string(*(*side)->shape)),
+                      "", static_cast<double>(element_count(*(*side)->shape).value_or(0))));
   if (std::isinf(root.out)) return finding;
   finding.evidence.push_back(evidence_of(
       suspect,

@@ -79,8 +79,12 @@ std::string_view cause_in_words(std::string_view cause) {
   return cause;
 }
 
+bool has_culprit(const Run& run) {
+  return !run.findings.empty() && run.findings.front().cause != "unknown";
+}
+
 void add_culprit(const Run& run, Block& block) {
-  if (!run.findings.empty()) add_finding(run.findings.front(), "culprit", "", block);
+  if (has_culprit(run)) add_finding(run.findings.front(), "culprit", "", block);
 }
 
 std::string findings_text(const Run& run, std::string_view result, size_t width, bool colour) {

@@ -14,6 +14,8 @@ namespace plumb::report {
 // "overflow", "wrong fusion", ...: a cause as people call it.
 std::string_view cause_in_words(std::string_view cause);
 
+// Somebody or something is to blame.
+bool has_culprit(const result::Run& run);
 // The most probable finding in a few lines; nothing if there is none.
 void add_culprit(const result::Run& run, Block& block);
 

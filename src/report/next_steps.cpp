@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/run_command.h"
+#include "report/findings_text.h"
 #include "report/ranking.h"
 #include "report/text.h"
 
@@ -121,7 +122,7 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   const auto advise = [&](bool applies, std::string text) {
     if (applies) steps.push_back({std::move(text), {}});
   };
-  if (run.findings.empty())  // else the first of them says what to do
+  if (!has_culprit(run))  // else the first finding says what to do
     if (auto step = first_look(run, s)) steps.push_back(std::move(*step));
   advise(!run.doubts.empty(),
          "give the graph of this very model and build (the .om itself will do), or none");

@@ -257,12 +257,12 @@ void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, 
   const size_t word_width = word.size();
   if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of(s)), word);
   block.wrap(word + "  ", word_width + 2, headline(run, s));
-  if (s.verdict != Verdict::kPass && s.outputs.rows > 0) block.line("outputs", outputs_text(s));
   const auto [row, title] = divergence_of(run, s);
   if (row == nullptr) return;
   const std::string why = why_text(*row), start = std::string(title) + ": ";
   block.wrap(start, start.size(),
              printable(place_text(*row)) + (why.empty() ? "" : ": " + printable(why)));
+  if (s.outputs.rows > 0) block.line("outputs", outputs_text(s));
   add_culprit(run, block);
 }
 

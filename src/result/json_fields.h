@@ -138,9 +138,9 @@ void fields(auto& list, Any<Row> auto& row) {
   list("rank", row.rank);
   list("graph", row.graph, std::string());
   list("model_output", row.is_model_output, false);
-  list("node", row.node, int64_t{-1});
   list("target", row.target);
   list("golden", row.golden);
+  list("node", row.node, int64_t{-1});
   list.pairing("pairing", row);
   list.values("metrics", "undefined", row);
   list("own_error", row.own_error, std::optional<OwnError>());
