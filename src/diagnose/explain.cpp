@@ -58,7 +58,7 @@ bool are_on_grids(const Net& net, Tensors& tensors) {
     looked += levels.has_value();
     grids += levels && levels->is_grid;
   }
-  return looked >= 3 && 2 * grids > looked;
+  return looked >= 6 && 2 * grids > looked;
 }
 
 // An operator that only the target has, right before a suspect: it is not golden's operator that
@@ -183,8 +183,9 @@ void estimate_own_errors(const Net& net, Run& run) {
 
 void explain(Run& run, Tensors tensors, const RunContext& context) {
   run.findings.clear();
-  if (!differs(run)) return;
   Net net = net_of(run);
+  estimate_own_errors(net, run);
+  if (!differs(run)) return;
   measure_by_arithmetic(net, tensors, context);
   const Roots roots = find_roots(net);
   const Case of{run, net, roots, tensors, are_on_grids(net, tensors)};
@@ -196,7 +197,6 @@ void explain(Run& run, Tensors tensors, const RunContext& context) {
                    [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
   if (run.findings.empty())
     run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
-  estimate_own_errors(net, run);
 }
 
 }  // namespace plumb::diagnose

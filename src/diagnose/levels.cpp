@@ -149,4 +149,32 @@ std::optional<ChannelSpread> channel_spread(const compare::PairValues& values) {
   return widest;
 }
 
+std::optional<OneChannel> one_channel(const compare::PairValues& values) {
+  if (!values.is_aligned() || !values.is_whole) return {};
+  size_t inner = values.golden.size();
+  for (size_t axis = 0; axis < values.golden_shape.size(); ++axis) {
+    const auto channels = static_cast<size_t>(values.golden_shape[axis]);
+    if (channels == 0) return {};
+    inner /= channels;
+    if (channels < 4 || values.golden.size() < 8 * channels) continue;
+    std::vector<double> dd(channels, 0), gg = dd, tg = dd;
+    double all = 0;
+    for (size_t i = 0; i < values.golden.size(); ++i) {
+      const size_t channel = (i / inner) % channels;
+      const double t = values.target[i], g = values.golden[i];
+      dd[channel] += (t - g) * (t - g);
+      gg[channel] += g * g;
+      tg[channel] += t * g;
+      all += (t - g) * (t - g);
+    }
+    const auto worst = static_cast<size_t>(std::max_element(dd.begin(), dd.end()) - dd.begin());
+    constexpr double kNearlyAll = 0.98;
+    if (all > 0 && dd[worst] >= kNearlyAll * all)
+      return OneChannel{static_cast<int64_t>(axis), static_cast<int64_t>(worst),
+                        static_cast<int64_t>(channels), dd[worst] / all,
+                        gg[worst] > 0 ? tg[worst] / gg[worst] : 1};
+  }
+  return {};
+}
+
 }  // namespace plumb::diagnose

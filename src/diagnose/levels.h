@@ -39,4 +39,12 @@ struct ChannelSpread {
 };
 std::optional<ChannelSpread> channel_spread(const compare::PairValues& values);
 
+// Nearly all of the error in one place along an axis.
+struct OneChannel {
+  int64_t axis = 0, channel = 0, channels = 0;
+  double share = 0;   // of the squared error
+  double factor = 1;  // the target's values there over golden's, by least squares
+};
+std::optional<OneChannel> one_channel(const compare::PairValues& values);
+
 }  // namespace plumb::diagnose

@@ -74,6 +74,17 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
         suspect.node.name,
         suspect.node.type.empty() ? "" : fmt::format(" ({})", suspect.node.type));
   }
+  if (const auto one = suspect.values ? one_channel(*suspect.values) : std::nullopt) {
+    finding.detail = fmt::format("channel:{}", one->channel);
+    finding.evidence.push_back(evidence_of(
+        suspect,
+        fmt::format(
+            "channel {} of {} (axis {}) alone has {} of the squared error: its values are {} "
+            "times golden's",
+            one->channel, one->channels, one->axis, percent_text(one->share),
+            short_text(one->factor)),
+        "", one->factor));
+  }
   finding.next = look_command(suspect);
   return finding;
 }

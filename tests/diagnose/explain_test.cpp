@@ -235,6 +235,15 @@ TEST(Explain, AnOperatorThatComputesSomethingElse) {
   EXPECT_EQ(found.cause, "operator");
 }
 
+TEST(Explain, OneChannel) {
+  Network network;
+  for (size_t i = 0; i < 64; ++i) network.conv_target[5 * 64 + i] *= 1.5F;
+  const Found found = first(network.explained());
+  EXPECT_EQ(found.op, "conv");
+  EXPECT_EQ(found.cause, "operator");
+  EXPECT_EQ(found.detail, "channel:5");
+}
+
 // Rows get an estimate of what the operator did itself.
 TEST(Explain, OwnErrors) {
   Network network;

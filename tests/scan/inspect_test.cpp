@@ -46,7 +46,7 @@ TEST(Inspect, SaysWhyNothingIsListed) {
   request.selection.ops = {"conv"};
   auto none = inspect(scratch.root().string(), request, {});
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().what, "no tensor matches");
+  EXPECT_EQ(none.error().what, "no operator matches 'conv'");
 
   dump::Scratch empty;
   empty.write("notes.txt", "nothing to see\n");
