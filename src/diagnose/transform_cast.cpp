@@ -154,7 +154,7 @@ void find_cast(const Problem& problem, std::vector<Claim>& claims) {
   for (const auto& [dtype, step, cast] : narrow) {
     for (const Rounding rounding : {Rounding::kNearest, Rounding::kTowardsZero}) {
       const auto left =
-          remaining_after_cast(problem, step, [&](double g) { return cast(g, rounding); });
+          remaining_after_cast(problem, step, [&, &cast = cast](double g) { return cast(g, rounding); });
       if (!left) continue;
       add(dtype, words(rounding), *left, claims);
       return;
