@@ -227,8 +227,7 @@ std::optional<SliceSums> slices_of(io::TensorReader& golden) {
 Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golden,
                              const metrics::PairPass& pass, bool with_slices,
                              const std::optional<MaskValues>& mask, const RunContext& context,
-                             bool counts_as_progress,
-                             std::optional<BulkCandidates> candidates = {},
+                             bool counts_as_progress, std::optional<BulkCandidates> candidates = {},
                              metrics::Closeness* closeness = nullptr) {
   FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt, mask,
                 std::move(candidates));

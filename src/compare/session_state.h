@@ -33,7 +33,7 @@ struct SessionState {
   std::optional<pair::Torchair> torchair;  // borrows from `target` and `golden`
   std::optional<judge::Rules> rules;
   std::optional<metrics::Tolerance> tolerance;  // by element, beside or in place of other limits
-  std::optional<DType> computed;  // Spec::precision: the type whose limits hold
+  std::optional<DType> computed;                // Spec::precision: the type whose limits hold
   std::optional<result::Saved> baseline;
   std::vector<const metrics::Metric*> wanted;  // what the user asked for, in that order
   std::vector<pair::PlannedRow> rows;          // the plan, by id

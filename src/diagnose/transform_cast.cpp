@@ -153,8 +153,8 @@ void find_cast(const Problem& problem, std::vector<Claim>& claims) {
   };
   for (const auto& [dtype, step, cast] : narrow) {
     for (const Rounding rounding : {Rounding::kNearest, Rounding::kTowardsZero}) {
-      const auto left =
-          remaining_after_cast(problem, step, [&, &cast = cast](double g) { return cast(g, rounding); });
+      const auto left = remaining_after_cast(
+          problem, step, [&, &cast = cast](double g) { return cast(g, rounding); });
       if (!left) continue;
       add(dtype, words(rounding), *left, claims);
       return;

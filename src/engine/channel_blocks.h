@@ -6,8 +6,8 @@
 #pragma once
 
 #include "engine/engine.h"
-#include "graph/stored_layouts.h"
 #include "graph/graph.h"
+#include "graph/stored_layouts.h"
 
 namespace plumb::engine {
 

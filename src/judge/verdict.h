@@ -18,9 +18,9 @@ namespace plumb::judge {
 void judge(const Limits& limits, const metrics::PairFacts& facts,
            std::span<const metrics::Metric* const> columns, result::Row& row);
 
-// After judge(), of an operator that gives shares of 1, such as Sigmoid: a row that fails passes, as
-// suspicious, if no error is larger than rounding of a number near 1. Kernels compute such values
-// beside 1, and where all of them are tiny that is most of what is there.
+// After judge(), of an operator that gives shares of 1, such as Sigmoid: a row that fails passes,
+// as suspicious, if no error is larger than rounding of a number near 1. Kernels compute such
+// values beside 1, and where all of them are tiny that is most of what is there.
 void excuse_rounding_of_shares(const metrics::PairFacts& facts, result::Row& row);
 
 // The limits that a second golden run sets: `noise` is that run against the first, `pair` the pair

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The result files of `plumb msprobe compare`, and the lines of mode torchair (those of mode auto are
-// in dialect/msprobe/general_table.h): the documented columns first, ours behind them, so that
+// The result files of `plumb msprobe compare`, and the lines of mode torchair (those of mode auto
+// are in dialect/msprobe/general_table.h): the documented columns first, ours behind them, so that
 // scripts which look columns up by name find what the manual promises.
 #pragma once
 
