@@ -33,17 +33,6 @@ size_t worst_row(const Net& net, const Node& node) {
                            [&](size_t a, size_t b) { return rank(a) < rank(b); });
 }
 
-Suspect suspect_of(const Case& of, const Root& root) {
-  const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, of.roots.noise),
-                  {}, {},   {}};
-  suspect.values = of.tensors.pair(suspect.row);
-  if (suspect.values == nullptr) return suspect;
-  suspect.levels = levels_of(*suspect.values);
-  suspect.transform = find_transform(*suspect.values, suspect.noise);
-  return suspect;
-}
-
 // Looks at some of the outputs, spread over the network.
 bool are_on_grids(const Net& net, Tensors& tensors) {
   if (!tensors.are_at_hand()) return false;
@@ -71,9 +60,25 @@ const Node* inserted_before(const Net& net, const Node& node) {
     const bool is_harmless =
         std::any_of(std::begin(kHarmless), std::end(kHarmless),
                     [&](std::string_view type) { return producer.type.starts_with(type); });
-    if (producer.is_inserted && !producer.is_source && !is_harmless) return &producer;
+    if (producer.inserted && !producer.is_source && !is_harmless) return &producer;
   }
   return nullptr;
+}
+
+Suspect suspect_of(const Case& of, const Root& root) {
+  const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
+  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, of.roots.noise),
+                  {}, {},   {}};
+  suspect.values = of.tensors.pair(suspect.row);
+  // What an inserted operator gives out tells more than what comes of it.
+  if (const Node* inserted = inserted_before(of.net, node))
+    for (const int64_t producer : inserted->producers)
+      for (const size_t read : of.net.nodes[static_cast<size_t>(producer)].outputs)
+        if (auto values = of.tensors.pair(*inserted->inserted, read)) suspect.values = values;
+  if (suspect.values == nullptr) return suspect;
+  suspect.levels = levels_of(*suspect.values);
+  suspect.transform = find_transform(*suspect.values, suspect.noise);
+  return suspect;
 }
 
 std::vector<std::string> names_of(const Net& net, const std::vector<int64_t>& nodes) {

@@ -103,7 +103,7 @@ class Builder {
     if (row.target && !row.golden && row.node >= 0 &&
         row.reasons == std::vector<std::string>{"no_counterpart"} &&
         row.target->slot.starts_with("output"))
-      net_.nodes[static_cast<size_t>(row.node)].is_inserted = true;
+      net_.nodes[static_cast<size_t>(row.node)].inserted = place;
     if (!row.target || !row.golden || row.verdict == Verdict::kNotCompared) return;
     const int64_t at = node_of(row);
     Node& node = net_.nodes[static_cast<size_t>(at)];

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,9 +31,10 @@ struct Node {
   std::vector<size_t> outputs, inputs;  // rows that were compared, by place
   bool is_source = false;               // an input of the model, or a constant
   bool is_constant = false;
-  bool is_inserted = false;  // golden has no such operator: its rows have no counterpart
-  bool is_output = false;    // of the model
-  int64_t origins = 0;       // operators it was made from, if that is recorded
+  // Golden has no such operator: the row of its output has no counterpart.
+  std::optional<size_t> inserted;
+  bool is_output = false;  // of the model
+  int64_t origins = 0;     // operators it was made from, if that is recorded
   Error in, out;
   double own = kUnknown;     // measured: by replaying it, or by arithmetic
   bool knows_inputs = true;  // else `in` tells nothing

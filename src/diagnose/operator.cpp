@@ -13,7 +13,11 @@ constexpr Threshold kTable[] = {
     {"step", kStep, "how many times the error that inputs and noise explain its output must have"},
 };
 
-// The target is golden before an activation that it does not apply.
+}  // namespace
+
+extern const std::span<const Threshold> kOperatorThresholds;
+const std::span<const Threshold> kOperatorThresholds = kTable;
+
 bool misses_relu(const Suspect& suspect) {
   if (suspect.values == nullptr || !suspect.values->is_aligned()) return false;
   double dd = 0, gg = 0;
@@ -28,11 +32,6 @@ bool misses_relu(const Suspect& suspect) {
   return negative * 50 > std::ssize(suspect.values->target) && gg > 0 &&
          std::sqrt(dd / gg) <= 4 * suspect.noise;
 }
-
-}  // namespace
-
-extern const std::span<const Threshold> kOperatorThresholds;
-const std::span<const Threshold> kOperatorThresholds = kTable;
 
 std::optional<result::Finding> explain_transform(const Suspect& suspect) {
   if (!suspect.transform || misses_relu(suspect)) return {};

@@ -63,6 +63,8 @@ result::Evidence evidence_of(const Suspect& suspect, std::string text, std::stri
                              double value);
 // What turns golden into the target, if that is known: as detail and evidence.
 void add_transform(const Suspect& suspect, result::Finding& finding);
+// The target is what golden is before a Relu.
+bool misses_relu(const Suspect& suspect);
 // Numbers as people read them: three or four digits.
 std::string short_text(double value);
 std::string percent_text(double share);  // "3.1 %"

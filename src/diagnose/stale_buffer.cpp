@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The output holds what another operator gave out: its buffer was not written, or written over.
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "diagnose/rule.h"
@@ -40,14 +38,11 @@ bool golden_differs(const result::Run& run, const result::Row& a, const result::
 }  // namespace
 
 std::optional<result::Finding> explain_stale(const Suspect& suspect) {
+  if (misses_relu(suspect)) return {};  // what it reads is handed on, which is another fault
   const result::Run& run = suspect.of.run;
   const result::Row& own = suspect.its_row();
   for (const Node& other : suspect.of.net.nodes) {
-    // Who hands on what it reads does nothing, which is another fault.
-    const auto& read = suspect.node.producers;
-    const int64_t place_of = &other - suspect.of.net.nodes.data();
-    if (&other == &suspect.node || std::find(read.begin(), read.end(), place_of) != read.end())
-      continue;
+    if (&other == &suspect.node) continue;
     for (const size_t place : other.outputs) {
       const result::Row& row = run.rows[place];
       if (row.step != own.step || row.rank != own.rank || !looks_the_same(run, own, row) ||

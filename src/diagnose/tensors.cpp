@@ -14,13 +14,29 @@ std::shared_ptr<const compare::PairValues> Tensors::pair(size_t row) {
              values ? std::make_shared<const compare::PairValues>(std::move(*values)) : nullptr;
 }
 
-bool Tensors::equals(const compare::PairValues& pair, size_t row) {
+const dump::Entry* Tensors::target_of(size_t row) const {
   const RowId id = session_ == nullptr ? -1 : id_of(row);
-  if (id < 0 || id >= session_->plan().size()) return false;
-  const SessionState& state = session_->state();
-  const dump::Entry* entry = state.rows[static_cast<size_t>(id)].target;
-  if (entry == nullptr || entry->parts.empty()) return false;
-  const auto values = compare::target_values(state, *entry, kMost);
+  if (id < 0 || id >= session_->plan().size()) return nullptr;
+  const dump::Entry* entry = session_->state().rows[static_cast<size_t>(id)].target;
+  return entry == nullptr || entry->parts.empty() ? nullptr : entry;
+}
+
+std::shared_ptr<const compare::PairValues> Tensors::pair(size_t target_row, size_t golden_row) {
+  const dump::Entry* entry = target_of(target_row);
+  const auto golden = entry != nullptr ? pair(golden_row) : nullptr;
+  if (golden == nullptr) return nullptr;
+  auto values = compare::target_values(session_->state(), *entry, kMost);
+  if (!values || values->size() != golden->golden.size()) return nullptr;
+  auto both = std::make_shared<compare::PairValues>(*golden);
+  both->target = std::move(*values);
+  both->target_shape = both->golden_shape;
+  return both;
+}
+
+bool Tensors::equals(const compare::PairValues& pair, size_t row) {
+  const dump::Entry* entry = target_of(row);
+  if (entry == nullptr) return false;
+  const auto values = compare::target_values(session_->state(), *entry, kMost);
   return values && *values == pair.target;
 }
 

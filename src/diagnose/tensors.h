@@ -21,12 +21,15 @@ class Tensors {
   bool are_at_hand() const { return session_ != nullptr; }
   // The pair of a row; null if it cannot be read. Of large tensors the first kMost elements.
   std::shared_ptr<const compare::PairValues> pair(size_t row);
+  // What only the target has, against the golden tensor of another row: as large, or null.
+  std::shared_ptr<const compare::PairValues> pair(size_t target_row, size_t golden_row);
   // Whether a target tensor holds the very same values.
   bool equals(const compare::PairValues& pair, size_t row);
 
   static constexpr int64_t kMost = int64_t{1} << 21;
 
  private:
+  const dump::Entry* target_of(size_t row) const;  // null if it is not at hand
   RowId id_of(size_t row) const {
     return ids_.empty() ? static_cast<RowId>(row) : row < ids_.size() ? ids_[row] : -1;
   }

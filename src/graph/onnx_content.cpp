@@ -354,16 +354,17 @@ class ContentMaker {
 
   Constant constant_node(const OnnxNode& node) {
     const auto [known, is_new] = read_.try_emplace(&node);
-    if (!is_new) return known->second;
+    Constant& constant = known->second;
+    if (!is_new) return constant;
     for (const Bytes attribute : attributes_of(node)) {
       each_field(attribute, [&](const ProtoField& field, Bytes) {
         if (field.number == attribute_field::kTensor)
-          known->second = take(constant_from(field.bytes, kept_.external));
+          constant = take(constant_from(field.bytes, kept_.external));
       });
       const auto value = attribute_of(node, text_in(attribute, attribute_field::kName));
-      if (value && !known->second) known->second = of_numbers(*value);
+      if (value && !constant) constant = of_numbers(*value);
     }
-    return known->second;
+    return constant;
   }
 
   static Constant of_numbers(const OnnxAttribute::Value& value) {
