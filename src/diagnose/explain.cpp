@@ -42,7 +42,7 @@ bool are_on_grids(const Net& net, Tensors& tensors) {
   constexpr size_t kLooks = 9;
   size_t looked = 0, grids = 0;
   for (size_t i = 0; i < std::min(kLooks, rows.size()); ++i) {
-    const auto values = tensors.pair(rows[i * rows.size() / std::min(kLooks, rows.size())]);
+    const auto values = tensors.glance(rows[i * rows.size() / std::min(kLooks, rows.size())]);
     const auto levels = values ? levels_of(*values) : std::nullopt;
     looked += levels.has_value();
     grids += levels && levels->is_grid;
@@ -193,7 +193,7 @@ void explain(Run& run, Tensors tensors, const RunContext& context) {
   if (!differs(run)) return;
   measure_by_arithmetic(net, tensors, context);
   const Roots roots = find_roots(net);
-  const Case of{run, net, roots, tensors, are_on_grids(net, tensors)};
+  const Case of{run, net, roots, tensors, !roots.roots.empty() && are_on_grids(net, tensors)};
   for (const Root& root : roots.roots) {
     if (context.cancelled) return;
     if (!only_amplifies(of, root)) explain_root(of, root, run.findings);

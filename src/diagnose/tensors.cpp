@@ -4,14 +4,25 @@
 namespace plumb::diagnose {
 
 std::shared_ptr<const compare::PairValues> Tensors::pair(size_t row) {
+  if (const auto known = read_.find(row); known != read_.end()) return known->second;
+  auto values = read(row, kMost);
+  const int64_t elements = values ? std::ssize(values->golden) : 0;
+  if ((kept_ += elements) > 2 * kMost) {
+    read_.clear();
+    kept_ = elements;
+  }
+  return read_[row] = std::move(values);
+}
+
+std::shared_ptr<const compare::PairValues> Tensors::glance(size_t row) const {
+  return read(row, int64_t{1} << 15);
+}
+
+std::shared_ptr<const compare::PairValues> Tensors::read(size_t row, int64_t most) const {
   const RowId id = session_ == nullptr ? -1 : id_of(row);
   if (id < 0 || id >= session_->plan().size()) return nullptr;
-  if (const auto known = read_.find(row); known != read_.end()) return known->second;
-  constexpr size_t kKept = 8;
-  if (read_.size() >= kKept) read_.clear();
-  auto values = compare::values_of(session_->state(), id, kMost);
-  return read_[row] =
-             values ? std::make_shared<const compare::PairValues>(std::move(*values)) : nullptr;
+  auto values = compare::values_of(session_->state(), id, most);
+  return values ? std::make_shared<const compare::PairValues>(std::move(*values)) : nullptr;
 }
 
 const dump::Entry* Tensors::target_of(size_t row) const {

@@ -26,16 +26,21 @@ class Tensors {
   // Whether a target tensor holds the very same values.
   bool equals(const compare::PairValues& pair, size_t row);
 
-  static constexpr int64_t kMost = int64_t{1} << 21;
+  // The first values of a pair, for whoever looks at many; not kept.
+  std::shared_ptr<const compare::PairValues> glance(size_t row) const;
+
+  static constexpr int64_t kMost = int64_t{1} << 20;
 
  private:
+  std::shared_ptr<const compare::PairValues> read(size_t row, int64_t most) const;
   const dump::Entry* target_of(size_t row) const;  // null if it is not at hand
   RowId id_of(size_t row) const {
     return ids_.empty() ? static_cast<RowId>(row) : row < ids_.size() ? ids_[row] : -1;
   }
   const Session* session_;
   std::vector<RowId> ids_;
-  std::map<size_t, std::shared_ptr<const compare::PairValues>> read_;  // a few, by row
+  std::map<size_t, std::shared_ptr<const compare::PairValues>> read_;  // by row
+  int64_t kept_ = 0;                                                   // elements of these
 };
 
 }  // namespace plumb::diagnose
