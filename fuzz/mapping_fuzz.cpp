@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
        {msprobe::cell_renaming(*yaml), msprobe::api_renaming(*yaml, target, golden)}) {
     check(rename);
     if (!rename) continue;
-    msprobe::pair_renamed(target, golden, *rename, "name");
+    msprobe::pair_renamed(target, golden, *rename, [](std::string_view) { return "name"; });
     msprobe::pair_fuzzily(target, golden, *rename);
   }
   std::vector<std::string> warnings;

@@ -53,14 +53,10 @@ bool are_on_grids(const Net& net, Tensors& tensors) {
 // An operator that only the target has, right before a suspect: it is not golden's operator that
 // computes something else, but what was put before it.
 const Node* inserted_before(const Net& net, const Node& node) {
-  constexpr std::string_view kHarmless[] = {"Cast",     "TransData", "Reshape",   "Transpose",
-                                            "Identity", "Squeeze",   "Unsqueeze", "Flatten"};
   for (const int64_t at : node.producers) {
     const Node& producer = net.nodes[static_cast<size_t>(at)];
-    const bool is_harmless =
-        std::any_of(std::begin(kHarmless), std::end(kHarmless),
-                    [&](std::string_view type) { return producer.type.starts_with(type); });
-    if (producer.inserted && !producer.is_source && !is_harmless) return &producer;
+    if (producer.inserted && !producer.is_source && !only_moves_values(producer.type))
+      return &producer;
   }
   return nullptr;
 }
@@ -134,17 +130,23 @@ Finding accumulated(const Case& of) {
        std::nullopt, "rel_euclid", roots.last});
   for (size_t i = 0; i < std::min<size_t>(3, roots.contributors.size()); ++i) {
     const Node& node = of.net.nodes[static_cast<size_t>(roots.contributors[i])];
-    finding.evidence.push_back({fmt::format("{} adds most: {} in, {} out", node.name,
-                                            short_text(node.in.is_known() ? node.in.relative : 0),
-                                            short_text(node.out.relative)),
-                                place(roots.contributors[i]), "rel_euclid", node.out.relative});
+    const bool is_measured = !std::isnan(node.own);
+    finding.evidence.push_back(
+        {is_measured ? fmt::format("{} adds {} itself{}", node.name, short_text(node.own),
+                                   i == 0 ? ", the most of all" : "")
+                     : fmt::format("{}: {} in, {} out", node.name,
+                                   short_text(node.in.is_known() ? node.in.relative : 0),
+                                   short_text(node.out.relative)),
+         place(roots.contributors[i]), is_measured ? "" : "rel_euclid",
+         is_measured ? node.own : node.out.relative});
   }
   finding.advice =
       "The error accumulates over many operators: no single one is to blame. Compute with more "
       "precision (float32, or 16 bits instead of 8 where the model is quantized), in the operators "
       "that "
       "add most first.";
-  finding.next = "plumb isolate RESULT.json --all --model MODEL.onnx";
+  if (of.run.command != "run")
+    finding.next = "plumb run TARGET.onnx GOLDEN.onnx --layers all --input FILE";
   return finding;
 }
 
@@ -157,7 +159,12 @@ Finding unknown(const Run& run) {
   finding.evidence.push_back({fmt::format("{} of {} compared tensors differ", summary.fail,
                                           summary.rows - summary.not_compared),
                               std::nullopt, "", static_cast<double>(summary.fail)});
-  if (run.network == nullptr) {
+  if (run.command == "run" && run.network != nullptr) {
+    finding.advice =
+        "Only outputs were compared, so nobody can be told: --layers all compares every operator, "
+        "and "
+        "replays it.";
+  } else if (run.network == nullptr) {
     finding.advice =
         "Nothing tells which operator feeds which: give the graph of the model (--graph), and dump "
         "every operator's outputs.";

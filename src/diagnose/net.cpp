@@ -37,6 +37,7 @@ class Builder {
     show_sources();
     add_order();
     for (size_t i = 0; i < net_.nodes.size(); ++i) net_.nodes[i].out = error_of(out_[i]);
+    blind_.assign(net_.nodes.size(), false);
     for (const int64_t node : net_.order) add_inputs(node);
     if (!net_.has_edges) guess_inputs();
     return std::move(net_);
@@ -211,6 +212,11 @@ class Builder {
     if (!node.in.is_known()) node.in = given;
     if (!std::isnan(given.slice) && !(node.in.slice >= given.slice)) node.in.slice = given.slice;
     if (!node.out.is_known() && !node.is_source) node.out = node.in;
+    const auto is_blind = [&](int64_t producer) { return blind_[static_cast<size_t>(producer)]; };
+    const bool reads_blindly = std::any_of(node.producers.begin(), node.producers.end(), is_blind);
+    if (!node.in.is_known() && reads_blindly) node.knows_inputs = false;
+    blind_[static_cast<size_t>(at)] =
+        !node.is_source && !node.out.is_known() && (reads_blindly || !only_moves_values(node.type));
   }
 
   // Without edges the order of execution has to do: an operator reads nothing worse than what was
@@ -230,6 +236,7 @@ class Builder {
   int relative_ = -1, slice_ = -1;
   int odd_[4] = {-1, -1, -1, -1};
   std::vector<Sum> out_, in_;
+  std::vector<bool> blind_;  // operators that computed something nobody compared
   std::unordered_map<std::string_view, int64_t> by_name_;
 };
 
@@ -257,6 +264,13 @@ std::vector<bool> Net::upstream_of(const std::vector<int64_t>& from) const {
 
 std::vector<bool> Net::downstream_of(int64_t node) const {
   return reached(*this, {node}, &Node::consumers);
+}
+
+bool only_moves_values(std::string_view type) {
+  constexpr std::string_view kTypes[] = {"Cast",     "TransData", "Reshape",   "Transpose",
+                                         "Identity", "Squeeze",   "Unsqueeze", "Flatten"};
+  return std::any_of(std::begin(kTypes), std::end(kTypes),
+                     [&](std::string_view known) { return type.starts_with(known); });
 }
 
 Net net_of(const result::Run& run) { return Builder(run).build(); }

@@ -53,6 +53,9 @@ struct Net {
   std::vector<bool> downstream_of(int64_t node) const;
 };
 
+// Changes where values are, or their type, and nothing else.
+bool only_moves_values(std::string_view type);
+
 // O(rows + nodes + edges). Borrows the run.
 Net net_of(const result::Run& run);
 

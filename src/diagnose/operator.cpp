@@ -45,6 +45,27 @@ std::optional<result::Finding> explain_transform(const Suspect& suspect) {
   return finding;
 }
 
+namespace {
+
+// An operator of golden that the target has not, right before the suspect in the order of
+// execution.
+const result::Row* missing_before(const Suspect& suspect) {
+  const std::vector<result::Row>& rows = suspect.of.run.rows;
+  for (size_t i = suspect.row; i-- > 0;) {
+    const result::Row& row = rows[i];
+    if (row.target && row.golden) break;
+    const bool is_gone = !row.target && !row.reasons.empty() &&
+                         (row.reasons[0] == "no_counterpart" || row.reasons[0] == "no_target");
+    if (is_gone && row.golden->slot.starts_with("output") && !row.golden->type.empty() &&
+        !only_moves_values(row.golden->type) && !row.golden->type.starts_with("Const") &&
+        row.golden->type != "Data")
+      return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 // Two arrays that nothing is known of are no operators.
 std::optional<result::Finding> explain_operator(const Suspect& suspect) {
   if (!suspect.of.run.network && suspect.node.type.empty() && suspect.of.net.nodes.size() == 1)
@@ -61,12 +82,26 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
     finding.advice =
         fmt::format("{} gives out what golden has before a Relu: the activation is missing.",
                     suspect.node.name);
+  } else if (const result::Row* gone = missing_before(suspect)) {
+    finding.detail = "missing:" + gone->golden->type;
+    finding.evidence.push_back(
+        {fmt::format("golden has {} ({}) right before it, the target has not",
+                     gone->golden->operator_name, gone->golden->type),
+         gone - suspect.of.run.rows.data(), "", std::nullopt});
+    finding.advice = fmt::format(
+        "{} ({}) of golden is missing in the target: {} reads what it should "
+        "have been given.",
+        gone->golden->operator_name, gone->golden->type, suspect.node.name);
   } else {
     const double cosine = suspect.value("cosine");
+    const bool inputs_agree = 3 * suspect.root.in < suspect.root.out;
     if (!std::isnan(cosine))
-      finding.evidence.push_back(
-          evidence_of(suspect, fmt::format("cosine {} from inputs that agree", short_text(cosine)),
-                      "cosine", cosine));
+      finding.evidence.push_back(evidence_of(
+          suspect,
+          fmt::format("cosine {}{}",
+                      cosine > 0.9995 ? fmt::format("{:.8g}", cosine) : short_text(cosine),
+                      inputs_agree ? " from inputs that agree" : ""),
+          "cosine", cosine));
     finding.advice = fmt::format(
         "{}{} computes something else than the original: compare its attributes and weights "
         "(`plumb diff`), then replay it alone.",

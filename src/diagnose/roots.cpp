@@ -153,14 +153,18 @@ class Finder {
   // Nobody made a step of its own: who added most.
   Roots gradual() {
     std::vector<std::pair<double, int64_t>> own;
+    int64_t seen = 0;
     for (const int64_t at : net_.order) {
       const Node& each = node(at);
       if (each.outputs.empty() || !each.out.is_known() || std::isinf(each.out.relative)) continue;
       const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
+      seen += each.knows_inputs && !each.is_source;
       if (found_.first == 0) found_.first = each.out.relative;
       if (each.is_output || each.consumers.empty())
         found_.last = std::max(found_.last, each.out.relative);
-      if (each.out.relative > in)
+      if (!std::isnan(each.own))
+        own.emplace_back(each.own * each.own, at);
+      else if (each.out.relative > in)
         own.emplace_back(each.out.relative * each.out.relative - in * in, at);
     }
     std::sort(own.begin(), own.end(),
@@ -168,7 +172,9 @@ class Finder {
     constexpr size_t kMost = 5;
     for (size_t i = 0; i < std::min(kMost, own.size()); ++i)
       found_.contributors.push_back(own[i].second);
-    found_.is_accumulated = true;
+    // Of an output alone nobody can tell how its error came about.
+    constexpr int64_t kFewest = 3;
+    found_.is_accumulated = seen >= kFewest;
     return std::move(found_);
   }
 

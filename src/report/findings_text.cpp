@@ -61,7 +61,8 @@ void add_finding(const Finding& finding, std::string_view key, std::string_view 
   for (const result::Evidence& evidence : finding.evidence)
     block.line("", printable(evidence.text));
   if (!finding.consequences.empty())
-    block.line("", fmt::format("{} inherit it: {}{}", finding.consequences.size(),
+    block.line("", fmt::format("{} inherit{} it: {}{}", finding.consequences.size(),
+                               finding.consequences.size() == 1 ? "s" : "",
                                printable(finding.consequences.front()),
                                finding.consequences.size() > 1
                                    ? " to " + printable(finding.consequences.back())
@@ -84,7 +85,14 @@ bool has_culprit(const Run& run) {
 }
 
 void add_culprit(const Run& run, Block& block) {
-  if (has_culprit(run)) add_finding(run.findings.front(), "culprit", "", block);
+  if (!has_culprit(run)) return;
+  add_finding(run.findings.front(), "culprit", "", block);
+  if (run.findings.size() > 1)
+    block.line("also", fmt::format("{}{}", title_of(run.findings[1]),
+                                   run.findings.size() > 2
+                                       ? fmt::format(", and {} more; `plumb diagnose` tells all",
+                                                     run.findings.size() - 2)
+                                       : ""));
 }
 
 std::string findings_text(const Run& run, std::string_view result, size_t width, bool colour) {
