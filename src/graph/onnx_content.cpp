@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <unordered_map>
 
@@ -166,7 +168,10 @@ AttributeValue value_from(const ConstantTensor& tensor) {
     return numbers;
   }
   std::vector<int64_t> integers;
-  for (const double number : numbers) integers.push_back(static_cast<int64_t>(number));
+  for (const double number : numbers)  // the largest of 64 bits, "to the end", is no double
+    integers.push_back(number >= 0x1p63    ? std::numeric_limits<int64_t>::max()
+                       : number <= -0x1p63 ? std::numeric_limits<int64_t>::min()
+                                           : static_cast<int64_t>(number));
   if (tensor.shape().empty()) return integers[0];
   return integers;
 }
@@ -416,6 +421,7 @@ class ContentMaker {
       if (!shape || shape->elements() > kFewElements) return {};
       int64_t known = 1, open = -1;
       for (const double size : shape->all()) {
+        if (!(std::abs(size) < 0x1p62)) return {};
         const size_t place = wanted.size();
         wanted.push_back(size == 0 && place < x.shape().size() ? x.shape()[place]
                                                                : static_cast<int64_t>(size));

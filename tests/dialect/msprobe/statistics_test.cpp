@@ -305,7 +305,8 @@ TEST(Statistics, WhatGoldenLacksIsNotJudged) {
 TEST(Statistics, WithoutChecksumsNothingPasses) {
   Row none = row(true, 1, 1), one = none, both = none;
   one.target.checksum = both.target.checksum = both.golden.checksum = "ea0c4734";
-  const std::vector<StatisticRow> rows = views({none, one, both});
+  const std::vector<Row> owned{none, one, both};
+  const std::vector<StatisticRow> rows = views(owned);
   const auto judged = judge_checksums({rows, "add"});
   EXPECT_EQ(judged[0].result, "N/A");
   EXPECT_EQ(judged[1].level, "warning");
