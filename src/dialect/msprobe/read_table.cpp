@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dialect/msprobe/table_file.h"
+#include "dialect/msprobe/read_table.h"
 
 #include <algorithm>
 #include <charconv>

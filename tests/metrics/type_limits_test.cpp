@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metrics/limits.h"
+#include "metrics/type_limits.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dialect/msprobe/table_file.h"
+#include "dialect/msprobe/read_table.h"
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST(TableFile, Csv) {
 
 // A workbook of one sheet, and texts that it shares.
 std::string sheet(std::string_view rows, std::string_view strings = "") {
-  const std::string path = testing::TempDir() + "plumb_table_file.xlsx";
+  const std::string path = testing::TempDir() + "plumb_read_table.xlsx";
   auto sink = FileSink::create(path);
   EXPECT_TRUE(sink.ok());
   io::ZipWriter zip(*sink, io::ZipWriter::Packing::kDeflated);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay/replay.h"
+#include "replay/run_part.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any bytes as a table of results, csv or xlsx.
-#include "dialect/msprobe/table_file.h"
+#include "dialect/msprobe/read_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const plumb::Bytes bytes(reinterpret_cast<const std::byte*>(data), size);

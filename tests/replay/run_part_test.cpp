@@ -2,7 +2,7 @@
 //
 // Models that were edited compute what they computed before: inlined branches, exposed loops, and
 // operators cut out and fed with what the whole model computed.
-#include "replay/replay.h"
+#include "replay/run_part.h"
 
 #include <cstring>
 #include <iostream>
