@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+import { defineConfig } from "@playwright/test";
+
+export default defineConfig({
+  testDir: "e2e",
+  globalSetup: "./e2e/setup.ts",
+  workers: 1,
+  reporter: [["list"]],
+  timeout: 60_000,
+  use: {
+    viewport: { width: 1440, height: 900 },
+    launchOptions: {
+      executablePath: process.env.PLUMB_CHROMIUM ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"],
+    },
+  },
+});
