@@ -4,9 +4,11 @@ import { defineConfig } from "@playwright/test";
 export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/setup.ts",
+  testIgnore: process.env.PLUMB_SHOTS ? [] : ["**/shots.spec.ts"],
   workers: 1,
   reporter: [["list"]],
-  timeout: 60_000,
+  timeout: 120_000,
+  expect: { timeout: 20_000 }, // also on a busy machine
   use: {
     viewport: { width: 1440, height: 900 },
     launchOptions: {

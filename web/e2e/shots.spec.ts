@@ -9,7 +9,6 @@ const only = process.env.PLUMB_ONLY?.split(",") ?? Object.keys(kMade);
 const sizes = (process.env.PLUMB_SIZES ?? "1440x900,1024x768,390x844").split(",").map((text) => text.split("x").map(Number));
 const themes = (process.env.PLUMB_THEMES ?? "light,dark").split(",");
 
-test.skip(!directory, "only on demand");
 for (const name of only)
   for (const [width, height] of sizes)
     for (const theme of themes)

@@ -67,7 +67,7 @@ export function columnsOf(model: Model): Column[] {
 }
 
 function numberColumn(key: string, title: string, values: ArrayLike<number>, main: boolean, help?: string): Column {
-  return { key, title, width: Math.max(88, title.length * 7.4 + 20), numeric: true, main, help,
+  return { key, title, width: Math.max(title === "cosine" || title === "pearson" ? 122 : 88, title.length * 7.4 + 20), numeric: true, main, help,
     value: (row) => values[row], text: (row) => (Number.isNaN(values[row]) ? "–" : number(values[row])) }; // prettier-ignore
 }
 

@@ -26,7 +26,7 @@ export function drawFindings(place: HTMLElement, model: Model): void {
   if (findings.length === 0) parts.push(nothingFound(summary.verdict));
   if (accuracy && accuracy.length > 0) parts.push(...accuracy.map((each) => drawAccuracy(model, each)));
   if (baseline) parts.push(drawBaseline(model));
-  parts.push(worstRows(model));
+  parts.push(reasonCounts(model), worstRows(model));
   place.replaceChildren(...parts.filter((part) => part.childNodes.length > 0));
 }
 
@@ -107,6 +107,19 @@ function drawBaseline(model: Model): HTMLElement {
     baseline.tensors.length > 12 ? h("p", { class: "muted" }, `and ${baseline.tensors.length - 12} more`) : null,
     ...baseline.operators.slice(0, 6).map((o) => h("p", { class: "muted" }, `${o.change}: `, operatorButton(model, o.operator, 32), ` ${clean(o.details.join(", "))}`)),
     toggle); // prettier-ignore
+}
+
+// How often each reason occurs; a click shows these rows.
+function reasonCounts(model: Model): HTMLElement {
+  const counts = new Map<string, number>();
+  for (const row of model.rows) for (const reason of model.report.reasons(row)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  if (counts.size === 0) return h("section");
+  const all = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  return h("section", { class: "block" }, h("h3", {}, "Reasons"),
+    h("div", { class: "numbers" }, ...all.slice(0, 8).flatMap(([reason, count]) => [
+      h("button", { class: "op", type: "button", onclick: () => model.state.set({ q: `reason:${reason}` }) }, h("code", {}, clean(reason))),
+      h("span", { class: "value" }, String(count)), h("span", { class: "value limit" }, count === 1 ? "row" : "rows"),
+    ])), all.length > 8 ? h("p", { class: "muted" }, `and ${all.length - 8} more`) : null); // prettier-ignore
 }
 
 // The operators with the largest error: the way in where nothing is named.

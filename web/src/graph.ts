@@ -13,9 +13,25 @@ import { type Neighbours, neighboursOf, type Trace, traceToOrigin } from "./trac
 import { causeOf } from "./words.ts";
 
 const kMargin = 0.35; // of the window, on each side of the bitmap
-const kReadable = 0.72; // scale at which names can be read
+const kReadable = 0.92; // scale at which names can be read
 const kLeast = 0.004;
 const kMost = 3;
+
+type Box = [number, number, number, number]; // left, top, width, height
+const overlap = (a: Box, b: Box) => a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
+
+function drawPin(ctx: CanvasRenderingContext2D, box: Box, text: string): void {
+  const c = palette();
+  ctx.fillStyle = c.ink;
+  ctx.beginPath();
+  ctx.roundRect(...box, 5);
+  ctx.fill();
+  ctx.fillStyle = c.surface;
+  ctx.textAlign = "left";
+  ctx.textBaseline = "middle";
+  ctx.direction = "ltr";
+  ctx.fillText(text, box[0] + 7, box[1] + box[3] / 2 + 0.5);
+}
 
 export class GraphView {
   private readonly canvas = h("canvas", { class: "scene", tabindex: 0, role: "application" });
@@ -154,7 +170,14 @@ export class GraphView {
 
   private centre(node: number, k: number, quiet = false): void {
     const { x, y, head } = this.painter.fold;
-    this.moveTo(x[node] + head.node_width / 2, y[node] + head.node_height / 2, k, quiet);
+    // No more emptiness around the graph than a margin.
+    const inside = (at: number, room: number, whole: number) => {
+      const half = room / k / 2 - 30;
+      return 2 * half >= whole ? whole / 2 : Math.min(whole - half, Math.max(half, at));
+    };
+    const cx = inside(x[node] + head.node_width / 2, this.size.width, head.width);
+    const cy = inside(y[node] + head.node_height / 2, this.size.height, head.height);
+    this.moveTo(cx, cy, k, quiet);
   }
 
   private remember(): void {
@@ -310,39 +333,46 @@ export class GraphView {
     this.lastCost = performance.now() - start;
   }
 
-  // Names of the operators that introduce error, readable at any distance.
+  // Names of the operators that introduce error, readable at any distance, where they cover least.
   private drawPins(ctx: CanvasRenderingContext2D): void {
-    const taken: [number, number, number, number][] = [];
+    const taken: Box[] = [];
     const { fold, states, graph } = this.painter;
-    const c = palette();
-    let drawn = 0;
+    const { k } = this.camera;
     for (const finding of this.model.report.head.findings) {
-      if (finding.operator === null || drawn >= 6) continue;
+      if (finding.operator === null || taken.length >= 6) continue;
       const row = this.model.worstOf(this.model.report.rowsOf(finding.operator));
       const node = this.model.nodeOf(row, this.graphPlace());
       if (node < 0 || states.role[node] !== Role.introduces) continue;
-      const px = (fold.x[node] + fold.head.node_width / 2 - this.camera.x) * this.camera.k;
-      const py = (fold.y[node] - this.camera.y) * this.camera.k;
-      const named = this.camera.k >= 0.62 && graph.kind[node] !== 1;
-      const text = `${drawn === 0 ? "▼ " : ""}${named ? "" : `${shorten(clean(finding.operator), 34)}: `}${shorten(clean(causeOf(finding)), 40)}`;
-      ctx.font = `650 ${drawn === 0 ? 12.5 : 11}px system-ui, sans-serif`;
-      const wide = ctx.measureText(text).width + 14;
-      const box: [number, number, number, number] = [Math.min(this.size.width - wide - 4, Math.max(4, px - wide / 2)), py - 32 - Math.max(0, 6 * this.camera.k), wide, 20];
-      if (px < -60 || px > this.size.width + 60 || py < -20 || py > this.size.height + 40) continue;
-      if (box[1] < 4) box[1] = py + fold.head.node_height * this.camera.k + 16;
-      if (taken.some((t) => box[0] < t[0] + t[2] && t[0] < box[0] + box[2] && box[1] < t[1] + t[3] && t[1] < box[1] + box[3])) continue;
+      const left = (fold.x[node] - this.camera.x) * k;
+      const top = (fold.y[node] - this.camera.y) * k;
+      const [w, hh] = [fold.head.node_width * k, fold.head.node_height * k];
+      if (left + w < -40 || left > this.size.width + 40 || top + hh < -20 || top > this.size.height + 20) continue;
+      const readable = k >= 0.62 && graph.kind[node] !== 1;
+      const text = `${taken.length === 0 ? "▼ " : ""}${readable ? "" : `${shorten(clean(finding.operator), 34)}: `}${shorten(clean(causeOf(finding)), 40)}`;
+      ctx.font = `650 ${taken.length === 0 ? 12.5 : 11}px system-ui, sans-serif`;
+      const box = this.pinBox(left, top, w, hh, ctx.measureText(text).width + 14, taken);
+      if (!box) continue;
       taken.push(box);
-      ctx.fillStyle = c.ink;
-      ctx.beginPath();
-      ctx.roundRect(...box, 5);
-      ctx.fill();
-      ctx.fillStyle = c.surface;
-      ctx.textAlign = "left";
-      ctx.textBaseline = "middle";
-      ctx.direction = "ltr";
-      ctx.fillText(text, box[0] + 7, box[1] + 10.5);
-      drawn++;
+      drawPin(ctx, box, text);
     }
+  }
+
+  // Of the places around an operator the one that covers the fewest others.
+  private pinBox(left: number, top: number, w: number, hh: number, wide: number, taken: Box[]): Box | null {
+    const gap = Math.max(10, 18 * Math.max(1, 0.42 / this.camera.k) * this.camera.k) + 4;
+    const middle = left + w / 2 - wide / 2;
+    const places: Box[] = [[left + w + gap, top + hh / 2 - 10, wide, 20], [left - gap - wide, top + hh / 2 - 10, wide, 20], [middle, top - gap - 20, wide, 20], [middle, top + hh + gap, wide, 20]];
+    let best: Box | null = null;
+    let least = Infinity;
+    for (const [x, y, width, height] of places) {
+      const box: Box = [Math.min(this.size.width - width - 4, Math.max(4, x)), Math.min(this.size.height - 24, Math.max(4, y)), width, height];
+      if (taken.some((other) => overlap(box, other))) continue;
+      const { k } = this.camera;
+      const [x0, y0] = [this.camera.x + box[0] / k, this.camera.y + box[1] / k];
+      const covered = this.painter.index.nodesIn(x0, y0, x0 + width / k, y0 + height / k).length + (box[0] === x && box[1] === y ? 0 : 1.5);
+      if (covered < least) [best, least] = [box, covered];
+    }
+    return best;
   }
 
   private wire(): void {

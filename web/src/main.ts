@@ -27,8 +27,8 @@ function skeleton(hasGraph: boolean, depths: string[]): void {
   const depth = h("select", { id: "depth", "aria-label": "how far the graph is collapsed" }, ...depths.map((label, i) => h("option", { value: i }, clean(label))));
   byId("app").replaceChildren(
     h("header", { id: "headline", class: "card" }),
-    h("div", { id: "scrub", class: "card", role: "group", "aria-label": "slices" }),
-    h("main", { id: "work" },
+    h("main", { id: "main" }, h("div", { id: "scrub", class: "card", role: "group", "aria-label": "slices" }),
+    h("div", { id: "work" },
       h("section", { id: "plot-card", class: "card", "aria-labelledby": "plot-title" },
         h("div", { class: "tools", id: "plot-tools" }, h("h2", { id: "plot-title" }, "Error along the network")),
         h("div", { id: "plot" }),
@@ -37,6 +37,7 @@ function skeleton(hasGraph: boolean, depths: string[]): void {
         h("div", { class: "tools" }, h("h2", { id: "graph-title" }, "Graph"), depths.length > 1 ? depth : null,
           h("button", { type: "button", id: "previous", title: "p" }, "◀ failure"), h("button", { type: "button", id: "next", title: "n" }, "failure ▶"),
           h("button", { type: "button", id: "to-culprit", title: "c" }, "▼ culprit"),
+          h("div", { class: "legend", "aria-hidden": "true" }),
           h("span", { class: "push" }, segments("pane", [["split", "both"], ["graph", "graph"], ["table", "table"]]))),
         h("div", { id: "graph" })),
       h("section", { id: "table-card", class: "card", "aria-labelledby": "table-title" },
@@ -44,7 +45,7 @@ function skeleton(hasGraph: boolean, depths: string[]): void {
           h("input", { id: "filter", type: "search", placeholder: "filter: conv*  -pool  type:MatMul   ( / )", "aria-label": "filter rows", spellcheck: "false", autocomplete: "off" }),
           h("span", { class: "chips", role: "group", "aria-label": "verdicts shown" }), h("span", { id: "count", class: "muted", role: "status" }),
           h("button", { type: "button", id: "columns" }, "all columns")),
-        h("div", { id: "table" }))),
+        h("div", { id: "table" })))),
     h("aside", { id: "side", class: "card", "aria-label": "findings and operator" },
       h("div", { class: "tabs", role: "tablist" },
         h("button", { type: "button", role: "tab", id: "tab-findings", "aria-controls": "findings" }, "Why"),
@@ -55,9 +56,8 @@ function skeleton(hasGraph: boolean, depths: string[]): void {
   ); // prettier-ignore
 }
 
-function drawLegend(graph: HTMLElement, model: Model): void {
-  const legend = h("div", { class: "legend", "aria-hidden": "true" });
-  graph.append(legend);
+function drawLegend(model: Model): void {
+  const legend = document.querySelector<HTMLElement>(".legend")!;
   const update = () => {
     const words = model.state.view.diff
       ? kChanges.slice(1).map(({ key, glyph, label }) => h("span", {}, h("span", { class: `change ${key}` }, glyph), label))
@@ -121,7 +121,7 @@ async function start(): Promise<void> {
   let graph: GraphView | null = null;
   if (hasGraph) {
     graph = new GraphView(byId("graph"), model, () => table.filter());
-    drawLegend(byId("graph"), model);
+    drawLegend(model);
     zoomers(byId("graph"), graph);
   }
   const panel = new Panel(byId("panel"), model, () => graph?.trace ?? null);
@@ -147,6 +147,8 @@ async function start(): Promise<void> {
     if (["step", "rank", "limits"].some((key) => changed.has(key as never))) scrubbers.update();
     if (changed.has("op") || changed.has("step") || changed.has("rank")) announce(model);
     if (changed.has("op")) byId("panel").scrollTop = 0;
+    // On a narrow page the panel is elsewhere.
+    if (changed.has("op") && state.view.op !== "" && matchMedia("(max-width: 959px), (max-height: 599px)").matches) byId("side").scrollIntoView({ block: "start" });
     const depth = document.getElementById("depth") as HTMLSelectElement | null;
     if (depth) depth.value = String(Math.min(state.view.graph, report.graphs.length - 1));
   });

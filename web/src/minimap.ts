@@ -33,7 +33,7 @@ export class Minimap {
   // Draws the graph once; what moves is only the frame.
   render(painter: Painter, room: { width: number; height: number }): void {
     const { width, height } = painter.fold.head;
-    const most = { width: Math.min(kMost.width, room.width / 3), height: Math.min(kMost.height, room.height / 3) };
+    const most = { width: Math.min(kMost.width, room.width / 4), height: Math.min(kMost.height, room.height / 3.2) };
     this.scale = Math.min(most.width / width, most.height / height);
     this.width = Math.max(8, width * this.scale);
     this.height = Math.max(8, height * this.scale);
@@ -41,7 +41,7 @@ export class Minimap {
     context.fillStyle = palette().surface;
     context.fillRect(0, 0, this.width, this.height);
     context.scale(this.scale, this.scale);
-    painter.draw(context, { x: 0, y: 0, k: this.scale }, this.width, this.height, { dim: null, trace: null, selected: -1 });
+    painter.draw(context, { x: 0, y: 0, k: this.scale }, this.width, this.height, { dim: null, trace: null, selected: -1, mini: true });
   }
 
   frame(camera: Camera, viewWidth: number, viewHeight: number): void {

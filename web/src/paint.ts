@@ -18,6 +18,7 @@ export interface Overlay {
   dim: Uint8Array | null; // 1: does not match the filter
   trace: { nodes: Set<number>; edges: Set<number> } | null;
   selected: number;
+  mini?: boolean; // a drawing of a few pixels: marks instead of bursts
 }
 
 const kCell = 1200; // of the grid that finds what is in view
@@ -160,8 +161,9 @@ export class Painter {
     const faded = overlay.trace ? 0.3 : 1;
     levels.forEach((list, level) => {
       ctx.strokeStyle = level >= 3 ? c.fail : level === 2 ? c.near : c.edge;
-      ctx.globalAlpha = (level >= 3 ? 0.55 : level === 0 ? 0.8 : 0.85) * faded;
-      ctx.lineWidth = Math.max(kEdgeWidth[level], (level >= 3 ? 1.6 : 0.7) / k);
+      const far = k < 0.12;
+      ctx.globalAlpha = (level >= 3 ? (far ? 0.4 : 0.55) : far ? 0.5 : 0.85) * faded;
+      ctx.lineWidth = Math.max(kEdgeWidth[level], (level >= 3 ? (far ? 0.8 : 1.6) : far ? 0.4 : 0.7) / k);
       this.stroke(ctx, list);
     });
     ctx.setLineDash([4, 4]);
@@ -190,10 +192,23 @@ export class Painter {
   }
 
   private drawNodes(ctx: CanvasRenderingContext2D, nodes: number[], k: number, overlay: Overlay): void {
-    for (const i of nodes) if (this.states.role[i] === Role.introduces) this.burst(ctx, i, k);
+    const sources = nodes.filter((i) => this.states.role[i] === Role.introduces);
+    if (!overlay.mini) for (const i of sources) this.burst(ctx, i, k);
     for (const mark of [Mark.unknown, Mark.pass, Mark.absent, Mark.near, Mark.open, Mark.fail])
       for (const i of nodes) if (this.states.mark[i] === mark) this.node(ctx, i, k, overlay);
     ctx.globalAlpha = 1;
+    if (overlay.mini) for (const i of sources) this.dot(ctx, i, k);
+  }
+
+  private dot(ctx: CanvasRenderingContext2D, i: number, k: number): void {
+    const { head, x, y } = this.fold;
+    ctx.beginPath();
+    ctx.arc(x[i] + head.node_width / 2, y[i] + head.node_height / 2, 4.5 / k, 0, 7);
+    ctx.fillStyle = palette().fail;
+    ctx.fill();
+    ctx.lineWidth = 2 / k;
+    ctx.strokeStyle = palette().ink;
+    ctx.stroke();
   }
 
   private isFaded(i: number, overlay: Overlay): boolean {
@@ -235,7 +250,8 @@ export class Painter {
     ctx.fillStyle = fill;
     if (far) {
       // Whatever matters is at least a few pixels large.
-      const grow = this.states.mark[i] === Mark.fail ? Math.max(0, 2.5 / k - h / 2) : 0;
+      const source = this.states.mark[i] === Mark.fail && this.states.role[i] !== Role.inherits;
+      const grow = source ? Math.max(0, 2.5 / k - h / 2) : 0;
       ctx.fillRect(x[i] - Math.min(grow, 6 / k), y[i] - grow, w + 2 * Math.min(grow, 6 / k), h + 2 * grow);
     } else {
       this.box(ctx, i, fill, line, k);
@@ -298,10 +314,10 @@ export class Painter {
       ctx.fillText(fitted(title || name, (w - 24) / 8.2), left, y[i] + h / 2);
       return;
     }
-    ctx.font = "600 10.5px system-ui, sans-serif";
-    ctx.fillText(fitted(title, (w - 24) / 6), left, y[i] + h * 0.31);
-    ctx.font = "9px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace";
-    ctx.fillText(fitted(name, (w - 24) / 5.45), left, y[i] + h * 0.71);
+    ctx.font = "600 11px system-ui, sans-serif";
+    ctx.fillText(fitted(title, (w - 24) / 6.3), left, y[i] + h * 0.31);
+    ctx.font = "9.5px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace";
+    ctx.fillText(fitted(name, (w - 23) / 5.75), left, y[i] + h * 0.71);
   }
 
   private ring(ctx: CanvasRenderingContext2D, i: number, k: number, colour: string, width: number): void {

@@ -169,7 +169,7 @@ export class Panel {
       const shown = Number.isNaN(value) ? "–" : name === "cosine" || name === "pearson" ? share(value) : number(value);
       return [h("span", { title: why ? clean(why) : null }, name, why ? h("span", { class: "muted" }, ` ${shorten(clean(why), 40)}`) : null),
         h("span", { class: broken ? "value bad" : "value" }, `${broken ? "✕ " : ""}${shown}`),
-        h("span", { class: "value limit" }, limit ? `${limit.operation} ${number(bound!)}` : "")]; // prettier-ignore
+        h("span", { class: "value limit" }, limit ? `${limit.operation} ${bound! < 1 ? share(bound!) : number(bound!)}` : "")]; // prettier-ignore
     });
     if (cells.length === 0) return null;
     return h("section", { class: "block" }, h("h3", {}, "Metrics, and their limits"), h("div", { class: "numbers" }, ...cells));

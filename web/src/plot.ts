@@ -100,7 +100,7 @@ export class Plot {
 
   private options(): uPlot.Options {
     const { low, high, log, rows } = this.series;
-    const axis = { stroke: () => palette()["ink-3"], grid: { stroke: () => palette().line, width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
+    const axis = { stroke: () => palette()["ink-3"], grid: { stroke: () => palette().line, width: 1, filter: (_u: uPlot, ticks: number[]) => ticks }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     return {
       width: this.place.clientWidth,
       height: this.place.clientHeight,
@@ -110,7 +110,7 @@ export class Plot {
       scales: { x: { time: false, range: (_u, min, max) => [min, max] }, y: { distr: log ? 3 : 1, range: [low, high] } },
       axes: [
         { ...axis, size: kAxisHeight, gap: 2, values: (_u, ticks) => ticks.map((t) => (Number.isInteger(t) && t >= 0 && t < rows.length ? String(t) : "")) },
-        { ...axis, size: kAxisWidth, gap: 4, values: (_u, ticks) => ticks.map((t) => (t === null ? "" : log && Math.log10(t) % 1 !== 0 ? "" : number(t))) },
+        { ...axis, grid: { ...axis.grid, filter: (_u, ticks) => ticks.map((t) => (log && !isDecade(t) ? null : t)) }, size: kAxisWidth, gap: 4, values: (_u, ticks) => ticks.map((t) => (t === null || (log && !isDecade(t)) ? "" : number(t))) },
       ],
       series: [{}, { stroke: () => palette().edge, width: 1, points: { show: false }, spanGaps: false }],
       hooks: {
@@ -264,9 +264,17 @@ export class Plot {
     ctx.textBaseline = "middle";
     const wide = ctx.measureText(text).width;
     const right = x + 8 * ratio + wide < bbox.left + bbox.width;
-    ctx.textAlign = text === "▼" ? "center" : right ? "left" : "right";
-    if (text === "▼") ctx.fillText(text, x, Math.max(bbox.top - 2 * ratio, y - 11 * ratio));
-    else ctx.fillText(text, x + (right ? 8 : -8) * ratio, Math.min(bbox.top + bbox.height - 6 * ratio, Math.max(bbox.top + 5 * ratio, y)));
+    if (text === "▼") {
+      ctx.textAlign = "center";
+      ctx.fillText(text, x, Math.max(bbox.top - 2 * ratio, y - 11 * ratio));
+      return;
+    }
+    ctx.textAlign = right ? "left" : "right";
+    const [left, top] = [x + (right ? 8 : -8) * ratio, Math.min(bbox.top + bbox.height - 6 * ratio, Math.max(bbox.top + 5 * ratio, y))];
+    ctx.lineWidth = 4 * ratio;
+    ctx.strokeStyle = palette().surface;
+    ctx.strokeText(text, left, top);
+    ctx.fillText(text, left, top);
   }
 
   private drawSelected(u: uPlot, ratio: number): void {
@@ -339,6 +347,8 @@ export class Plot {
     this.model.state.set({ limits: [...others, [line.key, value]] });
   }
 }
+
+const isDecade = (value: number) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;
 
 function cross(ctx: CanvasRenderingContext2D, x: number, y: number, r: number, width: number): void {
   ctx.lineWidth = width;

@@ -44,6 +44,7 @@ export class Table {
   private readonly body = h("div", { class: "tbody", role: "rowgroup" });
   private readonly count: HTMLElement;
   private queued = false;
+  private nameLength = 64; // characters that fit the first column
 
   constructor(
     private readonly place: HTMLElement,
@@ -69,6 +70,7 @@ export class Table {
       this.render(true);
     });
     this.reveal();
+    if (model.selected() < 0) this.showFirstFailure();
   }
 
   // The rows now shown, in order.
@@ -133,6 +135,7 @@ export class Table {
   private rebuildColumns(): void {
     this.columns = this.all.filter(({ main }) => main || this.model.state.view.columns === "all");
     const first = Math.min(300, Math.max(150, this.place.clientWidth * 0.42));
+    this.nameLength = Math.max(12, Math.floor((first - 48) / 7.1));
     const template = this.columns.map(({ width }, j) => `${Math.round(j === 0 ? first : width)}px`).join(" ");
     this.place.style.setProperty("--columns", template);
     this.head.style.gridTemplateColumns = template;
@@ -236,7 +239,7 @@ export class Table {
     this.columns.forEach((column, j) => {
       const cell = line.cells[j];
       if (j === 0) {
-        const name = named(report.name(row), 64);
+        const name = named(report.name(row), this.nameLength);
         name.title = clean(report.name(row));
         cell.replaceChildren(markBadge(marks[row]), name);
         return;
@@ -259,10 +262,20 @@ export class Table {
     this.render();
   }
 
+  // Nothing selected: the window starts where it begins to matter.
+  private showFirstFailure(): void {
+    const named = this.model.report.head.findings.flatMap(({ operator }) => (operator ? this.model.report.rowsOf(operator) : []));
+    const row = named.length > 0 ? this.model.worstOf(named) : this.model.failures()[0];
+    const place = row === undefined ? -1 : this.order.indexOf(row);
+    if (place > 2 && this.model.state.view.sort === "") this.place.scrollTop = (place - 2) * kRowHeight;
+    this.render();
+  }
+
   // The next row of the table.
   next(by: number): void {
     const now = this.order.indexOf(this.model.selected());
-    const place = now < 0 ? (by > 0 ? 0 : this.order.length - 1) : Math.min(this.order.length - 1, Math.max(0, now + by));
+    const from = now >= 0 ? now : by > 0 ? -1 : this.order.length;
+    const place = Math.min(this.order.length - 1, Math.max(0, from + by));
     if (this.order.length > 0) this.model.select(this.order[place]);
   }
 

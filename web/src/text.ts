@@ -40,7 +40,7 @@ export function number(value: number): string {
 export function share(value: number): string {
   const gap = Math.abs(1 - value);
   if (!(gap > 0) || gap > 0.05) return number(value);
-  const digits = Math.min(15, Math.ceil(-Math.log10(gap)) + 2);
+  const digits = Math.min(14, Math.ceil(-Math.log10(gap)) + 1);
   return trimmed(value.toFixed(digits));
 }
 

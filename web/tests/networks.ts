@@ -211,7 +211,7 @@ function headOf(wanted: Wanted, net: Network, rows: number, totals: Omit<Summary
     summary: {
       verdict, rows, ...totals, filtered: 0, without_counterpart: 0, coverage: (rows - totals.not_compared) / rows, first_divergence: culprit,
       outputs: { verdict: outputs, rows: count, pass: outputs === "pass" ? count : 0, fail: outputs === "fail" ? count : 0, inconclusive: 0, not_compared: outputs === "not_compared" ? count : 0 },
-      layers: { verdict: outputs, rows: rows - count, pass: totals.pass, fail: Math.max(0, totals.fail - count), inconclusive: 0, not_compared: totals.not_compared },
+      layers: { verdict: outputs, rows: rows - count, pass: totals.pass - (outputs === "pass" ? count : 0), fail: Math.max(0, totals.fail - count), inconclusive: 0, not_compared: totals.not_compared - (outputs === "not_compared" ? count : 0) },
     },
     samples: wanted.samples,
     accuracy: wanted.samples ? [{ output: net.names.at(-1)!, samples: wanted.samples.length, agree: 0.75, first_disagreement: { sample: 1, target: 3, golden: 5 }, labelled: wanted.samples.length, top: [{ n: 1, target: 0.5, golden: 0.75 }, { n: 5, target: 0.875, golden: 1 }] }] : undefined,
