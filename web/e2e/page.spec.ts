@@ -296,6 +296,9 @@ for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) // prettie
           .map((element) => `${element.tagName}.${element.className}#${element.id}`);
       });
       expect(out, name).toEqual([]);
+      // No part is squeezed to nothing.
+      for (const [part, least] of [["#plot", 80], ["#graph", 150], ["#table", 70], ["#side", 100]] as const)
+        expect((await page.locator(part).boundingBox())?.height ?? 0, `${name} ${part}`).toBeGreaterThan(least);
     }
   });
 

@@ -47,6 +47,7 @@ export class GraphView {
   private queued = false;
   private sharpen = 0;
   private lastCost = 0;
+  private fitted = false; // the whole graph is in view, and stays so when the window changes
   private size = { width: 0, height: 0 };
   private readonly pointers = new Map<number, { x: number; y: number }>();
   frames: number[] = []; // milliseconds of the last frames, for measurements
@@ -71,7 +72,8 @@ export class GraphView {
       if (changed.has("camera")) this.startCamera();
       if (changed.has("q") || changed.has("marks")) this.refilter();
       if (changed.has("op") || changed.has("trace") || changed.has("graph")) this.retrace();
-      if (changed.has("op") && !changed.has("camera")) this.reveal();
+      if (changed.has("trace") && this.traced && this.traced.nodes.length > 1) this.showPath(this.traced.nodes);
+      else if (changed.has("op") && !changed.has("camera")) this.reveal();
       this.redraw();
     });
     new ResizeObserver(() => this.resize()).observe(place);
@@ -93,6 +95,7 @@ export class GraphView {
   fit(): void {
     this.fitNow();
     this.remember();
+    this.fitted = true;
     this.redraw();
   }
 
@@ -181,6 +184,7 @@ export class GraphView {
   }
 
   private remember(): void {
+    this.fitted = false;
     const { x, y, k } = this.camera;
     this.model.state.set({ camera: [x + this.size.width / k / 2, y + this.size.height / k / 2, k] }, true);
   }
@@ -225,6 +229,16 @@ export class GraphView {
     if (!inside || k < 0.3) this.centre(node, Math.max(k, kReadable));
   }
 
+  // The whole path in view, if its operators stay large enough to be seen.
+  private showPath(nodes: number[]): void {
+    const { x, y, head } = this.painter.fold;
+    const [x0, x1] = [Math.min(...nodes.map((i) => x[i])), Math.max(...nodes.map((i) => x[i])) + head.node_width];
+    const [y0, y1] = [Math.min(...nodes.map((i) => y[i])), Math.max(...nodes.map((i) => y[i])) + head.node_height];
+    const k = Math.min(kReadable, this.size.width / (x1 - x0 + 80), this.size.height / (y1 - y0 + 80));
+    if (k > 0.08) this.moveTo((x0 + x1) / 2, (y0 + y1) / 2, k);
+    else this.reveal();
+  }
+
   private retrace(): void {
     const node = this.selectedNode();
     const { states, graph } = this.painter;
@@ -267,7 +281,8 @@ export class GraphView {
     if (wasHidden) {
       this.openGraph();
       this.startCamera();
-    } else if (this.model.state.view.camera === null) this.startCamera();
+    } else if (this.fitted) this.fit();
+    else if (this.model.state.view.camera === null) this.startCamera();
     else this.moveTo(cx, cy, this.camera.k, true);
     this.redraw();
   }

@@ -55,9 +55,9 @@ function sentences(model: Model): HTMLElement[] {
 
 function operatorLink(model: Model, operator: string): HTMLElement {
   const rows = model.report.rowsOf(operator);
-  if (rows.length === 0) return named(operator, 60);
+  if (rows.length === 0) return named(operator, 48);
   const go = () => model.select(model.worstOf(rows));
-  return h("button", { class: "link", type: "button", id: "culprit", "data-op": operator, onclick: go }, named(operator, 60));
+  return h("button", { class: "link", type: "button", id: "culprit", "data-op": operator, onclick: go }, named(operator, 48));
 }
 
 // Of a run without a culprit: how near it came, or why nothing was compared.

@@ -35,9 +35,9 @@ function skeleton(hasGraph: boolean, depths: string[]): void {
         h("div", { class: "hypothetical hidden", role: "status" })),
       hasGraph && h("section", { id: "graph-card", class: "card", "aria-labelledby": "graph-title" },
         h("div", { class: "tools" }, h("h2", { id: "graph-title" }, "Graph"), depths.length > 1 ? depth : null,
-          h("button", { type: "button", id: "previous", title: "p" }, "◀ failure"), h("button", { type: "button", id: "next", title: "n" }, "failure ▶"),
+          h("button", { type: "button", id: "previous", title: "p" }, "◀ fail"), h("button", { type: "button", id: "next", title: "n" }, "fail ▶"),
           h("button", { type: "button", id: "to-culprit", title: "c" }, "▼ culprit"),
-          h("div", { class: "legend", "aria-hidden": "true" }),
+          h("div", { class: "legend" }),
           h("span", { class: "push" }, segments("pane", [["split", "both"], ["graph", "graph"], ["table", "table"]]))),
         h("div", { id: "graph" })),
       h("section", { id: "table-card", class: "card", "aria-labelledby": "table-title" },
@@ -61,8 +61,9 @@ function drawLegend(model: Model): void {
   const update = () => {
     const words = model.state.view.diff
       ? kChanges.slice(1).map(({ key, glyph, label }) => h("span", {}, h("span", { class: `change ${key}` }, glyph), label))
-      : kMarks.slice(0, 5).map(({ label }, mark) => h("span", {}, markBadge(mark, false), label));
-    legend.replaceChildren(...words, h("span", {}, "thick edge = error carried"));
+      : [2, 1, 0, 4, 3].map((mark) => h("span", {}, markBadge(mark, false), mark === 1 ? "near limit" : kMarks[mark].label));
+    legend.replaceChildren(...words);
+    legend.title = "The thicker an edge, the more error it carries. Bursts introduce error; pale red inherits it.";
   };
   update();
   model.state.listen((changed) => changed.has("diff") && update());
