@@ -154,6 +154,7 @@ async function start(): Promise<void> {
     if (depth) depth.value = String(Math.min(state.view.graph, report.graphs.length - 1));
   });
 
+  const pane = (name: "split" | "graph" | "table") => hasGraph && state.set({ pane: name });
   const actions: Action[] = [
     { keys: ["n"], shown: "n", what: "next failure", run: () => goToFailure(model, 1) },
     { keys: ["p"], shown: "p", what: "previous failure", run: () => goToFailure(model, -1) },
@@ -161,7 +162,9 @@ async function start(): Promise<void> {
     { keys: ["t"], shown: "t", what: "trace the error of the selected operator to its origin", run: () => state.set({ trace: !state.view.trace }) },
     { keys: ["/", "f"], shown: "/ f", what: "filter rows and operators", run: () => byId("filter").focus() },
     { keys: ["0"], shown: "0", what: "whole graph", run: () => graph?.fit() },
-    { keys: ["1", "2", "3"], shown: "1 2 3", what: "graph and table, graph, table", run: () => undefined },
+    { keys: ["1"], shown: "1", what: "graph and table", run: () => pane("split") },
+    { keys: ["2"], shown: "2", what: "graph alone", run: () => pane("graph") },
+    { keys: ["3"], shown: "3", what: "table alone", run: () => pane("table") },
     { keys: ["w"], shown: "w", what: "Why: the findings", run: () => state.set({ tab: "findings" }) },
     { keys: ["o"], shown: "o", what: "operator", run: () => state.set({ tab: "operator" }) },
     { keys: ["["], shown: "[", what: "previous step, token or sample", run: () => moveSlice(model, "step", -1) },
@@ -173,11 +176,6 @@ async function start(): Promise<void> {
     { keys: ["Escape"], shown: "Esc", what: "select nothing", run: () => model.select(-1) },
   ];
   const keys = new Keys(actions);
-  addEventListener("keydown", (event) => {
-    const pane = ({ "1": "split", "2": "graph", "3": "table" } as const)[event.key as "1" | "2" | "3"];
-    const typing = (event.target as HTMLElement).matches?.("input:not([type=range]), textarea, select");
-    if (pane && hasGraph && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) state.set({ pane });
-  });
   helpButton.addEventListener("click", () => keys.help());
   wireButtons(model, graph);
   addEventListener("hashchange", () => state.readAddress());

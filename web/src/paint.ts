@@ -225,14 +225,14 @@ export class Painter {
     }
     switch (mark) {
       case Mark.fail:
-        if (this.states.role[i] === Role.inherits) return { fill: far ? blend(c.fail) : c["fail-soft"], line: c.fail, ink: c["fail-ink"] };
+        if (this.states.role[i] === Role.inherits) return { fill: far ? `${c.fail}b0` : c["fail-soft"], line: c.fail, ink: c["fail-ink"] };
         return { fill: c.fail, line: c.fail, ink: c.surface };
       case Mark.near:
         return { fill: far ? c.near : c["near-soft"], line: c.near, ink: c["near-ink"] };
       case Mark.open:
         return { fill: far ? c.near : c["near-soft"], line: c.near, ink: c["near-ink"] };
       case Mark.pass:
-        return { fill: far ? c.pass : c["pass-soft"], line: c.pass, ink: c["pass-ink"] };
+        return { fill: far ? blend(c.pass) : c["pass-soft"], line: c.pass, ink: c["pass-ink"] };
       case Mark.absent:
         return { fill: far ? c.none : hatch(ctx, c["none-soft"], blend(c.none)), line: c.none, ink: c.ink };
       default:

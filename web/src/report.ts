@@ -78,7 +78,7 @@ export class Report {
   readonly measured: Numbers;
   readonly graphs: Graph[];
   private readonly payload: Payload;
-  private byName: Map<string, number[]> | null = null;
+  private byName: { shown: Map<string, number[]>; golden: Map<string, number[]> } | null = null;
 
   constructor(payload: Payload) {
     this.payload = payload;
@@ -135,19 +135,22 @@ export class Report {
     return this.payload.details(row);
   }
 
-  // All rows of an operator, by its name on either side.
+  // All rows of an operator; of a name that only golden has, the rows it is the partner in.
   rowsOf(name: string): number[] {
     if (!this.byName) {
-      this.byName = new Map();
+      const [shown, golden] = [new Map<string, number[]>(), new Map<string, number[]>()];
+      const put = (map: Map<string, number[]>, key: string, row: number) => {
+        const rows = map.get(key);
+        if (rows) rows.push(row);
+        else map.set(key, [row]);
+      };
       for (let i = 0; i < this.rows; i++) {
-        for (const key of new Set([this.name(i), this.text("row.golden.operator", i)])) {
-          const rows = this.byName.get(key);
-          if (rows) rows.push(i);
-          else this.byName.set(key, [i]);
-        }
+        put(shown, this.name(i), i);
+        put(golden, this.text("row.golden.operator", i), i);
       }
+      this.byName = { shown, golden };
     }
-    return this.byName.get(name) ?? [];
+    return this.byName.shown.get(name) ?? this.byName.golden.get(name) ?? [];
   }
 
   // What the verdict of a row looks like, as the program judged it.

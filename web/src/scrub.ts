@@ -16,7 +16,7 @@ export function drawScrubbers(place: HTMLElement, model: Model): Scrubber {
   const { head } = model.report;
   const samples = head.samples ?? [];
   const scrubbers: Scrubber[] = [];
-  const stepWord = samples.length > 0 ? "sample" : head.run.scenario.includes("torchair") ? "token" : "step";
+  const stepWord = samples.length > 0 ? "sample" : /torchair|ge-vs-fx|token/.test(head.run.scenario) ? "token" : "step";
   if (model.steps.length > 1)
     scrubbers.push(scrubber(place, model, "step", stepWord, model.steps, (v) => shorten(clean(samples[v] ?? `${stepWord} ${v}`), 28)));
   if (model.ranks.length > 1) scrubbers.push(scrubber(place, model, "rank", "rank", model.ranks, (v) => `rank ${v}`));
