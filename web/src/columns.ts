@@ -82,6 +82,7 @@ function metricColumns(model: Model): Column[] {
     const main = limited.has(name) || ["cosine", "rel_euclid", "max_abs", "sqnr_db"].includes(name);
     const column = numberColumn(name, name, values, main, better === "none" ? undefined : `${better === "one" ? "1" : better} is better`);
     column.text = (row) => {
+      if (name.endsWith("crc32") && !Number.isNaN(values[row])) return values[row].toString(16).padStart(8, "0");
       if (!Number.isNaN(values[row])) return name === "cosine" || name === "pearson" ? share(values[row]) : number(values[row]);
       const why = report.text(`undefined.${name}`, row);
       const bound = /^at most ([^:]+):/.exec(why);

@@ -36,8 +36,7 @@ export class Model {
     this.error = report.metric("rel_euclid");
     this.steps = distinct(report.step);
     this.ranks = distinct(report.rank);
-    this.errorLimit =
-      Math.min(...report.head.profile.limits.filter((l) => l.metric === "rel_euclid").map((l) => l.value), 0.03) || 0.03;
+    this.errorLimit = usualLimit(report, this.limits);
     this.inputs = new Uint8Array(report.rows);
     for (let i = 0; i < report.rows; i++) if (report.slot(i).startsWith("input")) this.inputs[i] = 1;
     this.marks = new Uint8Array(0);
@@ -199,6 +198,19 @@ export class Model {
     this.rows = Int32Array.from(rows);
     this.nodeCache = null;
   }
+}
+
+// The limit on relative error that most rows were judged by.
+function usualLimit(report: Report, limits: Limits): number {
+  const counts = new Map<number, number>();
+  const stride = Math.max(1, Math.floor(report.rows / 500));
+  for (let row = 0; row < report.rows; row += stride) {
+    if (report.verdict[row] === 3) continue;
+    const limit = limits.of(row).find(({ metric, operation }) => metric === "rel_euclid" && operation.startsWith("<"));
+    if (limit && limit.value > 0) counts.set(limit.value, (counts.get(limit.value) ?? 0) + 1);
+  }
+  const [usual] = [...counts].sort((a, b) => b[1] - a[1]);
+  return usual ? usual[0] : 0.03;
 }
 
 function distinct(values: ArrayLike<number>): number[] {

@@ -189,7 +189,7 @@ export class Report {
       to: edge("to", 0),
       error: edge("error", NaN),
       stub: edge("stub", 0),
-      member: k > 0 && this.has(`g${k}.member`) ? this.numbers(`g${k}.member`, 0, -1) : null,
+      member: k > 0 ? this.numbers(`g${k}.place_of`, this.head.graphs[0].nodes, -1) : null,
       folds: head.folds.map((fold, j) => ({
         head: fold,
         x: this.numbers(`g${k}.fold${j}.x`, n, 0),

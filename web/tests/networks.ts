@@ -186,7 +186,7 @@ function addBlocks(columns: Map<string, ColumnData>, net: Network, blocks: numbe
   put("node.kind", "u8", places.map(() => 1));
   put("node.count", "i32", places.map(() => kBlock.length));
   put("node.row", "i32", places.map(() => -1));
-  put("member", "i32", net.names.map((_, i) => Math.floor(i / kBlock.length)));
+  put("place_of", "i32", net.names.map((_, i) => Math.floor(i / kBlock.length)));
   put("edge.from", "i32", places.slice(1).map((i) => i - 1));
   put("edge.to", "i32", places.slice(1));
   put("edge.error", "f64", places.slice(1).map(() => NaN));
