@@ -4,7 +4,10 @@ import { defineConfig } from "@playwright/test";
 export default defineConfig({
   testDir: "e2e",
   globalSetup: "./e2e/setup.ts",
-  testIgnore: [...(process.env.PLUMB_SHOTS ? [] : ["**/shots.spec.ts"]), ...(process.env.PLUMB_PICTURES ? [] : ["**/pictures.spec.ts"])],
+  testIgnore: [
+    ...(process.env.PLUMB_SHOTS ? [] : ["**/shots.spec.ts"]),
+    ...(process.env.PLUMB_PICTURES ? [] : ["**/pictures.spec.ts"]),
+  ],
   workers: 1,
   reporter: [["list"]],
   timeout: 120_000,

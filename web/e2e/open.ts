@@ -41,8 +41,19 @@ export const rowOf = (page: Page, op: string) => page.locator(`#table .tr:not(.h
 
 // What the page knows of itself, for positions on canvases.
 export interface Inside {
-  model: { report: { name(row: number): string; rowsOf(name: string): number[] }; nodeOf(row: number, graph: number): number; selected(): number; marks: number[] };
-  graph: { positionOf(node: number): { x: number; y: number }; frames: number[]; panBy(x: number, y: number): void; zoomBy(f: number): void; fit(): void };
+  model: {
+    report: { name(row: number): string; rowsOf(name: string): number[] };
+    nodeOf(row: number, graph: number): number;
+    selected(): number;
+    marks: number[];
+  };
+  graph: {
+    positionOf(node: number): { x: number; y: number };
+    frames: number[];
+    panBy(x: number, y: number): void;
+    zoomBy(f: number): void;
+    fit(): void;
+  };
   plot: { positionOf(row: number): { x: number; y: number } | null };
 }
 

@@ -3,7 +3,7 @@
 // The page in a real browser: every way in which somebody uses it.
 import { readFileSync } from "node:fs";
 import { expect } from "@playwright/test";
-import { address, made, nodePosition, open, plotPosition, rowOf, rowsShown, test } from "./open.ts";
+import { address, type Inside, made, nodePosition, open, plotPosition, rowOf, rowsShown, test } from "./open.ts";
 
 const kCulprit = "model/layers.7/transpose"; // of medium
 
@@ -47,8 +47,14 @@ test("filter: words, exclusion, verdicts; nothing is hidden unasked", async ({ w
 test("sort: worst first, then best, then as executed", async ({ watched: page }) => {
   await open(page, made("medium"));
   const title = page.locator('[data-column="rel_euclid"]');
-  const values = () => page.locator("#table .tr:not(.hidden)").evaluateAll((rows) =>
-    rows.map((row) => [Number(row.getAttribute("aria-rowindex")), Number(row.querySelectorAll(".td")[6].textContent)]).sort((a, b) => a[0] - b[0]).slice(0, 5).map(([, value]) => value)); // prettier-ignore
+  const values = () =>
+    page.locator("#table .tr:not(.hidden)").evaluateAll((rows) =>
+      rows
+        .map((row) => [Number(row.getAttribute("aria-rowindex")), Number(row.querySelectorAll(".td")[6].textContent)])
+        .sort((a, b) => a[0] - b[0])
+        .slice(0, 5)
+        .map(([, value]) => value),
+    );
   await title.click();
   await expect(title).toHaveAttribute("aria-sort", "descending");
   await page.locator("#table").evaluate((table) => (table.scrollTop = 0));
@@ -180,6 +186,19 @@ test("the scrubber changes the slice and not the layout", async ({ watched: page
   await address(page).toContain("step=2");
 });
 
+test("from failure to failure through all steps", async ({ watched: page }) => {
+  await open(page, made("transformer"));
+  const selected = () => page.evaluate(() => (window as unknown as { plumb: Inside }).plumb.model.selected());
+  let last = -1;
+  for (let i = 0; i < 60; i++) {
+    await page.keyboard.press("n");
+    const now = await selected();
+    expect(now).toBeGreaterThan(last);
+    last = now;
+  }
+  await address(page).toContain(`row=${last}`);
+});
+
 test("samples have names, and accuracy its block", async ({ watched: page }) => {
   await open(page, made("samples"));
   await expect(page.locator("#accuracy")).toContainText("top-1");
@@ -252,7 +271,9 @@ test("blocks instead of operators", async ({ watched: page }) => {
 test("hostile names stay text", async ({ watched: page }) => {
   await open(page, made("hostile"));
   expect(await page.title()).not.toContain("owned");
-  const names = await page.locator("#table .td.first .name").evaluateAll((cells) => cells.map((cell) => `${cell.textContent} ${(cell as HTMLElement).title}`));
+  const names = await page
+    .locator("#table .td.first .name")
+    .evaluateAll((cells) => cells.map((cell) => `${cell.textContent} ${(cell as HTMLElement).title}`));
   expect(names.join("")).toContain("<script>document.title='owned'</script>");
   expect(names.join("")).not.toMatch(/[\u202e\u200b\u2066\n]/);
   expect(await page.locator("#app script, #app img").count()).toBe(0);
@@ -282,7 +303,11 @@ test("without a graph the table has the room", async ({ watched: page }) => {
   await expect(page.locator("#panel h2")).toBeVisible();
 });
 
-for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) // prettier-ignore
+for (const [width, height] of [
+  [1440, 900],
+  [1024, 768],
+  [390, 844],
+])
   test(`nothing sticks out at ${width} × ${height}`, async ({ watched: page }) => {
     await page.setViewportSize({ width, height });
     for (const name of ["small", "medium", "transformer", "clean", "nothing", "hostile", "baseline", "samples"]) {
@@ -290,14 +315,25 @@ for (const [width, height] of [[1440, 900], [1024, 768], [390, 844]]) // prettie
       await page.keyboard.press("n");
       const out = await page.evaluate(() => {
         const wide = document.documentElement.clientWidth;
-        const inside = (element: Element) => element.closest("#table, .crumbs, .command code, .legend, dialog, .off-screen");
+        const inside = (element: Element) =>
+          element.closest("#table, .crumbs, .command code, .legend, dialog, .off-screen");
         return [...document.querySelectorAll("#app *")]
-          .filter((element) => !inside(element) && element.getClientRects().length > 0 && element.getBoundingClientRect().right > wide + 1)
+          .filter(
+            (element) =>
+              !inside(element) &&
+              element.getClientRects().length > 0 &&
+              element.getBoundingClientRect().right > wide + 1,
+          )
           .map((element) => `${element.tagName}.${element.className}#${element.id}`);
       });
       expect(out, name).toEqual([]);
       // No part is squeezed to nothing.
-      for (const [part, least] of [["#plot", 80], ["#graph", 150], ["#table", 70], ["#side", 100]] as const)
+      for (const [part, least] of [
+        ["#plot", 80],
+        ["#graph", 150],
+        ["#table", 70],
+        ["#side", 100],
+      ] as const)
         expect((await page.locator(part).boundingBox())?.height ?? 0, `${name} ${part}`).toBeGreaterThan(least);
     }
   });

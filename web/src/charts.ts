@@ -13,7 +13,10 @@ const widthOf = (place: HTMLElement) => Math.max(200, (place.clientWidth || 340)
 // tails show.
 export function histogram(place: HTMLElement, data: NonNullable<Details["histogram"]>): HTMLElement {
   const [width, height] = [widthOf(place), 96];
-  const canvas = h("canvas", { role: "img", "aria-label": `histograms of both sides from ${number(data.low)} to ${number(data.high)}` });
+  const canvas = h("canvas", {
+    role: "img",
+    "aria-label": `histograms of both sides from ${number(data.low)} to ${number(data.high)}`,
+  });
   const ctx = sized(canvas, width, height);
   const c = palette();
   const most = Math.log1p(Math.max(1, ...data.target, ...data.golden));
@@ -39,9 +42,25 @@ export function histogram(place: HTMLElement, data: NonNullable<Details["histogr
   ctx.lineWidth = 1.8;
   ctx.stroke();
   axis(ctx, width, height);
-  return h("figure", {}, canvas, h("figcaption", {}, h("span", {}, number(data.low)),
-    h("span", {}, h("i", { class: "swatch target" }), "target ", h("i", { class: "swatch golden" }), "golden, log counts"),
-    h("span", {}, number(data.high)))); // prettier-ignore
+  return h(
+    "figure",
+    {},
+    canvas,
+    h(
+      "figcaption",
+      {},
+      h("span", {}, number(data.low)),
+      h(
+        "span",
+        {},
+        h("i", { class: "swatch target" }),
+        "target ",
+        h("i", { class: "swatch golden" }),
+        "golden, log counts",
+      ),
+      h("span", {}, number(data.high)),
+    ),
+  );
 }
 
 function axis(ctx: CanvasRenderingContext2D, width: number, height: number): void {
@@ -62,7 +81,10 @@ export function channels(place: HTMLElement, data: NonNullable<Details["channels
   const base = Math.log10(low) - 0.3;
   const span = Math.max(0.5, Math.log10(high) - base);
   const worst = shares.reduce((best, share, i) => (share > (shares[best] || 0) ? i : best), 0);
-  const canvas = h("canvas", { role: "img", "aria-label": `error by ${shares.length} groups of channels, worst ${worst * data.each}` });
+  const canvas = h("canvas", {
+    role: "img",
+    "aria-label": `error by ${shares.length} groups of channels, worst ${worst * data.each}`,
+  });
   const ctx = sized(canvas, width, height);
   const c = palette();
   const w = width / shares.length;
@@ -75,16 +97,40 @@ export function channels(place: HTMLElement, data: NonNullable<Details["channels
   });
   ctx.globalAlpha = 1;
   axis(ctx, width, height);
-  const name = data.each > 1 ? `channels ${worst * data.each}–${Math.min(data.size, (worst + 1) * data.each) - 1}` : `channel ${worst}`;
-  return h("figure", {}, canvas, h("figcaption", {}, h("span", {}, `axis ${data.axis}, ${data.size} channels, log scale`),
-    h("span", {}, `worst: ${name}, relative error ${number(shares[worst])}`))); // prettier-ignore
+  const name =
+    data.each > 1
+      ? `channels ${worst * data.each}–${Math.min(data.size, (worst + 1) * data.each) - 1}`
+      : `channel ${worst}`;
+  return h(
+    "figure",
+    {},
+    canvas,
+    h(
+      "figcaption",
+      {},
+      h("span", {}, `axis ${data.axis}, ${data.size} channels, log scale`),
+      h("span", {}, `worst: ${name}, relative error ${number(shares[worst])}`),
+    ),
+  );
 }
 
 // From nothing over blue and violet to bright: brighter (in dark: lighter) is always more error.
 export function heatColour(level: number, dark: boolean): [number, number, number] {
   const stops = dark
-    ? [[22, 27, 34], [40, 38, 92], [130, 30, 110], [226, 66, 66], [255, 220, 130]]
-    : [[244, 246, 249], [196, 210, 240], [140, 120, 200], [190, 40, 90], [70, 8, 20]]; // prettier-ignore
+    ? [
+        [22, 27, 34],
+        [40, 38, 92],
+        [130, 30, 110],
+        [226, 66, 66],
+        [255, 220, 130],
+      ]
+    : [
+        [244, 246, 249],
+        [196, 210, 240],
+        [140, 120, 200],
+        [190, 40, 90],
+        [70, 8, 20],
+      ];
   const t = Math.min(1, Math.max(0, level / 63)) * (stops.length - 1);
   const i = Math.min(stops.length - 2, Math.floor(t));
   const mix = (k: number) => Math.round(stops[i][k] + (stops[i + 1][k] - stops[i][k]) * (t - i));
@@ -97,11 +143,16 @@ export function heatMap(place: HTMLElement, data: NonNullable<Details["heat"]>):
   small.width = data.columns;
   small.height = data.rows;
   const image = new ImageData(data.columns, data.rows);
-  for (let i = 0; i < data.rows * data.columns; i++) image.data.set([...heatColour(levels[i] ?? 0, isDark()), 255], 4 * i);
+  for (let i = 0; i < data.rows * data.columns; i++)
+    image.data.set([...heatColour(levels[i] ?? 0, isDark()), 255], 4 * i);
   small.getContext("2d")!.putImageData(image, 0, 0);
   const width = widthOf(place);
   const height = Math.max(24, Math.min(200, (width * data.rows) / data.columns));
-  const canvas = h("canvas", { id: "heat", role: "img", "aria-label": `map of the error, largest ${number(data.largest)}` });
+  const canvas = h("canvas", {
+    id: "heat",
+    role: "img",
+    "aria-label": `map of the error, largest ${number(data.largest)}`,
+  });
   const ctx = sized(canvas, width, height);
   ctx.imageSmoothingEnabled = false;
   ctx.drawImage(small, 0, 0, width, height);
@@ -111,15 +162,53 @@ export function heatMap(place: HTMLElement, data: NonNullable<Details["heat"]>):
     rampContext.fillStyle = `rgb(${heatColour((63 * x) / width, isDark()).join(",")})`;
     rampContext.fillRect(x, 0, 1, 6);
   }
-  return h("figure", {}, canvas, ramp, h("figcaption", {}, h("span", {}, "none"),
-    h("span", {}, `${data.rows} × ${data.columns} cells, each its largest |error|, log scale`), h("span", {}, number(data.largest)))); // prettier-ignore
+  return h(
+    "figure",
+    {},
+    canvas,
+    ramp,
+    h(
+      "figcaption",
+      {},
+      h("span", {}, "none"),
+      h("span", {}, `${data.rows} × ${data.columns} cells, each its largest |error|, log scale`),
+      h("span", {}, number(data.largest)),
+    ),
+  );
 }
 
 export function worstElements(data: NonNullable<Details["worst"]>): HTMLElement {
   const value = (v: number | string) => (typeof v === "number" ? number(v) : String(v));
-  const difference = (t: number | string, g: number | string) => (typeof t === "number" && typeof g === "number" ? number(t - g) : "–");
-  return h("table", { class: "worst" },
-    h("thead", {}, h("tr", {}, h("th", {}, "index"), h("th", { class: "num" }, "target"), h("th", { class: "num" }, "golden"), h("th", { class: "num" }, "difference"))),
-    h("tbody", {}, ...data.map(({ index, target, golden }) => h("tr", {}, h("td", {}, `[${index.join(", ")}]`),
-      h("td", { class: "num" }, value(target)), h("td", { class: "num" }, value(golden)), h("td", { class: "num" }, difference(target, golden)))))); // prettier-ignore
+  const difference = (t: number | string, g: number | string) =>
+    typeof t === "number" && typeof g === "number" ? number(t - g) : "–";
+  return h(
+    "table",
+    { class: "worst" },
+    h(
+      "thead",
+      {},
+      h(
+        "tr",
+        {},
+        h("th", {}, "index"),
+        h("th", { class: "num" }, "target"),
+        h("th", { class: "num" }, "golden"),
+        h("th", { class: "num" }, "difference"),
+      ),
+    ),
+    h(
+      "tbody",
+      {},
+      ...data.map(({ index, target, golden }) =>
+        h(
+          "tr",
+          {},
+          h("td", {}, `[${index.join(", ")}]`),
+          h("td", { class: "num" }, value(target)),
+          h("td", { class: "num" }, value(golden)),
+          h("td", { class: "num" }, difference(target, golden)),
+        ),
+      ),
+    ),
+  );
 }

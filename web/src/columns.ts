@@ -22,12 +22,23 @@ export interface Column {
 export function columnsOf(model: Model): Column[] {
   const { report } = model;
   const text = (key: string, title: string, width: number, main: boolean, get: (row: number) => string): Column => ({
-    key, title, width, main, numeric: false, value: get, text: (row) => clean(get(row)),
-  }); // prettier-ignore
+    key,
+    title,
+    width,
+    main,
+    numeric: false,
+    value: get,
+    text: (row) => clean(get(row)),
+  });
   const place = (key: string, title: string, values: ArrayLike<number>): Column => ({
-    key, title, width: 62, numeric: true, main: true,
-    value: (row) => (values[row] < 0 ? NaN : values[row]), text: (row) => (values[row] < 0 ? "" : String(values[row])),
-  }); // prettier-ignore
+    key,
+    title,
+    width: 62,
+    numeric: true,
+    main: true,
+    value: (row) => (values[row] < 0 ? NaN : values[row]),
+    text: (row) => (values[row] < 0 ? "" : String(values[row])),
+  });
   const side = (of: "target" | "golden", what: string) => (row: number) => report.text(`row.${of}.${what}`, row);
   const both = (what: string) => (row: number) => {
     const [a, b] = [side("target", what)(row), side("golden", what)(row)];
@@ -36,19 +47,38 @@ export function columnsOf(model: Model): Column[] {
   const columns: Column[] = [
     { ...text("op", "Operator", 300, true, (row) => report.name(row)) },
     {
-      key: "verdict", title: "Verdict", width: 106, numeric: false, main: true,
-      value: (row) => [3, 1, 0, 2, 4, 5][model.marks[row]], text: (row) => kMarks[model.marks[row]].label,
-      look: (row) => (kMarks[model.marks[row]].key === "fail" ? "bad" : ["near", "open"].includes(kMarks[model.marks[row]].key) ? "close" : ""),
+      key: "verdict",
+      title: "Verdict",
+      width: 106,
+      numeric: false,
+      main: true,
+      value: (row) => [3, 1, 0, 2, 4, 5][model.marks[row]],
+      text: (row) => kMarks[model.marks[row]].label,
+      look: (row) =>
+        kMarks[model.marks[row]].key === "fail"
+          ? "bad"
+          : ["near", "open"].includes(kMarks[model.marks[row]].key)
+            ? "close"
+            : "",
     },
     text("reason", "Reason", 168, true, (row) => report.text("row.reasons", row)),
     text("type", "Type", 120, true, both("type")),
     text("slot", "Slot", 78, true, (row) => report.slot(row)),
-  ]; // prettier-ignore
+  ];
   if (model.steps.length > 0) columns.push(place("step", "Step", report.step));
   if (model.ranks.length > 0) columns.push(place("rank", "Rank", report.rank));
   if (report.head.baseline)
-    columns.push({ ...text("change", "Change", 92, true, (row) => `${kChanges[report.change[row]].glyph} ${kChanges[report.change[row]].label}`),
-      value: (row) => [0, 1, 2, 4, 3][report.change[row]], look: (row) => (report.change[row] === 3 ? "bad" : "") }); // prettier-ignore
+    columns.push({
+      ...text(
+        "change",
+        "Change",
+        92,
+        true,
+        (row) => `${kChanges[report.change[row]].glyph} ${kChanges[report.change[row]].label}`,
+      ),
+      value: (row) => [0, 1, 2, 4, 3][report.change[row]],
+      look: (row) => (report.change[row] === 3 ? "bad" : ""),
+    });
   columns.push(...metricColumns(model));
   if (report.has("row.own")) {
     columns.push(numberColumn("own", "Own error", report.own, true, "the error the operator made itself"));
@@ -67,8 +97,16 @@ export function columnsOf(model: Model): Column[] {
 }
 
 function numberColumn(key: string, title: string, values: ArrayLike<number>, main: boolean, help?: string): Column {
-  return { key, title, width: Math.max(title === "cosine" || title === "pearson" ? 122 : 88, title.length * 7.4 + 20), numeric: true, main, help,
-    value: (row) => values[row], text: (row) => (Number.isNaN(values[row]) ? "–" : number(values[row])) }; // prettier-ignore
+  return {
+    key,
+    title,
+    width: Math.max(title === "cosine" || title === "pearson" ? 122 : 88, title.length * 7.4 + 20),
+    numeric: true,
+    main,
+    help,
+    value: (row) => values[row],
+    text: (row) => (Number.isNaN(values[row]) ? "–" : number(values[row])),
+  };
 }
 
 // Metrics with a limit first: they decide.
@@ -80,10 +118,17 @@ function metricColumns(model: Model): Column[] {
   return order.map(({ name, better }) => {
     const values = report.metric(name);
     const main = limited.has(name) || ["cosine", "rel_euclid", "max_abs", "sqnr_db"].includes(name);
-    const column = numberColumn(name, name, values, main, better === "none" ? undefined : `${better === "one" ? "1" : better} is better`);
+    const column = numberColumn(
+      name,
+      name,
+      values,
+      main,
+      better === "none" ? undefined : `${better === "one" ? "1" : better} is better`,
+    );
     column.text = (row) => {
       if (name.endsWith("crc32") && !Number.isNaN(values[row])) return values[row].toString(16).padStart(8, "0");
-      if (!Number.isNaN(values[row])) return name === "cosine" || name === "pearson" ? share(values[row]) : number(values[row]);
+      if (!Number.isNaN(values[row]))
+        return name === "cosine" || name === "pearson" ? share(values[row]) : number(values[row]);
       const why = report.text(`undefined.${name}`, row);
       const bound = /^at most ([^:]+):/.exec(why);
       return bound ? `≤${bound[1]}` : report.verdict[row] === 3 ? "" : "–";

@@ -76,7 +76,15 @@ export interface Baseline {
   version: string;
   verdict: string;
   warnings: string[];
-  tensors: { operator: string; slot: string; worse: boolean; output: boolean; reasons: string[]; before: Standing; after: Standing | null }[];
+  tensors: {
+    operator: string;
+    slot: string;
+    worse: boolean;
+    output: boolean;
+    reasons: string[];
+    before: Standing;
+    after: Standing | null;
+  }[];
   operators: { operator: string; type: string; change: string; details: string[] }[];
 }
 export interface Limit {

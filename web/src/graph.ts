@@ -18,7 +18,8 @@ const kLeast = 0.004;
 const kMost = 3;
 
 type Box = [number, number, number, number]; // left, top, width, height
-const overlap = (a: Box, b: Box) => a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
+const overlap = (a: Box, b: Box) =>
+  a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
 
 function drawPin(ctx: CanvasRenderingContext2D, box: Box, text: string): void {
   const c = palette();
@@ -132,12 +133,17 @@ export class GraphView {
     const graph = this.model.report.graphs[place];
     const { width, height } = this.size;
     const scaleOf = (w: number, hh: number) => Math.min(width / Math.max(1, w), height / Math.max(1, hh));
-    const fold = graph.folds.reduce((a, b) => (scaleOf(b.head.width, b.head.height) > scaleOf(a.head.width, a.head.height) ? b : a));
+    const fold = graph.folds.reduce((a, b) =>
+      scaleOf(b.head.width, b.head.height) > scaleOf(a.head.width, a.head.height) ? b : a,
+    );
     this.painter = new Painter(this.model, graph, fold, new Index(graph, fold), place);
     this.neighbours = neighboursOf(graph);
     this.cached = null;
     this.minimap.render(this.painter, this.size);
-    this.canvas.setAttribute("aria-label", `graph of ${graph.nodes} operators and ${graph.edges} edges; arrow keys walk along edges, plus and minus zoom, 0 fits`);
+    this.canvas.setAttribute(
+      "aria-label",
+      `graph of ${graph.nodes} operators and ${graph.edges} edges; arrow keys walk along edges, plus and minus zoom, 0 fits`,
+    );
   }
 
   private recolour(): void {
@@ -225,7 +231,11 @@ export class GraphView {
     const { k } = this.camera;
     const left = (x[node] - this.camera.x) * k;
     const top = (y[node] - this.camera.y) * k;
-    const inside = left > 8 && top > 8 && left + head.node_width * k < this.size.width - 8 && top + head.node_height * k < this.size.height - 8;
+    const inside =
+      left > 8 &&
+      top > 8 &&
+      left + head.node_width * k < this.size.width - 8 &&
+      top + head.node_height * k < this.size.height - 8;
     if (!inside || k < 0.3) this.centre(node, Math.max(k, kReadable));
   }
 
@@ -376,15 +386,27 @@ export class GraphView {
   private pinBox(left: number, top: number, w: number, hh: number, wide: number, taken: Box[]): Box | null {
     const gap = Math.max(10, 18 * Math.max(1, 0.42 / this.camera.k) * this.camera.k) + 4;
     const middle = left + w / 2 - wide / 2;
-    const places: Box[] = [[left + w + gap, top + hh / 2 - 10, wide, 20], [left - gap - wide, top + hh / 2 - 10, wide, 20], [middle, top - gap - 20, wide, 20], [middle, top + hh + gap, wide, 20]];
+    const places: Box[] = [
+      [left + w + gap, top + hh / 2 - 10, wide, 20],
+      [left - gap - wide, top + hh / 2 - 10, wide, 20],
+      [middle, top - gap - 20, wide, 20],
+      [middle, top + hh + gap, wide, 20],
+    ];
     let best: Box | null = null;
     let least = Infinity;
     for (const [x, y, width, height] of places) {
-      const box: Box = [Math.min(this.size.width - width - 4, Math.max(4, x)), Math.min(this.size.height - 24, Math.max(4, y)), width, height];
+      const box: Box = [
+        Math.min(this.size.width - width - 4, Math.max(4, x)),
+        Math.min(this.size.height - 24, Math.max(4, y)),
+        width,
+        height,
+      ];
       if (taken.some((other) => overlap(box, other))) continue;
       const { k } = this.camera;
       const [x0, y0] = [this.camera.x + box[0] / k, this.camera.y + box[1] / k];
-      const covered = this.painter.index.nodesIn(x0, y0, x0 + width / k, y0 + height / k).length + (box[0] === x && box[1] === y ? 0 : 1.5);
+      const covered =
+        this.painter.index.nodesIn(x0, y0, x0 + width / k, y0 + height / k).length +
+        (box[0] === x && box[1] === y ? 0 : 1.5);
       if (covered < least) [best, least] = [box, covered];
     }
     return best;
@@ -416,13 +438,17 @@ export class GraphView {
     canvas.addEventListener("pointerup", up);
     canvas.addEventListener("pointercancel", up);
     canvas.addEventListener("pointerleave", () => this.tip.classList.add("hidden"));
-    canvas.addEventListener("wheel", (e) => {
-      // On a page that scrolls, the wheel scrolls it unless Ctrl is held.
-      const scrolls = document.documentElement.scrollHeight > innerHeight + 4;
-      if (scrolls && !e.ctrlKey) return;
-      e.preventDefault();
-      this.zoomBy(Math.exp(-e.deltaY * (e.ctrlKey ? 0.008 : 0.0015)), e.offsetX, e.offsetY);
-    }, { passive: false }); // prettier-ignore
+    canvas.addEventListener(
+      "wheel",
+      (e) => {
+        // On a page that scrolls, the wheel scrolls it unless Ctrl is held.
+        const scrolls = document.documentElement.scrollHeight > innerHeight + 4;
+        if (scrolls && !e.ctrlKey) return;
+        e.preventDefault();
+        this.zoomBy(Math.exp(-e.deltaY * (e.ctrlKey ? 0.008 : 0.0015)), e.offsetX, e.offsetY);
+      },
+      { passive: false },
+    );
     canvas.addEventListener("dblclick", (e) => this.zoomBy(1.8, e.offsetX, e.offsetY));
     canvas.addEventListener("keydown", (e) => this.onKey(e));
   }
@@ -450,7 +476,7 @@ export class GraphView {
   private choose(node: number): void {
     const row = this.painter.states.row[node];
     if (row >= 0) this.model.select(row);
-    else this.model.state.set({ op: this.painter.graph.name(node), slot: "", tab: "operator" });
+    else this.model.state.set({ op: this.painter.graph.name(node), slot: "", row: null, tab: "operator" });
   }
 
   private hover(px: number, py: number): void {
@@ -467,7 +493,9 @@ export class GraphView {
       shorten(clean(graph.name(node)), 90),
       origins ? `from ${shorten(clean(origins), 90)}` : "",
       Number.isNaN(error) ? "" : `error ${number(error)}`,
-    ].filter((part) => part !== "").join(" · "); // prettier-ignore
+    ]
+      .filter((part) => part !== "")
+      .join(" · ");
     const left = Math.max(4, Math.min(px + 14, this.size.width - this.tip.offsetWidth - 6));
     const top = py + 20 + this.tip.offsetHeight > this.size.height ? py - this.tip.offsetHeight - 10 : py + 18;
     this.tip.style.left = `${left}px`;
@@ -479,7 +507,11 @@ export class GraphView {
     if (key === "+" || key === "=") this.zoomBy(1.3);
     else if (key === "-") this.zoomBy(1 / 1.3);
     else if (key.startsWith("Arrow")) {
-      if (event.shiftKey) this.panBy(key === "ArrowLeft" ? 80 : key === "ArrowRight" ? -80 : 0, key === "ArrowUp" ? 80 : key === "ArrowDown" ? -80 : 0);
+      if (event.shiftKey)
+        this.panBy(
+          key === "ArrowLeft" ? 80 : key === "ArrowRight" ? -80 : 0,
+          key === "ArrowUp" ? 80 : key === "ArrowDown" ? -80 : 0,
+        );
       else this.walk(key);
     } else return;
     event.preventDefault();

@@ -26,11 +26,25 @@ export class Keys {
     const help: Action = { keys: ["?"], shown: "?", what: "this help", run: () => this.help() };
     this.actions = [...actions, help];
     const lines = [...this.actions.map(({ shown, what }) => [shown, what]), ...kOfParts];
-    this.dialog = h("dialog", { id: "help", "aria-labelledby": "help-title" },
+    this.dialog = h(
+      "dialog",
+      { id: "help", "aria-labelledby": "help-title" },
       h("h2", { id: "help-title" }, "Keys"),
-      h("dl", {}, ...lines.flatMap(([keys, what]) => [h("dt", {}, ...keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, what)])),
-      h("p", { class: "muted", style: "margin-top:12px" }, "Filter words: part of a name, conv*, -pattern to exclude, type:Conv*, reason:nan*, slot:output*, verdict:fail. The address of the page holds the whole view: copy it to show somebody the same."),
-      h("form", { method: "dialog" }, h("button", {}, "Close"))); // prettier-ignore
+      h(
+        "dl",
+        {},
+        ...lines.flatMap(([keys, what]) => [
+          h("dt", {}, ...keys.split(" ").map((key) => h("kbd", {}, key))),
+          h("dd", {}, what),
+        ]),
+      ),
+      h(
+        "p",
+        { class: "muted", style: "margin-top:12px" },
+        "Filter words: part of a name, conv*, -pattern to exclude, type:Conv*, reason:nan*, slot:output*, verdict:fail. The address of the page holds the whole view: copy it to show somebody the same.",
+      ),
+      h("form", { method: "dialog" }, h("button", {}, "Close")),
+    );
     document.body.append(this.dialog);
     addEventListener("keydown", (event) => this.onKey(event));
   }

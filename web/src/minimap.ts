@@ -41,17 +41,31 @@ export class Minimap {
     context.fillStyle = palette().surface;
     context.fillRect(0, 0, this.width, this.height);
     context.scale(this.scale, this.scale);
-    painter.draw(context, { x: 0, y: 0, k: this.scale }, this.width, this.height, { dim: null, trace: null, selected: -1, mini: true });
+    painter.draw(context, { x: 0, y: 0, k: this.scale }, this.width, this.height, {
+      dim: null,
+      trace: null,
+      selected: -1,
+      mini: true,
+    });
   }
 
   frame(camera: Camera, viewWidth: number, viewHeight: number): void {
-    const whole = camera.x <= 0 && camera.y <= 0 && viewWidth / camera.k + camera.x >= this.width / this.scale && viewHeight / camera.k + camera.y >= this.height / this.scale;
+    const whole =
+      camera.x <= 0 &&
+      camera.y <= 0 &&
+      viewWidth / camera.k + camera.x >= this.width / this.scale &&
+      viewHeight / camera.k + camera.y >= this.height / this.scale;
     this.canvas.classList.toggle("hidden", whole);
     if (whole) return;
     const context = sized(this.canvas, this.width, this.height);
     context.drawImage(this.image, 0, 0, this.width, this.height);
     const c = palette();
-    const box: [number, number, number, number] = [camera.x * this.scale, camera.y * this.scale, (viewWidth / camera.k) * this.scale, (viewHeight / camera.k) * this.scale];
+    const box: [number, number, number, number] = [
+      camera.x * this.scale,
+      camera.y * this.scale,
+      (viewWidth / camera.k) * this.scale,
+      (viewHeight / camera.k) * this.scale,
+    ];
     context.fillStyle = `${c.accent}22`;
     context.fillRect(...box);
     context.strokeStyle = c.accent;

@@ -105,23 +105,26 @@ export class Model {
 
   // The row that the view selects, -1 if none.
   selected(): number {
-    const { op, slot } = this.state.view;
+    const { op, slot, row } = this.state.view;
     if (op === "") return -1;
     const all = this.report.rowsOf(op);
-    const here = all.filter((row) => this.inSlice(row));
+    const here = all.filter((each) => this.inSlice(each));
     const rows = here.length > 0 ? here : all;
-    const exact = slot === "" ? [] : rows.filter((row) => this.report.slot(row) === slot);
+    if (row !== null && rows.includes(row)) return row;
+    const exact = slot === "" ? [] : rows.filter((each) => this.report.slot(each) === slot);
     return this.worstOf(exact.length > 0 ? exact : rows);
   }
 
   select(row: number, tab: "operator" | "findings" = "operator"): void {
     if (row < 0) {
-      this.state.set({ op: "", slot: "", tab: "findings", trace: false });
+      this.state.set({ op: "", slot: "", row: null, tab: "findings", trace: false });
       return;
     }
     const op = this.report.name(row);
     const others = this.report.rowsOf(op);
-    this.state.set({ op, slot: others.length > 1 ? this.report.slot(row) : "", tab });
+    const slot = this.report.slot(row);
+    const alike = others.filter((each) => this.report.slot(each) === slot);
+    this.state.set({ op, slot: others.length > alike.length ? slot : "", row: alike.length > 1 ? row : null, tab });
   }
 
   // The node of a graph that a row belongs to, -1 if none.
@@ -168,9 +171,11 @@ export class Model {
       states.mark[node] = this.marks[row];
     }
     const role = this.report.role[row];
-    if (role === Role.introduces || (role === Role.inherits && states.role[node] === Role.none)) states.role[node] = role;
+    if (role === Role.introduces || (role === Role.inherits && states.role[node] === Role.none))
+      states.role[node] = role;
     if (changesMore(this.report.change[row], states.change[node])) states.change[node] = this.report.change[row];
-    const error = this.error[row];
+    // What fails without a number (NaN, another shape) carries as much error as can be.
+    const error = Number.isNaN(this.error[row]) && this.marks[row] === Mark.fail ? Infinity : this.error[row];
     if (!this.inputs[row] && !(states.error[node] >= error)) states.error[node] = error;
   }
 
@@ -182,7 +187,8 @@ export class Model {
     } else if (states.row[i] < 0 && !this.sliced) {
       states.mark[i] = [Mark.pass, Mark.fail, Mark.open, Mark.absent, Mark.unknown][graph.verdict[i]] ?? Mark.unknown;
     }
-    if (!this.sliced && graph.role[i] !== Role.none && states.role[i] !== Role.introduces) states.role[i] = graph.role[i];
+    if (!this.sliced && graph.role[i] !== Role.none && states.role[i] !== Role.introduces)
+      states.role[i] = graph.role[i];
   }
 
   private judge(): void {

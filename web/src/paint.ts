@@ -36,7 +36,8 @@ export class Index {
   ) {
     this.seen = new Uint32Array(graph.edges);
     const { node_width: w, node_height: h } = fold.head;
-    for (let i = 0; i < graph.nodes; i++) this.put(this.nodeCells, i, fold.x[i], fold.y[i], fold.x[i] + w, fold.y[i] + h);
+    for (let i = 0; i < graph.nodes; i++)
+      this.put(this.nodeCells, i, fold.x[i], fold.y[i], fold.x[i] + w, fold.y[i] + h);
     for (let e = 0; e < graph.edges; e++) {
       let [x0, y0, x1, y1] = [Infinity, Infinity, -Infinity, -Infinity];
       for (let p = fold.start[e]; p < fold.start[e + 1]; p++) {
@@ -96,7 +97,14 @@ export class Index {
       }
   }
 
-  private each(cells: Map<number, number[]>, x0: number, y0: number, x1: number, y1: number, call: (item: number, cx: number, cy: number) => void): void {
+  private each(
+    cells: Map<number, number[]>,
+    x0: number,
+    y0: number,
+    x1: number,
+    y1: number,
+    call: (item: number, cx: number, cy: number) => void,
+  ): void {
     for (let cx = Math.max(0, cell(x0)); cx <= Math.min(cell(x1), cell(this.fold.head.width)); cx++)
       for (let cy = Math.max(0, cell(y0)); cy <= Math.min(cell(y1), cell(this.fold.head.height)); cy++)
         for (const item of cells.get(cx * 65536 + cy) ?? []) call(item, cx, cy);
@@ -176,7 +184,10 @@ export class Painter {
     if (overlay.trace) {
       ctx.strokeStyle = c.accent;
       ctx.lineWidth = Math.max(5, 3 / k);
-      this.stroke(ctx, edges.filter((edge) => overlay.trace!.edges.has(edge)));
+      this.stroke(
+        ctx,
+        edges.filter((edge) => overlay.trace!.edges.has(edge)),
+      );
     }
   }
 
@@ -215,7 +226,11 @@ export class Painter {
     return (overlay.dim !== null && overlay.dim[i] === 1) || (overlay.trace !== null && !overlay.trace.nodes.has(i));
   }
 
-  private colours(ctx: CanvasRenderingContext2D, i: number, far: boolean): { fill: string | CanvasPattern; line: string; ink: string } {
+  private colours(
+    ctx: CanvasRenderingContext2D,
+    i: number,
+    far: boolean,
+  ): { fill: string | CanvasPattern; line: string; ink: string } {
     const c = palette();
     const mark = this.states.mark[i];
     if (this.model.state.view.diff) {
@@ -225,7 +240,8 @@ export class Painter {
     }
     switch (mark) {
       case Mark.fail:
-        if (this.states.role[i] === Role.inherits) return { fill: far ? `${c.fail}b0` : c["fail-soft"], line: c.fail, ink: c["fail-ink"] };
+        if (this.states.role[i] === Role.inherits)
+          return { fill: far ? `${c.fail}b0` : c["fail-soft"], line: c.fail, ink: c["fail-ink"] };
         return { fill: c.fail, line: c.fail, ink: c.surface };
       case Mark.near:
         return { fill: far ? c.near : c["near-soft"], line: c.near, ink: c["near-ink"] };

@@ -28,10 +28,17 @@ export class Plot {
   ) {
     const { state } = model;
     const choices = plottable(model);
-    const select = h("select", { id: "metric", "aria-label": "metric of the plot" },
-      ...choices.map((name) => h("option", { value: name }, metricLabel(name)))); // prettier-ignore
+    const select = h(
+      "select",
+      { id: "metric", "aria-label": "metric of the plot" },
+      ...choices.map((name) => h("option", { value: name }, metricLabel(name))),
+    );
     select.addEventListener("change", () => state.set({ metric: select.value }));
-    const whole = h("button", { type: "button", id: "unzoom", onclick: () => state.set({ zoom: null }) }, "whole network");
+    const whole = h(
+      "button",
+      { type: "button", id: "unzoom", onclick: () => state.set({ zoom: null }) },
+      "whole network",
+    );
     tools.append(select, whole);
     place.tabIndex = 0;
     place.setAttribute("role", "img");
@@ -45,7 +52,14 @@ export class Plot {
       sync();
       if (["metric", "step", "rank", "limits"].some((key) => changed.has(key as never))) this.rebuild();
       else if (changed.has("zoom")) this.zoom();
-      else if (changed.has("op") || changed.has("slot") || changed.has("diff") || changed.has("q")) this.chart?.redraw(false);
+      else if (
+        changed.has("op") ||
+        changed.has("slot") ||
+        changed.has("row") ||
+        changed.has("diff") ||
+        changed.has("q")
+      )
+        this.chart?.redraw(false);
     });
     new ResizeObserver(() => this.resize()).observe(place);
     this.rebuild();
@@ -100,17 +114,36 @@ export class Plot {
 
   private options(): uPlot.Options {
     const { low, high, log, rows } = this.series;
-    const axis = { stroke: () => palette()["ink-3"], grid: { stroke: () => palette().line, width: 1, filter: (_u: uPlot, ticks: number[]) => ticks }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
+    const axis = {
+      stroke: () => palette()["ink-3"],
+      grid: { stroke: () => palette().line, width: 1, filter: (_u: uPlot, ticks: number[]) => ticks },
+      ticks: { show: false },
+      font: "11px system-ui, sans-serif",
+    };
     return {
       width: this.place.clientWidth,
       height: this.place.clientHeight,
       padding: [10, 12, 0, 0],
       legend: { show: false },
       cursor: { drag: { x: true, y: false, dist: 6 }, points: { show: false }, x: true, y: false },
-      scales: { x: { time: false, range: (_u, min, max) => [min, max] }, y: { distr: log ? 3 : 1, range: [low, high] } },
+      scales: {
+        x: { time: false, range: (_u, min, max) => [min, max] },
+        y: { distr: log ? 3 : 1, range: [low, high] },
+      },
       axes: [
-        { ...axis, size: kAxisHeight, gap: 2, values: (_u, ticks) => ticks.map((t) => (Number.isInteger(t) && t >= 0 && t < rows.length ? String(t) : "")) },
-        { ...axis, grid: { ...axis.grid, filter: (_u, ticks) => ticks.map((t) => (log && !isDecade(t) ? null : t)) }, size: kAxisWidth, gap: 4, values: (_u, ticks) => ticks.map((t) => (t === null || (log && !isDecade(t)) ? "" : number(t))) },
+        {
+          ...axis,
+          size: kAxisHeight,
+          gap: 2,
+          values: (_u, ticks) => ticks.map((t) => (Number.isInteger(t) && t >= 0 && t < rows.length ? String(t) : "")),
+        },
+        {
+          ...axis,
+          grid: { ...axis.grid, filter: (_u, ticks) => ticks.map((t) => (log && !isDecade(t) ? null : t)) },
+          size: kAxisWidth,
+          gap: 4,
+          values: (_u, ticks) => ticks.map((t) => (t === null || (log && !isDecade(t)) ? "" : number(t))),
+        },
       ],
       series: [{}, { stroke: () => palette().edge, width: 1, points: { show: false }, spanGaps: false }],
       hooks: {
@@ -156,7 +189,8 @@ export class Plot {
     this.quietly = true;
     u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
     this.quietly = false;
-    if (to - from >= 1) this.model.state.set({ zoom: [Math.max(-0.5, from), Math.min(this.series.rows.length - 0.5, to)] });
+    if (to - from >= 1)
+      this.model.state.set({ zoom: [Math.max(-0.5, from), Math.min(this.series.rows.length - 0.5, to)] });
   }
 
   private zoom(): void {
@@ -173,7 +207,9 @@ export class Plot {
     if (i < 0) return;
     const row = this.series.rows[i];
     const { report } = this.model;
-    const value = this.model.report.metric(this.series.metric === "one_minus_cosine" ? "cosine" : this.series.metric)[row];
+    const value = this.model.report.metric(this.series.metric === "one_minus_cosine" ? "cosine" : this.series.metric)[
+      row
+    ];
     const shown = Number.isNaN(value) ? report.reasons(row).join(", ") : number(onScale(this.series.metric, value));
     this.tip.textContent = `${kMarks[this.model.marks[row]].glyph} ${clean(shorten(report.name(row), 60))}  ${shown}`;
     const x = kAxisWidth + u.valToPos(i, "x");
@@ -252,7 +288,8 @@ export class Plot {
     ctx.globalAlpha = 1;
     for (let i = from; i <= to; i++)
       if (placed[i] && report.role[rows[i]] === Role.introduces) this.label(u, i, "▼", c.fail, ratio);
-    if (worst >= from && worst <= to && report.role[rows[worst]] !== Role.introduces) this.label(u, worst, "worst", c["ink-2"], ratio);
+    if (worst >= from && worst <= to && report.role[rows[worst]] !== Role.introduces)
+      this.label(u, worst, "worst", c["ink-2"], ratio);
   }
 
   private label(u: uPlot, i: number, text: string, colour: string, ratio: number): void {
@@ -270,7 +307,10 @@ export class Plot {
       return;
     }
     ctx.textAlign = right ? "left" : "right";
-    const [left, top] = [x + (right ? 8 : -8) * ratio, Math.min(bbox.top + bbox.height - 6 * ratio, Math.max(bbox.top + 5 * ratio, y))];
+    const [left, top] = [
+      x + (right ? 8 : -8) * ratio,
+      Math.min(bbox.top + bbox.height - 6 * ratio, Math.max(bbox.top + 5 * ratio, y)),
+    ];
     ctx.lineWidth = 4 * ratio;
     ctx.strokeStyle = palette().surface;
     ctx.strokeText(text, left, top);
@@ -312,11 +352,22 @@ export class Plot {
 
   private grip(line: Line, top: number, beside: number): HTMLElement {
     const moved = this.model.moved.has(line.key);
-    const grip = h("button", {
-      class: moved ? "limit-grip moved" : "limit-grip", type: "button", role: "slider", "data-limit": line.key,
-      "aria-label": `what-if limit of ${line.key}`, "aria-valuenow": line.bound, "aria-valuetext": number(line.bound), "aria-orientation": "vertical",
-      title: "drag, or arrow keys: what if the limit were another?", style: `top:${top}px;right:${4 + beside * 130}px`,
-    }, `${moved ? "what if" : line.label} ${number(line.bound)} ↕`); // prettier-ignore
+    const grip = h(
+      "button",
+      {
+        class: moved ? "limit-grip moved" : "limit-grip",
+        type: "button",
+        role: "slider",
+        "data-limit": line.key,
+        "aria-label": `what-if limit of ${line.key}`,
+        "aria-valuenow": line.bound,
+        "aria-valuetext": number(line.bound),
+        "aria-orientation": "vertical",
+        title: "drag, or arrow keys: what if the limit were another?",
+        style: `top:${top}px;right:${4 + beside * 130}px`,
+      },
+      `${moved ? "what if" : line.label} ${number(line.bound)} ↕`,
+    );
     grip.addEventListener("pointerdown", (down) => {
       down.preventDefault();
       const move = (e: PointerEvent) => {

@@ -18,7 +18,11 @@ export function drawScrubbers(place: HTMLElement, model: Model): Scrubber {
   const scrubbers: Scrubber[] = [];
   const stepWord = samples.length > 0 ? "sample" : /torchair|ge-vs-fx|token/.test(head.run.scenario) ? "token" : "step";
   if (model.steps.length > 1)
-    scrubbers.push(scrubber(place, model, "step", stepWord, model.steps, (v) => shorten(clean(samples[v] ?? `${stepWord} ${v}`), 28)));
+    scrubbers.push(
+      scrubber(place, model, "step", stepWord, model.steps, (v) =>
+        shorten(clean(samples[v] ?? `${stepWord} ${v}`), 28),
+      ),
+    );
   if (model.ranks.length > 1) scrubbers.push(scrubber(place, model, "rank", "rank", model.ranks, (v) => `rank ${v}`));
   return { update: () => scrubbers.forEach((each) => each.update()) };
 }
@@ -32,7 +36,14 @@ function scrubber(
   label: (value: number) => string,
 ): Scrubber {
   const id = `scrub-${key}`;
-  const range = h("input", { type: "range", id, min: -1, max: values.length - 1, step: 1, title: key === "step" ? "[ and ] move it" : "{ and } move it" });
+  const range = h("input", {
+    type: "range",
+    id,
+    min: -1,
+    max: values.length - 1,
+    step: 1,
+    title: key === "step" ? "[ and ] move it" : "{ and } move it",
+  });
   const strip = h("canvas", { "aria-hidden": "true" });
   const output = h("output", { for: id });
   const go = (by: number) => {
@@ -41,11 +52,16 @@ function scrubber(
   };
   range.addEventListener("input", () => go(0));
   place.append(
-    h("div", { class: "scrub" }, h("label", { for: id }, word),
+    h(
+      "div",
+      { class: "scrub" },
+      h("label", { for: id }, word),
       h("button", { type: "button", "aria-label": `previous ${word}`, onclick: () => go(-1) }, "◀"),
       h("div", { class: "strip" }, range, strip),
-      h("button", { type: "button", "aria-label": `next ${word}`, onclick: () => go(1) }, "▶"), output),
-  ); // prettier-ignore
+      h("button", { type: "button", "aria-label": `next ${word}`, onclick: () => go(1) }, "▶"),
+      output,
+    ),
+  );
   const update = () => {
     const now = model.state.view[key];
     const at = now === null ? -1 : values.indexOf(now);
@@ -79,7 +95,14 @@ function drawStrip(canvas: HTMLCanvasElement, worst: Uint8Array, now: number): v
   context.clearRect(0, 0, width, 8);
   const thumb = 16;
   const pitch = (width - thumb) / worst.length;
-  const paint = [colours.pass, colours.near, colours.fail, colours.near, hatch(context, colours["none-soft"], colours.none), colours["none-soft"]];
+  const paint = [
+    colours.pass,
+    colours.near,
+    colours.fail,
+    colours.near,
+    hatch(context, colours["none-soft"], colours.none),
+    colours["none-soft"],
+  ];
   for (let i = 0; i < worst.length; i++) {
     const x = thumb / 2 + (i + 1) * pitch;
     const fail = worst[i] === Mark.fail;

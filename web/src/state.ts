@@ -6,6 +6,7 @@
 export interface View {
   op: string; // selected operator, "" for none
   slot: string; // of the selected row, "" for the operator's worst
+  row: number | null; // the row itself, where operator and slot do not tell (several steps)
   step: number | null; // slice: null for all
   rank: number | null;
   metric: string; // of the plot
@@ -27,6 +28,7 @@ export interface View {
 export const kStart: View = {
   op: "",
   slot: "",
+  row: null,
   step: null,
   rank: null,
   metric: "",
@@ -53,6 +55,7 @@ export function hashOf(view: View): string {
   const put = (key: string, value: string) => parts.push(`${key}=${encode(value)}`);
   if (view.op) put("op", view.op);
   if (view.slot) put("slot", view.slot);
+  if (view.row !== null) put("row", String(view.row));
   if (view.step !== null) put("step", String(view.step));
   if (view.rank !== null) put("rank", String(view.rank));
   if (view.metric) put("metric", view.metric);
@@ -74,7 +77,9 @@ export function hashOf(view: View): string {
 
 // Slashes and colons stay readable; a half of a pair in a name would make encodeURIComponent throw.
 function encode(text: string): string {
-  return encodeURIComponent(text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd"))
+  return encodeURIComponent(
+    text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd"),
+  )
     .replaceAll("%2F", "/")
     .replaceAll("%3A", ":")
     .replaceAll("%2C", ",");
@@ -106,6 +111,7 @@ export function viewOf(hash: string): View {
   return {
     op: text("op"),
     slot: text("slot"),
+    row: whole("row"),
     step: whole("step"),
     rank: whole("rank"),
     metric: text("metric"),

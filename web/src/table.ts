@@ -60,13 +60,16 @@ export class Table {
     place.addEventListener("scroll", () => this.queue());
     place.addEventListener("keydown", (event) => this.onKey(event));
     new ResizeObserver(() => this.render()).observe(place);
+    addEventListener("afterprint", () => this.render(true));
     this.wireBar();
     this.rebuildColumns();
     this.refill();
     model.state.listen((changed) => {
       if (changed.has("columns")) this.rebuildColumns();
-      if (["q", "marks", "sort", "step", "rank", "limits", "columns"].some((key) => changed.has(key as never))) this.refill();
-      if (changed.has("op") || changed.has("slot") || changed.has("step") || changed.has("rank")) this.reveal();
+      if (["q", "marks", "sort", "step", "rank", "limits", "columns"].some((key) => changed.has(key as never)))
+        this.refill();
+      if (changed.has("op") || changed.has("slot") || changed.has("row") || changed.has("step") || changed.has("rank"))
+        this.reveal();
       this.render(true);
     });
     this.reveal();
@@ -141,16 +144,26 @@ export class Table {
     this.head.style.gridTemplateColumns = template;
     this.head.replaceChildren(
       ...this.columns.map((column, j) =>
-        h("div", {
-          class: `th${column.numeric ? " num" : ""}${j === 0 ? " first" : ""}`, role: "columnheader", "aria-colindex": j + 1,
-          "data-column": column.key, title: column.help, tabindex: 0, onclick: () => this.sortBy(column),
-          onkeydown: (event) => {
-            if (!["Enter", " "].includes((event as KeyboardEvent).key)) return;
-            event.preventDefault();
-            this.sortBy(column);
+        h(
+          "div",
+          {
+            class: `th${column.numeric ? " num" : ""}${j === 0 ? " first" : ""}`,
+            role: "columnheader",
+            "aria-colindex": j + 1,
+            "data-column": column.key,
+            title: column.help,
+            tabindex: 0,
+            onclick: () => this.sortBy(column),
+            onkeydown: (event) => {
+              if (!["Enter", " "].includes((event as KeyboardEvent).key)) return;
+              event.preventDefault();
+              this.sortBy(column);
+            },
           },
-        }, column.title)),
-    ); // prettier-ignore
+          column.title,
+        ),
+      ),
+    );
     this.body.replaceChildren();
     this.lines = [];
     this.place.setAttribute("aria-colcount", String(this.columns.length));
@@ -221,7 +234,12 @@ export class Table {
 
   private line(): Line {
     const cells = this.columns.map((column, j) =>
-      h("div", { class: `td${column.numeric ? " num" : ""}${j === 0 ? " first" : ""}`, role: j === 0 ? "rowheader" : "gridcell", "aria-colindex": j + 1 }));
+      h("div", {
+        class: `td${column.numeric ? " num" : ""}${j === 0 ? " first" : ""}`,
+        role: j === 0 ? "rowheader" : "gridcell",
+        "aria-colindex": j + 1,
+      }),
+    );
     const element = h("div", { class: "tr", role: "row", id: `row-${this.lines.length}` }, ...cells);
     element.style.gridTemplateColumns = "var(--columns)";
     const line: Line = { element, cells, row: -1, place: -1 };
@@ -257,14 +275,17 @@ export class Table {
     if (place >= 0) {
       const top = place * kRowHeight;
       const room = this.place.clientHeight - 2 * kRowHeight;
-      if (top < this.place.scrollTop || top > this.place.scrollTop + room) this.place.scrollTop = Math.max(0, top - room / 3);
+      if (top < this.place.scrollTop || top > this.place.scrollTop + room)
+        this.place.scrollTop = Math.max(0, top - room / 3);
     }
     this.render();
   }
 
   // Nothing selected: the window starts where it begins to matter.
   private showFirstFailure(): void {
-    const named = this.model.report.head.findings.flatMap(({ operator }) => (operator ? this.model.report.rowsOf(operator) : []));
+    const named = this.model.report.head.findings.flatMap(({ operator }) =>
+      operator ? this.model.report.rowsOf(operator) : [],
+    );
     const row = named.length > 0 ? this.model.worstOf(named) : this.model.failures()[0];
     const place = row === undefined ? -1 : this.order.indexOf(row);
     if (place > 2 && this.model.state.view.sort === "") this.place.scrollTop = (place - 2) * kRowHeight;
@@ -281,7 +302,14 @@ export class Table {
 
   private onKey(event: KeyboardEvent): void {
     const page = Math.max(1, Math.floor(this.place.clientHeight / kRowHeight) - 2);
-    const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -1e9, End: 1e9 };
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -1e9,
+      End: 1e9,
+    };
     if (event.key in steps) this.next(steps[event.key]);
     else if (event.key === "ArrowLeft") this.place.scrollLeft -= 80;
     else if (event.key === "ArrowRight") this.place.scrollLeft += 80;

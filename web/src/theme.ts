@@ -6,10 +6,33 @@ import { Change } from "./report.ts";
 import type { State } from "./state.ts";
 
 const kNames = [
-  "bg", "surface", "raised", "line", "ink", "ink-2", "ink-3", "accent", "accent-soft",
-  "fail", "fail-soft", "fail-ink", "near", "near-soft", "near-ink", "pass", "pass-soft", "pass-ink",
-  "none", "none-soft", "none-ink", "fixed", "fixed-soft", "target", "golden", "edge",
-] as const; // prettier-ignore
+  "bg",
+  "surface",
+  "raised",
+  "line",
+  "ink",
+  "ink-2",
+  "ink-3",
+  "accent",
+  "accent-soft",
+  "fail",
+  "fail-soft",
+  "fail-ink",
+  "near",
+  "near-soft",
+  "near-ink",
+  "pass",
+  "pass-soft",
+  "pass-ink",
+  "none",
+  "none-soft",
+  "none-ink",
+  "fixed",
+  "fixed-soft",
+  "target",
+  "golden",
+  "edge",
+] as const;
 export type Palette = Record<(typeof kNames)[number], string>;
 
 let cached: Palette | null = null;
@@ -56,7 +79,13 @@ export function toggleTheme(state: State): void {
 // How a change against the baseline shows.
 export function changePaint(change: number): string {
   const c = palette();
-  return change === Change.broken ? c.fail : change === Change.fixed ? c.fixed : change === Change.new ? c.golden : c.none;
+  return change === Change.broken
+    ? c.fail
+    : change === Change.fixed
+      ? c.fixed
+      : change === Change.new
+        ? c.golden
+        : c.none;
 }
 
 // Grey lines at an angle, for what was not compared: seen without any colour.

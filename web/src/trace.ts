@@ -34,7 +34,7 @@ export function traceToOrigin(
 ): Trace {
   const trace: Trace = { nodes: [start], edges: [] };
   const seen = new Set([start]);
-  for (let node = start; role[node] !== Role.introduces; ) {
+  for (let node = start; role[node] !== Role.introduces;) {
     let best = -1;
     let most = -1;
     for (const edge of neighbours.in[node]) {
@@ -42,7 +42,12 @@ export function traceToOrigin(
       if (seen.has(from)) continue;
       const carried = Number.isNaN(graph.error[edge]) ? error(from) : Math.max(graph.error[edge], error(from) || 0);
       // What introduces error, or passes one on without a number of its own, is worth following.
-      const weight = role[from] === Role.introduces ? Infinity : role[from] === Role.inherits && Number.isNaN(carried) ? limit : carried;
+      const weight =
+        role[from] === Role.introduces
+          ? Infinity
+          : role[from] === Role.inherits && Number.isNaN(carried)
+            ? limit
+            : carried;
       if (weight > most) [best, most] = [edge, weight];
     }
     if (best < 0 || !(most >= limit)) break;

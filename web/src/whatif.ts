@@ -23,9 +23,21 @@ export function drawWhatIf(place: HTMLElement, model: Model): void {
     }
     place.replaceChildren(
       h("b", {}, "HYPOTHETICAL"),
-      h("span", { id: "what-if" }, `With ${counted(model.moved.size, "limit")} moved ${failThen} instead of ${failNow} tensors would fail. The verdict of the run stays.`),
-      h("button", { type: "button", id: "toml", onclick: () => download("what-if.toml", tomlOf(model.report, model.moved)) }, "save as profile (TOML)"),
-      h("button", { type: "button", id: "reset-limits", onclick: () => model.state.set({ limits: [] }) }, "back to the profile's limits"),
+      h(
+        "span",
+        { id: "what-if" },
+        `With ${counted(model.moved.size, "limit")} moved ${failThen} instead of ${failNow} tensors would fail. The verdict of the run stays.`,
+      ),
+      h(
+        "button",
+        { type: "button", id: "toml", onclick: () => download("what-if.toml", tomlOf(model.report, model.moved)) },
+        "save as profile (TOML)",
+      ),
+      h(
+        "button",
+        { type: "button", id: "reset-limits", onclick: () => model.state.set({ limits: [] }) },
+        "back to the profile's limits",
+      ),
     );
   };
   update();

@@ -32,7 +32,9 @@ export function causeOf(finding: Finding): string {
 // The finding that the headline names: the first one that names an operator, else the first.
 export function culpritOf(head: Head): Finding | undefined {
   const first = head.findings[0];
-  return first && (first.operator || first.cause === "accumulated") ? first : (head.findings.find((f) => f.operator) ?? first);
+  return first && (first.operator || first.cause === "accumulated")
+    ? first
+    : (head.findings.find((f) => f.operator) ?? first);
 }
 
 export function headlineOf(head: Head): string {
@@ -44,9 +46,12 @@ export function headlineOf(head: Head): string {
       return compared === 1 ? "The tensor agrees" : `All ${counted(compared, "tensor")} agree`;
     case "fail":
       if (s.fail === 0) return "It is worse than the baseline";
-      return compared === 1 ? "The tensor differs" : `${s.fail} of ${counted(compared, "compared tensor")} ${s.fail === 1 ? "differs" : "differ"}`;
+      return compared === 1
+        ? "The tensor differs"
+        : `${s.fail} of ${counted(compared, "compared tensor")} ${s.fail === 1 ? "differs" : "differ"}`;
     case "inconclusive":
-      if (s.inconclusive === 0) return `No tensor differs, but ${missing} ${missing === 1 ? "was" : "were"} not compared`;
+      if (s.inconclusive === 0)
+        return `No tensor differs, but ${missing} ${missing === 1 ? "was" : "were"} not compared`;
       return `No difference is proven, ${s.inconclusive === 1 ? "1 tensor is" : `${s.inconclusive} tensors are`} inconclusive`;
     default:
       if (s.rows === 0) return "There was nothing to compare";

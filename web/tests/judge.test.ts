@@ -25,7 +25,8 @@ describe("near the limit", () => {
     ["error over half", "rel_euclid", "<=", 0.03, 0.02, true],
     ["error under half", "rel_euclid", "<=", 0.03, 0.01, false],
   ])("%s", (_name, metric, operation, bound, value, expected) =>
-    expect(isNear({ metric, operation, value: bound, dtype: null }, bound, value)).toBe(expected));
+    expect(isNear({ metric, operation, value: bound, dtype: null }, bound, value)).toBe(expected),
+  );
 });
 
 describe("what-if", () => {
@@ -35,14 +36,44 @@ describe("what-if", () => {
   };
   test.each<[string, Row, [string, number][], number]>([
     ["nothing moved: as judged", { verdict: 1, reasons: "limit:rel_euclid", rel_euclid: 0.5 }, [], Mark.fail],
-    ["looser: a failing row passes", { verdict: 1, reasons: "limit:rel_euclid", rel_euclid: 0.01 }, [["float32.rel_euclid", 0.1]], Mark.pass],
-    ["just inside: near", { verdict: 1, reasons: "limit:rel_euclid", rel_euclid: 0.01 }, [["float32.rel_euclid", 0.012]], Mark.near],
+    [
+      "looser: a failing row passes",
+      { verdict: 1, reasons: "limit:rel_euclid", rel_euclid: 0.01 },
+      [["float32.rel_euclid", 0.1]],
+      Mark.pass,
+    ],
+    [
+      "just inside: near",
+      { verdict: 1, reasons: "limit:rel_euclid", rel_euclid: 0.01 },
+      [["float32.rel_euclid", 0.012]],
+      Mark.near,
+    ],
     ["tighter: a passing row fails", { rel_euclid: 0.0005 }, [["float32.rel_euclid", 0.0001]], Mark.fail],
-    ["another limit is broken still", { verdict: 1, reasons: "limit:cosine, limit:rel_euclid", rel_euclid: 0.01, cosine: 0.9 }, [["float32.rel_euclid", 0.1]], Mark.fail],
-    ["NaN is no matter of limits", { verdict: 1, reasons: "nan_only_in_target", rel_euclid: NaN }, [["float32.rel_euclid", 10]], Mark.fail],
+    [
+      "another limit is broken still",
+      { verdict: 1, reasons: "limit:cosine, limit:rel_euclid", rel_euclid: 0.01, cosine: 0.9 },
+      [["float32.rel_euclid", 0.1]],
+      Mark.fail,
+    ],
+    [
+      "NaN is no matter of limits",
+      { verdict: 1, reasons: "nan_only_in_target", rel_euclid: NaN },
+      [["float32.rel_euclid", 10]],
+      Mark.fail,
+    ],
     ["not compared stays", { verdict: 3, reasons: "no_golden" }, [["float32.rel_euclid", 10]], Mark.absent],
-    ["inconclusive stays", { verdict: 2, reasons: "undefined:cosine", rel_euclid: 0.0001 }, [["float32.rel_euclid", 10]], Mark.open],
-    ["a limit of another type", { verdict: 1, reasons: "limit:rel_euclid", rel_euclid: 0.01 }, [["rel_euclid", 0.1]], Mark.fail],
+    [
+      "inconclusive stays",
+      { verdict: 2, reasons: "undefined:cosine", rel_euclid: 0.0001 },
+      [["float32.rel_euclid", 10]],
+      Mark.open,
+    ],
+    [
+      "a limit of another type",
+      { verdict: 1, reasons: "limit:rel_euclid", rel_euclid: 0.01 },
+      [["rel_euclid", 0.1]],
+      Mark.fail,
+    ],
     ["a dump that widened float16 to float32", { rel_euclid: 0.02 }, [["rel_euclid", 0.001]], Mark.fail],
   ])("%s", (_name, row, moved, expected) => expect(marks(row, moved)).toBe(expected));
 

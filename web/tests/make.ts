@@ -28,7 +28,12 @@ export const kMade: Record<string, Wanted> = {
   small: { operators: 14, culprit: 4 },
   medium: { operators: 294, culprit: 102 },
   transformer: { operators: 84, steps: 4, ranks: 2, culprit: 31 },
-  samples: { operators: 28, steps: 4, samples: ["cat.jpg", "dog.jpg", "plane with a rather long name.jpg", "ship.jpg"], culprit: 10 },
+  samples: {
+    operators: 28,
+    steps: 4,
+    samples: ["cat.jpg", "dog.jpg", "plane with a rather long name.jpg", "ship.jpg"],
+    culprit: 10,
+  },
   baseline: { operators: 56, culprit: 20, baseline: true },
   clean: { operators: 12 },
   nothing: { operators: 42, nothing: true },
@@ -46,4 +51,5 @@ export function makeAll(directory: string, only = Object.keys(kMade)): void {
   }
 }
 
-if (process.argv[1]?.endsWith("make.ts")) makeAll(process.argv[2] ?? "tests/made", process.argv.slice(3).length > 0 ? process.argv.slice(3) : undefined);
+if (process.argv[1]?.endsWith("make.ts"))
+  makeAll(process.argv[2] ?? "tests/made", process.argv.slice(3).length > 0 ? process.argv.slice(3) : undefined);

@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import type { Details, Head } from "../src/data.ts";
 
-export type ColumnData = { type: "f64" | "f32" | "i32" | "u8"; values: ArrayLike<number> } | { type: "text"; values: string[] };
+export type ColumnData =
+  { type: "f64" | "f32" | "i32" | "u8"; values: ArrayLike<number> } | { type: "text"; values: string[] };
 
 const kBytes = { f64: 8, f32: 4, i32: 4, u8: 1, text: 4 };
 

@@ -14,9 +14,12 @@ import { packColumns } from "./pack.ts";
 describe("sortRows", () => {
   const values = [3, NaN, 1, 3, NaN, 2];
   const rows = Int32Array.from(values.keys());
-  test("ascending, undefined last, equal ones in order", () => expect([...sortRows(rows, (r) => values[r], 1)]).toEqual([2, 5, 0, 3, 1, 4]));
-  test("descending, undefined last, equal ones in order", () => expect([...sortRows(rows, (r) => values[r], -1)]).toEqual([0, 3, 5, 2, 1, 4]));
-  test("infinities are numbers", () => expect([...sortRows(Int32Array.of(0, 1, 2), (r) => [Infinity, 0, -Infinity][r], 1)]).toEqual([2, 1, 0]));
+  test("ascending, undefined last, equal ones in order", () =>
+    expect([...sortRows(rows, (r) => values[r], 1)]).toEqual([2, 5, 0, 3, 1, 4]));
+  test("descending, undefined last, equal ones in order", () =>
+    expect([...sortRows(rows, (r) => values[r], -1)]).toEqual([0, 3, 5, 2, 1, 4]));
+  test("infinities are numbers", () =>
+    expect([...sortRows(Int32Array.of(0, 1, 2), (r) => [Infinity, 0, -Infinity][r], 1)]).toEqual([2, 1, 0]));
   test("texts", () => expect([...sortRows(Int32Array.of(0, 1, 2), (r) => ["b", "a", "b"][r], -1)]).toEqual([0, 2, 1]));
   test("nothing", () => expect([...sortRows(new Int32Array(0), () => 0, 1)]).toEqual([]));
 });
@@ -43,7 +46,13 @@ describe("edges", () => {
 
 describe("trace to origin", () => {
   // 0 → 1 → 3, 2 → 3 → 4; 3 → 0 would be a cycle.
-  const graph = { nodes: 5, edges: 5, from: [0, 1, 2, 3, 3], to: [1, 3, 3, 4, 0], error: new Float64Array(5).fill(NaN) } as unknown as Graph;
+  const graph = {
+    nodes: 5,
+    edges: 5,
+    from: [0, 1, 2, 3, 3],
+    to: [1, 3, 3, 4, 0],
+    error: new Float64Array(5).fill(NaN),
+  } as unknown as Graph;
   const walk = (errors: number[], role: number[], start = 4) =>
     traceToOrigin(graph, neighboursOf(graph), start, (i) => errors[i], role, 0.01).nodes;
   const none = [0, 0, 0, 0, 0];
@@ -72,7 +81,9 @@ describe("unpacking", () => {
     expect([...views.get("d")!, ...views.get("e")!]).toEqual([0.5, -1, 7]);
   });
   test("an unknown type is an error", () => {
-    expect(() => viewsOf({ columns: [{ name: "a", type: "f16", count: 1, offset: 0 }] } as never, new ArrayBuffer(8))).toThrow("unknown type");
+    expect(() =>
+      viewsOf({ columns: [{ name: "a", type: "f16", count: 1, offset: 0 }] } as never, new ArrayBuffer(8)),
+    ).toThrow("unknown type");
   });
   test("base64 with line ends", () => expect([...bytesFromBase64("AQID\n")]).toEqual([1, 2, 3]));
 });

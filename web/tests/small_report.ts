@@ -29,7 +29,10 @@ export const kLimits: Limit[] = [
 
 export function smallReport(rows: Row[], limits = kLimits): Report {
   const text = (get: (row: Row) => string): ColumnData => ({ type: "text", values: rows.map(get) });
-  const numbers = (type: "f64" | "i32" | "u8", get: (row: Row) => number): ColumnData => ({ type, values: rows.map(get) });
+  const numbers = (type: "f64" | "i32" | "u8", get: (row: Row) => number): ColumnData => ({
+    type,
+    values: rows.map(get),
+  });
   const columns = new Map<string, ColumnData>([
     ["row.target.operator", text((r) => r.op ?? "op")],
     ["row.golden.operator", text((r) => r.golden ?? r.op ?? "op")],
@@ -46,9 +49,23 @@ export function smallReport(rows: Row[], limits = kLimits): Report {
     ["metric.cosine", numbers("f64", (r) => r.cosine ?? 1)],
     ["metric.rel_euclid", numbers("f64", (r) => r.rel_euclid ?? 0)],
   ]);
-  const metrics = [{ name: "cosine", better: "higher", limit: 0.999 }, { name: "rel_euclid", better: "lower", limit: 0.03 }];
-  const head = { rows: rows.length, graphs: [], findings: [], metrics, profile: { name: "standard", limits } } as unknown as Head;
+  const metrics = [
+    { name: "cosine", better: "higher", limit: 0.999 },
+    { name: "rel_euclid", better: "lower", limit: 0.03 },
+  ];
+  const head = {
+    rows: rows.length,
+    graphs: [],
+    findings: [],
+    metrics,
+    profile: { name: "standard", limits },
+  } as unknown as Head;
   const packed = packColumns(head, columns);
   const buffer = new Uint8Array(packed.columns).buffer;
-  return new Report({ head: packed.head, columns: viewsOf(packed.head, buffer), texts: packed.texts, details: async () => null });
+  return new Report({
+    head: packed.head,
+    columns: viewsOf(packed.head, buffer),
+    texts: packed.texts,
+    details: async () => null,
+  });
 }

@@ -9,10 +9,29 @@ describe("the address", () => {
   });
   test("reads back what it wrote", () => {
     const view: View = {
-      op: 'a&b=c#d/é"<', slot: "output:0", step: 3, rank: 0, metric: "sqnr_db", zoom: [1, 20.5], q: "conv* -pool", marks: ["fail", "near"],
-      sort: "-cosine", columns: "all", pane: "graph", graph: 1, camera: [10, 20, 0.5], tab: "findings", trace: true, diff: true,
-      limits: [["float32.rel_euclid", 0.002], ["cosine", 0.99]], theme: "dark",
-    }; // prettier-ignore
+      op: 'a&b=c#d/é"<',
+      slot: "output:0",
+      row: 7,
+      step: 3,
+      rank: 0,
+      metric: "sqnr_db",
+      zoom: [1, 20.5],
+      q: "conv* -pool",
+      marks: ["fail", "near"],
+      sort: "-cosine",
+      columns: "all",
+      pane: "graph",
+      graph: 1,
+      camera: [10, 20, 0.5],
+      tab: "findings",
+      trace: true,
+      diff: true,
+      limits: [
+        ["float32.rel_euclid", 0.002],
+        ["cosine", 0.99],
+      ],
+      theme: "dark",
+    };
     expect(viewOf(`#${hashOf(view)}`)).toEqual(view);
   });
   test.each([
