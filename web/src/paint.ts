@@ -331,9 +331,9 @@ export class Painter {
       return;
     }
     ctx.font = "600 11px system-ui, sans-serif";
-    ctx.fillText(fitted(title, (w - 24) / 6.3), left, y[i] + h * 0.31);
+    ctx.fillText(fitted(title, (w - 24) / 6.3), left, y[i] + h * 0.33);
     ctx.font = "9.5px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace";
-    ctx.fillText(fitted(name, (w - 23) / 5.75), left, y[i] + h * 0.71);
+    ctx.fillText(fitted(name, (w - 23) / 5.75), left, y[i] + h * 0.73);
   }
 
   private ring(ctx: CanvasRenderingContext2D, i: number, k: number, colour: string, width: number): void {

@@ -287,7 +287,7 @@ export class Plot {
     }
     ctx.globalAlpha = 1;
     for (let i = from; i <= to; i++)
-      if (placed[i] && report.role[rows[i]] === Role.introduces) this.label(u, i, "▼", c.fail, ratio);
+      if (placed[i] && report.role[rows[i]] === Role.introduces && marks[rows[i]] !== Mark.pass) this.label(u, i, "▼", c.fail, ratio);
     if (worst >= from && worst <= to && report.role[rows[worst]] !== Role.introduces)
       this.label(u, worst, "worst", c["ink-2"], ratio);
   }
