@@ -16,7 +16,7 @@ using metrics::Metric;
 
 void OutputOptions::declare(Options& options) {
   options.group("output");
-  options.texts("-o", "FILE", outputs, "write .xlsx, .csv, .json, .md or .junit.xml; repeatable");
+  options.texts("-o", "FILE", outputs, "write .html (the page), .xlsx, .csv, .json, .md or\n.junit.xml; repeatable");
   options.text("--json", "FILE", json,
                "write the result as JSON; '-' prints it instead of the\ntable");
   options.flag("--all", all, "show passing rows too");

@@ -146,7 +146,7 @@ void prepare_streaming(SessionState& state) {
   state.stream_options.emplace(
       compare::StreamOptions{*state.rules, std::move(columns), std::move(request), checksum,
                              state.policy != nullptr ? state.policy->observer() : nullptr,
-                             state.tolerance, state.computed});
+                             state.tolerance, state.spec.details, state.computed});
   state.streamer.emplace(*state.sides, *state.stream_options);
 }
 

@@ -43,6 +43,7 @@ struct StreamOptions {
   bool checksum = false;                        // compare CRC-32 only
   Observer* observer = nullptr;
   std::optional<metrics::Tolerance> tolerance = {};  // the rules have a limit on its share
+  bool details = false;                              // rows have their details
   std::optional<DType> computed = {};  // what the target computed in, as the user says
 };
 

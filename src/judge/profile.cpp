@@ -346,6 +346,20 @@ bool Limit::holds(double value) const {
   return false;
 }
 
+std::vector<result::AppliedLimit> Rules::applied() const {
+  std::vector<result::AppliedLimit> applied;
+  const auto add = [&](const Limits& limits, std::string_view dtype) {
+    for (const Limit& limit : limits.limits)
+      applied.push_back({std::string(limit.metric->name), std::string(word_of(limit.comparison)),
+                         limit.bound, std::string(dtype)});
+  };
+  const Profile& profile = rules.back().profile;
+  add(profile.any, "");
+  for (const Class& one : kClasses)
+    if (const std::optional<Limits>& limits = profile.*one.limits) add(*limits, one.name);
+  return applied;
+}
+
 std::string to_string(const Limit& limit) {
   return fmt::format("{} {} {}", limit.metric->name, word_of(limit.comparison), limit.bound);
 }

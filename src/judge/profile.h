@@ -83,6 +83,8 @@ struct LimitRules {
   std::vector<std::string> unused(const result::Run& run) const;
   // True if a limit on the bulk is closer than what the first pass settles by a bound.
   bool are_tighter_than_bounds() const;
+  // The limits of the last rule, which matches all, as a result tells them.
+  std::vector<result::AppliedLimit> applied() const;
   // All that any of the limits and warnings needs, in the order of metrics::metrics().
   std::vector<const metrics::Metric*> metrics() const;
 };

@@ -224,7 +224,7 @@ class PartReplay {
     if (tolerance_) closeness.emplace(metrics::Closeness{*tolerance_});
     auto facts = on_threads_of(context_, [&] {
       return compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_,
-                             closeness ? &*closeness : nullptr);
+                             {closeness ? &*closeness : nullptr, nullptr});
     });
     if (!facts) return facts.error();
     if (!*facts) return Error{"interrupted", part_.operators[0].name, "run the command again"};

@@ -249,6 +249,7 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   run.command = sample.command;
   run.scenario = sample.scenario;
   run.profile = sample.profile;
+  run.limits = sample.limits;
   run.atol = sample.atol;
   run.rtol = sample.rtol;
   run.precision = sample.precision;
