@@ -36,7 +36,11 @@ struct Node {
   bool is_output = false;  // of the model
   int64_t origins = 0;     // operators it was made from, if that is recorded
   Error in, out;
-  double own = kUnknown;     // measured: by replaying it, or by arithmetic
+  double own = kUnknown;        // measured: by replaying it, or by arithmetic
+  double own_doubt = 0;         // how far that may be off
+  double inherited = kUnknown;  // likewise measured: what its inputs explain
+  double grain = 0;   // of quantized values, where all are: rms of half a step, relative to golden
+  double hidden = 0;  // error of the usual channels, which one large channel hides
   bool knows_inputs = true;  // else `in` tells nothing
   bool fails = false;        // an output of it is out of limits, or not finite as golden's is
   bool is_odd = false;       // ... or near a limit
@@ -55,6 +59,9 @@ struct Net {
 
 // Changes where values are, or their type, and nothing else.
 bool only_moves_values(std::string_view type);
+
+// Puts values on a grid or takes them off it, and nothing else.
+bool only_quantizes(std::string_view type);
 
 // O(rows + nodes + edges). Borrows the run.
 Net net_of(const result::Run& run);

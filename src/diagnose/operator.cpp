@@ -11,6 +11,8 @@ namespace {
 
 constexpr Threshold kTable[] = {
     {"step", kStep, "how many times the error that inputs and noise explain its output must have"},
+    {"own_step", kOwnStep, "... where its own error is measured: how many times the usual one"},
+    {"quiet_step", kQuietStep, "... where nothing is out of limits"},
 };
 
 }  // namespace

@@ -27,7 +27,10 @@ class Finder {
   explicit Finder(const Net& net) : net_(net) {}
 
   Roots find() {
-    found_.noise = std::max(usual_noise(), usual_own());
+    found_.noise = usual_noise();
+    // Nothing tells what rounds its operands to 16 bits, so anything may.
+    if (!net_.has_edges) found_.noise = std::max(found_.noise, noise_of("float16"));
+    found_.noise = std::max(found_.noise, usual_own(found_.noise));
     products_ = std::max(found_.noise, usual_product());
     add_candidates();
     if (const auto grown = growth()) {  // that is the noise of this network: who is beyond it?
@@ -69,24 +72,34 @@ class Finder {
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;
     const bool is_measured = !std::isnan(each.own) && !std::isinf(each.out.relative);
-    const double noise = is_product(each) ? products_ : found_.noise;
-    const double ratio =
-        is_measured ? each.own / found_.noise : each.out.relative / std::hypot(in, noise);
+    const double noise = std::max(is_product(each) ? products_ : found_.noise, each.grain);
+    double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
+                               : each.out.relative / std::hypot(in, noise);
+    if (each.hidden > 0) ratio = std::max(ratio, each.hidden / (2 * std::hypot(in, noise)));
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
     found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
   }
 
-  // The usual own error of an operator, where enough were measured to tell. What only moves values
-  // adds nothing and tells nothing.
-  double usual_own() {
+  // The usual own error of an operator, where enough are known to tell: measured, or plain steps
+  // from inputs that are far better. What only moves values adds nothing and tells nothing.
+  double usual_own(double noise) {
     std::vector<double> own;
-    for (const Node& each : net_.nodes)
-      if (each.own > 0 && std::isfinite(each.own)) own.push_back(each.own);
-    constexpr int64_t kEnough = 4;
-    has_measured_ = std::ssize(own) >= kEnough;
-    if (!has_measured_) return 0;
-    std::nth_element(own.begin(), own.begin() + std::ssize(own) / 2, own.end());
-    return own[own.size() / 2];
+    int64_t measured = 0;
+    for (const Node& each : net_.nodes) {
+      if (each.is_source || each.outputs.empty() || std::isinf(each.out.relative)) continue;
+      const double in = each.in.is_known() ? each.in.relative : 0;
+      if (each.own > 0)
+        own.push_back(each.own), ++measured;
+      else if (std::isnan(each.own) && each.knows_inputs &&
+               each.out.relative >= kStep * std::hypot(in, noise))
+        own.push_back(each.out.relative);
+    }
+    constexpr int64_t kEnough = 4, kFewest = 3;
+    has_measured_ = measured >= kEnough;
+    if (std::ssize(own) < kFewest) return 0;
+    const auto middle = own.begin() + (std::ssize(own) - 1) / 2;
+    std::nth_element(own.begin(), middle, own.end());
+    return std::min(*middle, kMostNoise);
   }
 
   static bool is_product(const Node& each) {

@@ -37,6 +37,8 @@ Roots find_roots(const Net& net);
 inline constexpr double kStep = 3;
 // Where operators were replayed: so many times the usual own error of one.
 inline constexpr double kOwnStep = 4;
+// Where nothing is out of limits only who stands out so far is named.
+inline constexpr double kQuietStep = 20;
 inline constexpr size_t kMostRoots = 8;
 
 }  // namespace plumb::diagnose
