@@ -75,6 +75,12 @@ class Finder {
     const double noise = std::max(is_product(each) ? products_ : found_.noise, each.grain);
     double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
                                : each.out.relative / std::hypot(in, noise);
+    if (getenv("PLUMB_DEBUG_ROOTS"))
+      fprintf(stderr,
+              "DBG %-40s own %.3g in %.3g out %.3g noise %.3g grain %.3g hidden %.3g doubt %.3g "
+              "ratio %.3g %s\n",
+              std::string(each.name).c_str(), each.own, in, each.out.relative, noise, each.grain,
+              each.hidden, each.own_doubt, ratio, is_measured ? "measured" : "");
     if (each.hidden > 0) ratio = std::max(ratio, each.hidden / (2 * std::hypot(in, noise)));
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
     found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
@@ -103,29 +109,35 @@ class Finder {
   }
 
   static bool is_product(const Node& each) {
-    constexpr std::string_view kProducts[] = {"Conv",        "MatMul",          "Gemm",
-                                              "BatchMatMul", "FullyConnection", "InnerProduct",
-                                              "Convolution", "Deconvolution"};
-    return std::any_of(std::begin(kProducts), std::end(kProducts),
-                       [&](std::string_view type) { return each.type.starts_with(type); });
+    constexpr std::string_view kProducts[] = {
+        "Conv", "MatMul", "Gemm", "FullyConnection", "InnerProduct", "Deconvolution", "Einsum"};
+    return std::any_of(std::begin(kProducts), std::end(kProducts), [&](std::string_view type) {
+      return each.type.find(type) != std::string_view::npos;
+    });
   }
 
-  // Products may round their operands (TF32) while everything else is exact. If several of them add
-  // the same small error, it is that.
+  // Products may round their operands to 11 bits (TF32) while everything else is exact: all of them
+  // then add about as much, and none adds far less.
   double usual_product() const {
-    std::vector<double> own;
+    constexpr double kLeast = 1e-4, kMost = 1.2e-3, kExact = 3e-5;
+    std::vector<double> alike;
+    int64_t exact = 0;
     for (const Node& each : net_.nodes) {
       if (!is_product(each) || each.outputs.empty() || !(each.out.relative > 0)) continue;
       const double in = each.in.is_known() ? each.in.relative : 0;
-      if (each.out.relative > 1.3 * in)
-        own.push_back(std::sqrt(each.out.relative * each.out.relative - in * in));
+      constexpr double kVisible = 1.15;
+      const double own = !std::isnan(each.own) ? each.own
+                         : each.out.relative > kVisible * in
+                             ? std::sqrt(each.out.relative * each.out.relative - in * in)
+                             : kUnknown;
+      if (own >= kLeast && own <= kMost) alike.push_back(own);
+      exact += std::min(each.out.relative, own) < kExact;
     }
-    std::sort(own.begin(), own.end());
-    const auto alike =
-        std::count_if(own.begin(), own.end(), [&](double each) { return each <= 4 * own.front(); });
-    constexpr double kMostOfProducts = 3e-3;
-    if (alike < 3 || own.front() > kMostOfProducts) return 0;
-    return own[static_cast<size_t>(alike / 2)];
+    constexpr int64_t kEnough = 2;
+    if (std::ssize(alike) < kEnough || std::ssize(alike) <= exact) return 0;
+    const auto middle = alike.begin() + std::ssize(alike) / 2;
+    std::nth_element(alike.begin(), middle, alike.end());
+    return *middle;
   }
 
   // Behind a fault errors stay as they are, but for gains near one. Where every operator adds as

@@ -49,13 +49,13 @@ std::optional<result::Finding> explain_stale(const Suspect& suspect) {
           !golden_differs(run, own, row))
         continue;
       if (suspect.values != nullptr && !suspect.of.tensors.equals(*suspect.values, place)) continue;
-      // The other one is right: else both may have been handed the same wrong values.
-      if (other.fails) continue;
+      // The other one is right, or nearer: else that one is stale.
+      if (!(2 * other.out.relative < suspect.root.out)) continue;
       result::Finding finding = finding_about(suspect, suspect.values != nullptr ? 0.97 : 0.85);
       finding.detail = fmt::format("stale:{}", other.name);
       finding.evidence.push_back(
-          {fmt::format("all {} values are those of {}, whose own output agrees with golden",
-                       elements_of(own), other.name),
+          {fmt::format("all {} values are those of {}, whose own output {}", elements_of(own),
+                       other.name, other.fails ? "is nearer to golden" : "agrees with golden"),
            static_cast<int64_t>(place), "target_l2", run.value(row, "target_l2").number()});
       finding.advice = fmt::format(
           "{} did not write its output, or its buffer was shared with {} and written over: look at "
