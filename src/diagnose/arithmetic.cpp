@@ -15,19 +15,39 @@ double tolerance_of(DType dtype) {
   return dtype == DType::kFloat16 ? 2e-3 : dtype == DType::kBFloat16 ? 1.6e-2 : 2e-4;
 }
 
-// The rows that show what an operator reads, in order: dumped there, else where they were made.
-std::vector<size_t> rows_read(const Net& net, const Node& node, const result::Row& output) {
-  const auto is_same_run = [&](size_t row) {
-    return net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank;
-  };
-  std::vector<size_t> rows;
+// The rows that show what an operator reads. What stands for a tensor of golden's has the target's
+// values in another row.
+struct Read {
+  size_t row = 0;
+  std::optional<size_t> target = {};
+};
+
+// What a producer gives; what only hands on, and was not compared, is looked through.
+void add_given(const Net& net, const Node& producer, const result::Row& output, int hops,
+               std::vector<Read>& reads) {
+  if (producer.stands_for) {
+    reads.push_back({*producer.stands_for, producer.inserted});
+    return;
+  }
+  for (const size_t row : producer.outputs)
+    if (net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank)
+      reads.push_back({row});
+  if (!producer.outputs.empty() || hops == 0 || !only_moves_values(producer.type)) return;
+  for (const int64_t before : producer.producers)
+    add_given(net, net.nodes[static_cast<size_t>(before)], output, hops - 1, reads);
+}
+
+// In order: as dumped there, else where they were made.
+std::vector<Read> all_read(const Net& net, const Node& node, const result::Row& output) {
+  std::vector<Read> reads;
   for (const size_t row : node.inputs)
-    if (is_same_run(row)) rows.push_back(row);
-  if (!rows.empty()) return rows;
+    if (net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank)
+      reads.push_back({row});
+  if (!reads.empty()) return reads;
+  constexpr int kMostHops = 3;
   for (const int64_t producer : node.producers)
-    for (const size_t row : net.nodes[static_cast<size_t>(producer)].outputs)
-      if (is_same_run(row)) rows.push_back(row);
-  return rows;
+    add_given(net, net.nodes[static_cast<size_t>(producer)], output, kMostHops, reads);
+  return reads;
 }
 
 // What an operator gave against what it should have given. Beyond golden's own range the target may
@@ -44,10 +64,10 @@ std::optional<Follows> compared(const compare::PairValues& output, Should should
   return result;
 }
 
-std::optional<Follows> follows_from(const std::vector<size_t>& rows, size_t output_row,
+std::optional<Follows> follows_from(const std::vector<Read>& reads, size_t output_row,
                                     Tensors& tensors, int64_t& work) {
   constexpr size_t kMostInputs = 8;
-  if (rows.empty() || rows.size() > kMostInputs) return {};
+  if (reads.empty() || reads.size() > kMostInputs) return {};
   const auto output = tensors.pair(output_row);
   const auto is_usable = [](const auto& pair) {
     return pair != nullptr && pair->is_aligned() && pair->is_whole && !pair->golden.empty();
@@ -58,8 +78,9 @@ std::optional<Follows> follows_from(const std::vector<size_t>& rows, size_t outp
   example.tolerance = tolerance_of(output->golden_dtype);
   example.output = {&output->golden, &output->target, output->golden_shape};
   std::vector<std::shared_ptr<const compare::PairValues>> kept;
-  for (const size_t row : rows) {
-    const auto& input = kept.emplace_back(tensors.pair(row));
+  for (const Read& read : reads) {
+    const auto& input = kept.emplace_back(read.target ? tensors.pair(*read.target, read.row)
+                                                      : tensors.pair(read.row));
     if (!is_usable(input)) return {};
     example.inputs.push_back({&input->golden, &input->target, input->golden_shape});
   }
@@ -77,7 +98,7 @@ std::optional<Follows> follows_an_earlier(const Net& net, const Node& node, size
   for (size_t i = place; i-- > 0 && i + kLooks >= place;) {
     const Node& earlier = net.nodes[i];
     if (earlier.outputs.empty()) continue;
-    if (auto found = follows_from({earlier.outputs.back()}, output_row, tensors, work))
+    if (auto found = follows_from({{earlier.outputs.back()}}, output_row, tensors, work))
       return found;
   }
   return {};
@@ -85,10 +106,10 @@ std::optional<Follows> follows_an_earlier(const Net& net, const Node& node, size
 
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
                                Tensors& tensors, int64_t& work) {
-  const std::vector<size_t> rows = rows_read(net, node, net.run.rows[output_row]);
-  if (rows.empty() && !net.has_edges && net.run.is_ordered)
+  const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
+  if (reads.empty() && !net.has_edges && net.run.is_ordered)
     return follows_an_earlier(net, node, output_row, tensors, work);
-  return follows_from(rows, output_row, tensors, work);
+  return follows_from(reads, output_row, tensors, work);
 }
 
 }  // namespace

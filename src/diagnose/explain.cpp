@@ -7,6 +7,7 @@
 
 #include "diagnose/arithmetic.h"
 #include "diagnose/grids.h"
+#include "diagnose/quantizers.h"
 #include "diagnose/rule.h"
 
 namespace plumb::diagnose {
@@ -31,6 +32,7 @@ bool looks_odd(const Run& run) {
 
 // Of an operator with several outputs, steps or samples the row that shows it best.
 size_t worst_row(const Net& net, const Node& node) {
+  if (node.stands_for) return *node.stands_for;
   const auto rank = [&](size_t row) {
     const metrics::Value error = net.run.value(net.run.rows[row], "rel_euclid");
     if (!error.is_defined() || std::isnan(error.number())) return 1e300;
@@ -41,21 +43,24 @@ size_t worst_row(const Net& net, const Node& node) {
 }
 
 // An operator that only the target has, right before a suspect: it is not golden's operator that
-// computes something else, but what was put before it.
-const Node* inserted_before(const Net& net, const Node& node) {
+// computes something else, but what was put before it. Quantizers and moves are looked through.
+const Node* inserted_before(const Net& net, const Node& node, int hops = 4) {
   for (const int64_t at : node.producers) {
     const Node& producer = net.nodes[static_cast<size_t>(at)];
-    if (producer.inserted && !producer.is_source && !only_moves_values(producer.type))
-      return &producer;
+    if (!producer.inserted || producer.is_source || producer.stands_for) continue;
+    if (!only_moves_values(producer.type) && !only_quantizes(producer.type)) return &producer;
+    if (hops == 0) continue;
+    if (const Node* found = inserted_before(net, producer, hops - 1)) return found;
   }
   return nullptr;
 }
 
 Suspect suspect_of(const Case& of, const Root& root) {
   const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, of.roots.noise),
+  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, root.noise),
                   {}, {},   {}};
-  suspect.values = of.tensors.pair(suspect.row);
+  suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
+                                   : of.tensors.pair(suspect.row);
   // What an inserted operator gives out tells more than what comes of it.
   if (const Node* inserted = inserted_before(of.net, node))
     for (const int64_t producer : inserted->producers)
@@ -216,10 +221,15 @@ void explain(Run& run, Tensors tensors, const RunContext& context) {
   run.findings.clear();
   Net net = net_of(run);
   const bool fails = differs(run);
-  if (fails || looks_odd(run)) measure_by_arithmetic(net, tensors, context);
+  if (fails || looks_odd(run)) {
+    look_at_quantizers(net, tensors, context);
+    measure_by_arithmetic(net, tensors, context);
+  }
   tell_own_errors(net, run);
   if (!fails && !looks_odd(run)) return;
-  const bool is_on_grids = look_at_grids(net, tensors, context);
+  const bool has_quantizers = std::any_of(net.nodes.begin(), net.nodes.end(),
+                                          [](const Node& node) { return node.stands_for; });
+  const bool is_on_grids = look_at_grids(net, tensors, context) || has_quantizers;
   const Roots roots = find_roots(net);
   const Case of{run, net, roots, tensors, is_on_grids};
   for (const Root& root : roots.roots) {

@@ -33,6 +33,8 @@ struct Node {
   bool is_constant = false;
   // Golden has no such operator: the row of its output has no counterpart.
   std::optional<size_t> inserted;
+  // ... but it only quantizes, and this row shows what: what it gives out stands for that.
+  std::optional<size_t> stands_for;
   bool is_output = false;  // of the model
   int64_t origins = 0;     // operators it was made from, if that is recorded
   Error in, out;

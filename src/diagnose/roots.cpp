@@ -30,11 +30,14 @@ class Finder {
     found_.noise = usual_noise();
     // Nothing tells what rounds its operands to 16 bits, so anything may.
     if (!net_.has_edges) found_.noise = std::max(found_.noise, noise_of("float16"));
-    found_.noise = std::max(found_.noise, usual_own(found_.noise));
-    products_ = std::max(found_.noise, usual_product());
+    for (int kind = 0; kind < kKinds; ++kind)
+      usual_[kind] = std::max(found_.noise, usual_own(found_.noise, kind));
+    usual_[kProduct] = std::max(usual_[kProduct], usual_product());
+    found_.noise = usual_[kOther];
     add_candidates();
     if (const auto grown = growth()) {  // that is the noise of this network: who is beyond it?
-      found_.noise = products_ = *grown;
+      std::fill(std::begin(usual_), std::end(usual_), *grown);
+      found_.noise = *grown;
       add_candidates();
     }
     if (found_.roots.empty()) return gradual();
@@ -68,40 +71,45 @@ class Finder {
   // an operator was measured to add tells more than a step: gains are anything.
   void add_candidate(int64_t at) {
     const Node& each = node(at);
-    if (each.outputs.empty() || !each.out.is_known() || !each.knows_inputs) return;
+    if (!is_seen(each) || !each.out.is_known() || !each.knows_inputs) return;
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;
     const bool is_measured = !std::isnan(each.own) && !std::isinf(each.out.relative);
-    const double noise = std::max(is_product(each) ? products_ : found_.noise, each.grain);
+    const double noise = std::max(usual_[kind_of(each)], each.grain);
     double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
                                : each.out.relative / std::hypot(in, noise);
-    if (getenv("PLUMB_DEBUG_ROOTS"))
-      fprintf(stderr,
-              "DBG %-40s own %.3g in %.3g out %.3g noise %.3g grain %.3g hidden %.3g doubt %.3g "
-              "ratio %.3g %s\n",
-              std::string(each.name).c_str(), each.own, in, each.out.relative, noise, each.grain,
-              each.hidden, each.own_doubt, ratio, is_measured ? "measured" : "");
     if (each.hidden > 0) ratio = std::max(ratio, each.hidden / (2 * std::hypot(in, noise)));
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
-    found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
+    found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}});
+  }
+
+  static bool is_seen(const Node& each) { return !each.outputs.empty() || each.stands_for; }
+
+  // Operators whose usual errors differ: products round operands or weights besides.
+  enum { kOther, kProduct, kQuantizer, kKinds };
+  static int kind_of(const Node& each) {
+    return only_quantizes(each.type) ? kQuantizer : is_product(each) ? kProduct : kOther;
   }
 
   // The usual own error of an operator, where enough are known to tell: measured, or plain steps
-  // from inputs that are far better. What only moves values adds nothing and tells nothing.
-  double usual_own(double noise) {
-    std::vector<double> own;
+  // from inputs that are far better. What only moves values adds nothing and tells nothing. Of a
+  // kind that is rare all operators have to tell.
+  double usual_own(double noise, int kind) {
+    std::vector<double> own, all;
     int64_t measured = 0;
     for (const Node& each : net_.nodes) {
-      if (each.is_source || each.outputs.empty() || std::isinf(each.out.relative)) continue;
+      if (each.is_source || !is_seen(each) || std::isinf(each.out.relative)) continue;
       const double in = each.in.is_known() ? each.in.relative : 0;
-      if (each.own > 0)
-        own.push_back(each.own), ++measured;
-      else if (std::isnan(each.own) && each.knows_inputs &&
-               each.out.relative >= kStep * std::hypot(in, noise))
-        own.push_back(each.out.relative);
+      const bool is_step = std::isnan(each.own) && each.knows_inputs &&
+                           each.out.relative >= kStep * std::hypot(in, noise);
+      if (!(each.own > 0) && !is_step) continue;
+      measured += each.own > 0;
+      all.push_back(each.own > 0 ? each.own : each.out.relative);
+      if (kind_of(each) == kind) own.push_back(all.back());
     }
     constexpr int64_t kEnough = 4, kFewest = 3;
     has_measured_ = measured >= kEnough;
+    if (std::ssize(own) < kFewest) own = std::move(all);
     if (std::ssize(own) < kFewest) return 0;
     const auto middle = own.begin() + (std::ssize(own) - 1) / 2;
     std::nth_element(own.begin(), middle, own.end());
@@ -227,7 +235,7 @@ class Finder {
 
   const Net& net_;
   Roots found_;
-  double products_ = 0;        // normal for products of matrices
+  double usual_[kKinds] = {};  // own errors, by kind
   bool has_measured_ = false;  // enough operators to know what is normal
 };
 

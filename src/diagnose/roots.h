@@ -16,6 +16,7 @@ struct Root {
   int64_t node = 0;
   double in = 0;           // relative error of its inputs; 0 if they are exact or not known
   double out = 0;          // of its outputs; infinite if they are not finite as golden's are
+  double noise = 0;        // relative error that is normal for such an operator
   double ratio = 0;        // of out to what inputs and the normal noise explain
   bool is_behind = false;  // another root may have caused it: it may only make that error larger
   std::vector<int64_t> consequences;  // nodes that inherit from it, in order of execution

@@ -20,7 +20,8 @@ HIDDEN = "simulated_"
 class Kind:
     name: str
     edit: object = None  # f(model, ranges): ranges of golden's tensors, {name: (low, high)}
-    words: tuple = ()  # for `plumb dump`
+    words: tuple = ()  # for `plumb dump` ...
+    run_words: tuple = ()  # ... and for `plumb run`
     profile: str = ""
     limit: float = 1.2e-3  # relative error that a comparison is bound to complain about
     exact: bool = False  # the same bits as golden, but for the fault
@@ -155,7 +156,7 @@ def grid(low, high):
 FLOAT_ONLY = ("Softmax", "Shape", "Constant", "Cast", "QuantizeLinear", "DequantizeLinear", "Sigmoid", "Resize", "Upsample", "ConstantOfShape")
 
 
-def int8(model, ranges, scales=None):
+def int8(model, ranges, scales=None, weights=True):
     """QuantizeLinear and DequantizeLinear behind every operator with a float output, weights on eight bits. `scales` changes
     the range of single tensors."""
     graph = model.graph
@@ -169,9 +170,9 @@ def int8(model, ranges, scales=None):
 
     def pair(name, low, high):
         scale, zero = grid(low, high)
-        add_constant(model, name + "_scale", scale)
-        add_constant(model, name + "_zero_point", zero)
-        ends = [name + "_scale", name + "_zero_point"]
+        add_constant(model, name + "_qscale", scale)
+        add_constant(model, name + "_qzero", zero)
+        ends = [name + "_qscale", name + "_qzero"]
         nodes.append(helper.make_node("QuantizeLinear", [name, *ends], [name + "_quantized"], name=name + "_QuantizeLinear"))
         nodes.append(helper.make_node("DequantizeLinear", [name + "_quantized", *ends], [name + "_dequantized"], name=name + "_DequantizeLinear"))
         stands_for[name] = name + "_dequantized"
@@ -180,7 +181,7 @@ def int8(model, ranges, scales=None):
         if each.name in ranges and each.name not in known:
             pair(each.name, *ranges[each.name])
     for node in graph.node:
-        if node.op_type in PRODUCTS:
+        if node.op_type in PRODUCTS and weights:
             for k in range(2):
                 w = known.get(node.input[k])
                 if w is not None and w.dtype == np.float32 and w.ndim >= 2:
@@ -211,8 +212,8 @@ KINDS = {
         Kind("exact", exact=True),
         Kind("float16", edit=float16, limit=0.045),
         Kind("tf32", edit=tf32, limit=0.01),
-        Kind("fused", words=("--optimization", "extended")),
+        Kind("fused", words=("--optimization", "extended"), run_words=("--target-optimization", "extended")),
         Kind("int8", edit=int8, profile="quantized", limit=0.15),
-        Kind("opencv", words=("--engine", "opencv")),
+        Kind("opencv", words=("--engine", "opencv"), run_words=("--target-engine", "opencv")),
     )
 }

@@ -25,6 +25,18 @@ class Dump:
     def tensor(self, name):
         return np.load(self.directory / self.files[name])
 
+    def tensors_of(self, name):
+        return [o["tensor"] for op in self.index["operators"] if op["name"] == name for o in op["outputs"]]
+
+    def operators(self, tensors, names=()):
+        """Operators that give one of the tensors, are called so, or were made from what is called so."""
+        found = set()
+        for op in self.index["operators"]:
+            made = {op["name"], *op.get("origins", []), *(o.get("origin", "") for o in op["outputs"])}
+            if made & set(names) or any(o["tensor"] in tensors for o in op["outputs"]):
+                found.add(op["name"])
+        return sorted(found)
+
 
 def relative(golden, target, tensor):
     """Relative Euclidean error of a tensor; infinite if it is not finite where golden is, 0 if there is nothing to see."""
@@ -44,9 +56,11 @@ class Site:
     golden: Dump
     rng: object
     culprits: list = dataclasses.field(default_factory=list)  # tensors whose operators are right answers
+    ranges: dict = dataclasses.field(default_factory=dict)  # of tensors that are quantized otherwise: what their range is multiplied by
     also: list = dataclasses.field(default_factory=list)  # likewise, with the causes that make them right
     behind: list = dataclasses.field(default_factory=list)  # read what was put in: right with the right cause
     what: str = ""
+    faults: list = dataclasses.field(default_factory=list)  # of two
 
     @property
     def graph(self):
@@ -77,6 +91,10 @@ class Site:
             and self.golden.tensor(node.output[0]).size > 8
         ]  # fmt: skip
         return [found[i] for i in self.rng.permutation(len(found))]
+
+    def names(self, tensors):
+        """What the operators that give these tensors are called."""
+        return {node.name or node.output[0] for node in self.graph.node if set(tensors) & set(node.output)} | set(tensors)
 
     def readers(self, name):
         return [node for node in self.graph.node if name in node.input]
@@ -264,6 +282,35 @@ def stale(site):
     return False
 
 
+def clipped_range(site):
+    """Calibration took too small a range for one tensor; of a network that is not quantized, this one alone is."""
+    for place, node in site.nodes(lambda n: n.op_type in ("Conv", "Relu", "Add", "MatMul", "BatchNormalization", "Mul", "Concat")):
+        g = site.golden.tensor(node.output[0])
+        share = float(site.rng.uniform(0.3, 0.6))
+        if not 0.002 < (np.abs(g) > share * np.abs(g).max()).mean() < 0.2 or not site.readers(node.output[0]):
+            continue
+        site.what = f"range times {share:.2g}"
+        site.culprits = [node.output[0], node.output[0] + "_quantized", node.output[0] + "_dequantized"]
+        site.ranges = {node.output[0]: share}
+        return True
+    return False
+
+
+def two(site):
+    """Two faults in places that are not the same."""
+    first, second = (str(way) for way in site.rng.choice(["pads", "one_channel", "stale", "missing_activation", "four_bits"], 2, replace=False))
+    if not MODEL_FAULTS[first][0](site):
+        return False
+    one = {"tensors": site.culprits, "also": site.also, "causes": MODEL_FAULTS[first][1], "what": site.what}
+    site.also = []
+    if not MODEL_FAULTS[second][0](site) or set(site.culprits) & set(one["tensors"]):
+        return False
+    site.faults = [one, {"tensors": site.culprits, "also": site.also, "causes": MODEL_FAULTS[second][1], "what": site.what}]
+    site.culprits = one["tensors"] + site.culprits
+    site.what = f"{one['what']} and {site.what}"
+    return True
+
+
 ANYHOW = ["weights", "operator", "transform"]
 MODEL_FAULTS = {
     "epsilon": (epsilon, ["operator", "transform"]),
@@ -278,4 +325,6 @@ MODEL_FAULTS = {
     "pads": (pads, ["operator", "transform"]),
     "pool_kind": (pool_kind, ["operator", "transform"]),
     "stale": (stale, ["transform/stale"]),
+    "clipped_range": (clipped_range, ["calibration_clipping", "saturation", "transform/saturated"]),
+    "two": (two, []),
 }  # fmt: skip
