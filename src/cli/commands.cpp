@@ -20,6 +20,7 @@ int run_reduce(int argc, char** argv, RunContext& context);
 int run_shrink(int argc, char** argv, RunContext& context);
 int run_overflow(int argc, char** argv, RunContext& context);
 int run_lint(int argc, char** argv, RunContext& context);
+int run_eval(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
 int run_report(int argc, char** argv, RunContext& context);
@@ -44,6 +45,7 @@ std::span<const Command> commands() {
       Command{"overflow", "which operator overflowed first", run_overflow},
       Command{"lint", "find mistakes in a pre-processing or quantization config", run_lint},
       Command{"shrink", "cut a model down to the operators that a fault needs", run_shrink},
+      Command{"eval", "how often models name the right class, side by side", run_eval},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},
