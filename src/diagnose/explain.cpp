@@ -7,20 +7,13 @@
 
 #include "diagnose/arithmetic.h"
 #include "diagnose/rule.h"
+#include "diagnose/run_rule.h"
 
 namespace plumb::diagnose {
 namespace {
 
 using result::Finding;
 using result::Run;
-using result::Verdict;
-
-bool differs(const Run& run) {
-  return std::any_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
-    return row.verdict == Verdict::kFail ||
-           (row.verdict == Verdict::kInconclusive && row.target && row.golden);
-  });
-}
 
 // Of an operator with several outputs, steps or samples the row that shows it best.
 size_t worst_row(const Net& net, const Node& node) {
@@ -191,9 +184,7 @@ void estimate_own_errors(const Net& net, Run& run) {
   }
 }
 
-}  // namespace
-
-void explain(Run& run, Tensors tensors, const RunContext& context) {
+void explain_operators(Run& run, Tensors& tensors, const RunContext& context) {
   run.findings.clear();
   Net net = net_of(run);
   estimate_own_errors(net, run);
@@ -209,6 +200,13 @@ void explain(Run& run, Tensors tensors, const RunContext& context) {
                    [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
   if (run.findings.empty())
     run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
+}
+
+}  // namespace
+
+void explain(Run& run, Tensors tensors, const RunContext& context) {
+  explain_operators(run, tensors, context);
+  if (!context.cancelled) explain_as_a_whole(run);
 }
 
 }  // namespace plumb::diagnose
