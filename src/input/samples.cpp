@@ -95,7 +95,9 @@ class SampleBuilder {
     for (const std::string& word : request_.inputs)
       if (auto added = add(word); !added) return added;
     if (auto fed = check_fed(); !fed) return fed;
-    return pair();
+    if (auto paired = pair(); !paired) return paired;
+    draw();
+    return {};
   }
 
  private:
@@ -341,6 +343,21 @@ class SampleBuilder {
     std::map<std::string, int> seen;
     for (std::string& name : samples_.names_)
       if (const int times = ++seen[name]; times > 1) name += fmt::format("_{}", times);
+  }
+
+  // Leaves as many samples as were asked for.
+  void draw() {
+    samples_.found_ = samples_.names_.size();
+    if (!request_.most) return;
+    const auto places = drawn_places(samples_.found_, *request_.most, request_.seed.value_or(0));
+    const auto keep = [&](auto& list) {
+      if (list.size() <= 1) return;  // one file is for all samples
+      std::decay_t<decltype(list)> kept;
+      for (const size_t place : places) kept.push_back(std::move(list[place]));
+      list = std::move(kept);
+    };
+    keep(samples_.names_);
+    for (Samples::Feed& feed : samples_.feeds_) keep(feed.sources);
   }
 
   const SampleRequest& request_;
