@@ -18,6 +18,7 @@ int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
 int run_quantize(int argc, char** argv, RunContext& context);
 int run_reduce(int argc, char** argv, RunContext& context);
+int run_sensitivity(int argc, char** argv, RunContext& context);
 int run_shrink(int argc, char** argv, RunContext& context);
 int run_overflow(int argc, char** argv, RunContext& context);
 int run_lint(int argc, char** argv, RunContext& context);
@@ -44,6 +45,7 @@ std::span<const Command> commands() {
       Command{"lint", "find mistakes in a pre-processing or quantization config", run_lint},
       Command{"shrink", "cut a model down to the operators that a fault needs", run_shrink},
       Command{"quantize", "calibrate, simulate quantization, measure the error", run_quantize},
+      Command{"sensitivity", "which layers lose most when quantized", run_sensitivity},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},

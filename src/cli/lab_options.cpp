@@ -38,10 +38,10 @@ Result<std::optional<DType>> integer_named(std::string_view option, const std::s
                fmt::format("use one of {}", known)};
 }
 
-// Where a configuration keeps its calibration data, as --calib would say it.
-std::vector<std::string> calibration_in(const input::Config& config) {
+// Where a configuration keeps its samples, as --calib would say it.
+std::vector<std::string> words_of(const std::vector<input::ConfigCalibration>& sets) {
   std::vector<std::string> words;
-  for (const input::ConfigCalibration& set : config.calibration)
+  for (const input::ConfigCalibration& set : sets)
     if (!set.path.empty())
       words.push_back(set.name.empty() ? set.path.string() : set.name + "=" + set.path.string());
   return words;
@@ -120,7 +120,13 @@ Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) co
   if (!inputs.config.empty()) {
     auto config = input::read_config(inputs.config);
     if (!config) return config.error();
-    if (words.empty()) words = calibration_in(*config);
+    if (words.empty()) words = words_of(config->calibration);
+    if (const auto measured = words_of(config->measurement); !measured.empty()) {
+      const auto most = config->measurement[0].size;
+      auto set = set_of(measured, most && *most > 0 ? std::to_string(*most) : "all", "--measure");
+      if (!set) return set.error();
+      made.measurement = std::move(*set);
+    }
     for (const input::ConfigCalibration& set : config->calibration) {
       if (calib.empty() && set.size && calib_size == "32")
         size = *set.size < 0 ? "all" : std::to_string(*set.size);

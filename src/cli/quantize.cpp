@@ -115,7 +115,7 @@ int run_quantize(int argc, char** argv, RunContext& context) {
   for (const std::string& warning : quantized.warnings) print_warning(warning);
   if (quantized.problem) return fail_with(*quantized.problem);
   if (!request.common.quiet) {
-    tell(quantized, *made, **job);
+    tell(quantized, (*job)->options(), **job);
     OutputOptions style;
     style.colour = request.colour;
     fmt::print("{}", report::score_table(quantized.run,

@@ -2,6 +2,7 @@
 #include "quant/build.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -28,18 +29,131 @@ class Builder {
         names_(graph::names_in(model_.graph)),
         opset_(opset_of(model_)) {}
 
-  Result<std::string> build() {
+  Result<BuiltModel> build() {
     // By name from now on: places move when nodes are put between.
     for (size_t i = 0; i < plan_.layers.size(); ++i)
       if (auto done = set_weights(i); !done) return done.error();
     for (size_t i = 0; i < plan_.quantizers.size(); ++i)
       if (auto done = add_grid(i); !done) return done.error();
+    return BuiltModel{written(), std::move(rounded_)};
+  }
+
+  Result<IsolatedLayers> build_alone() {
+    IsolatedLayers made;
+    for (auto& outputs : made.outputs) outputs.resize(plan_.layers.size());
+    for (size_t i = 0; i < plan_.layers.size(); ++i)
+      for (const Part part : {Part::kBoth, Part::kWeights, Part::kActivations}) {
+        auto output = add_copy(i, part);
+        if (!output) return output.error();
+        made.outputs[static_cast<size_t>(part)][i] = std::move(*output);
+      }
+    made.file = written();
+    return made;
+  }
+
+ private:
+  std::string written() {
     drop_unread(model_);
     if (uses_microsoft_) graph::import_opset(model_, kMicrosoft, 1);
     return graph::write_onnx(model_);
   }
 
- private:
+  // ---- copies of layers, behind all else ----
+
+  // The name of the rounded output; empty if there is nothing to round in this part.
+  Result<std::string> add_copy(size_t place, Part part) {
+    const Layer& layer = plan_.layers[place];
+    const auto& weight = quantization_.weights[place];
+    const bool with_weights = part != Part::kActivations && weight;
+    const bool with_activations = part != Part::kWeights;
+    std::map<std::string, std::string, std::less<>> names;
+    bool is_rounded = with_weights;
+    if (with_activations)
+      for (const std::string_view input : prepared_.node(layer.node).inputs) {
+        auto rounded = rounded_copy(std::string(input));
+        if (!rounded) return rounded.error();
+        if (rounded->empty()) continue;
+        names[std::string(input)] = *rounded;
+        is_rounded = true;
+      }
+    const auto& output = layer.output ? quantization_.activations[*layer.output] : std::nullopt;
+    is_rounded |= with_activations && output;
+    if (!is_rounded) return std::string();
+    std::vector<size_t> nodes = layer.fused;
+    nodes.push_back(layer.node);
+    std::sort(nodes.begin(), nodes.end());
+    for (const size_t node : nodes)
+      if (auto done = add_node(layer, node, with_weights ? &*weight : nullptr, names); !done)
+        return done.error();
+    const std::string result = names[layer.output_tensor];
+    if (!with_activations || !output) return result;
+    return add_rounding(result, *output);
+  }
+
+  // What a tensor of the float model is on its grid, made once; empty if it has none.
+  Result<std::string> rounded_copy(const std::string& tensor) {
+    const auto [found, is_new] = copies_.try_emplace(tensor);
+    if (!is_new) return found->second;
+    for (size_t i = 0; i < plan_.quantizers.size(); ++i) {
+      const auto& activation = quantization_.activations[i];
+      const Quantizer& own = plan_.quantizers[i];
+      const auto has = [&](const std::vector<std::string>& list) {
+        return std::find(list.begin(), list.end(), tensor) != list.end();
+      };
+      if (!activation || (!has(own.tensors) && !has(own.passed))) continue;
+      auto rounded = add_rounding(tensor, *activation);
+      if (!rounded) return rounded.error();
+      found->second = *rounded;
+      break;
+    }
+    return found->second;
+  }
+
+  Result<std::string> add_rounding(const std::string& tensor, const ActivationGrid& activation) {
+    auto scale = add_floats(tensor + "_scale", {}, std::span(&activation.grid.scale, 1));
+    if (!scale) return scale.error();
+    auto zero = add_weight(tensor + "_zero_point", activation.dtype, {},
+                           packed(std::span(&activation.grid.zero, 1), activation.dtype));
+    if (!zero) return zero.error();
+    const std::string given = names_.claim(tensor + "_rounded");
+    auto pair = quantizing_pair(tensor, given, tensor, *scale, *zero, activation.dtype);
+    if (!pair) return pair.error();
+    std::move(pair->begin(), pair->end(), std::back_inserter(model_.graph.nodes));
+    return given;
+  }
+
+  // `names` are those of the copy's tensors, by those of the model.
+  Result<void> add_node(const Layer& layer, size_t place, const QuantizedWeight* weight,
+                        std::map<std::string, std::string, std::less<>>& names) {
+    const OnnxNode& old = prepared_.node(place);
+    graph::OnnxNodeParts parts{.type = std::string(old.type),
+                               .inputs = {old.inputs.begin(), old.inputs.end()},
+                               .outputs = {old.outputs.begin(), old.outputs.end()},
+                               .attributes = {},
+                               .copied = graph::attributes_of(old),
+                               .name = names_.claim(old.name + "_alone"),
+                               .domain = std::string(old.domain)};
+    for (std::string& input : parts.inputs)
+      if (const auto found = names.find(input); found != names.end()) input = found->second;
+    for (std::string& output : parts.outputs) {
+      if (output.empty()) continue;
+      const std::string own = names_.claim(output + "_alone");
+      names[output] = own;
+      output = own;
+    }
+    if (weight != nullptr && place == layer.node) {
+      auto added = add_floats(old.name + "_weight", weight->shape, weight->values.numbers());
+      if (!added) return added.error();
+      parts.inputs[layer.weight->input] = *added;
+    }
+    auto made = graph::make_node(model_, parts);
+    if (!made) return made.error();
+    model_.graph.nodes.push_back(std::move(*made));
+    return {};
+  }
+
+  // ---- the model itself ----
+
   // Operators of ONNX itself know 16 and 4 bits, and scales by channel, only since these versions.
   std::string domain_for(DType dtype, bool by_channel) {
     const bool is_wide = dtype != DType::kInt8 && dtype != DType::kUint8 && dtype != DType::kInt32;
@@ -200,6 +314,7 @@ class Builder {
     if (readers.empty() && !producer) return {};
     const std::string read = readers.empty() ? names_.claim(tensor + "_float") : tensor;
     const std::string given = readers.empty() ? tensor : names_.claim(tensor + "_dequantized");
+    rounded_[tensor] = given;
     auto pair = quantizing_pair(read, given, tensor, scale, zero, dtype);
     if (!pair) return pair.error();
     if (!readers.empty()) {
@@ -245,13 +360,20 @@ class Builder {
   graph::UniqueNames names_;
   const int64_t opset_;
   bool uses_microsoft_ = false;
+  std::map<std::string, std::string, std::less<>> rounded_;  // see BuiltModel
+  std::map<std::string, std::string, std::less<>> copies_;   // see rounded_copy
 };
 
 }  // namespace
 
-Result<std::string> build_quantized(const PreparedModel& model, const Plan& plan,
-                                    const Quantization& quantization, Form form) {
+Result<BuiltModel> build_quantized(const PreparedModel& model, const Plan& plan,
+                                   const Quantization& quantization, Form form) {
   return Builder(model, plan, quantization, form).build();
+}
+
+Result<IsolatedLayers> build_isolated(const PreparedModel& model, const Plan& plan,
+                                      const Quantization& quantization) {
+  return Builder(model, plan, quantization, Form::kFakeQuant).build_alone();
 }
 
 }  // namespace plumb::quant

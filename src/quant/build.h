@@ -17,8 +17,22 @@ enum class Form : uint8_t {
   kQdq,
 };
 
-// ONNX; weights, biases and tensors that have no grid stay as they are.
-Result<std::string> build_quantized(const PreparedModel& model, const Plan& plan,
-                                    const Quantization& quantization, Form form);
+// Weights, biases and tensors that have no grid stay as they are.
+struct BuiltModel {
+  std::string file;                                         // ONNX
+  std::map<std::string, std::string, std::less<>> rounded;  // tensor -> what its readers read
+};
+Result<BuiltModel> build_quantized(const PreparedModel& model, const Plan& plan,
+                                   const Quantization& quantization, Form form);
+
+// The float model with a copy of each layer beside it that reads the float model's own tensors:
+// what a layer loses by itself, whatever was lost before it. All layers run at once.
+enum class Part : uint8_t { kBoth, kWeights, kActivations };
+struct IsolatedLayers {
+  std::string file;
+  std::vector<std::string> outputs[3];  // by Part, then by Plan::layers; empty: nothing to lose
+};
+Result<IsolatedLayers> build_isolated(const PreparedModel& model, const Plan& plan,
+                                      const Quantization& quantization);
 
 }  // namespace plumb::quant

@@ -7,6 +7,7 @@ namespace plumb::quant {
 
 Result<std::unique_ptr<Lab>> Lab::open(const engine::ModelFile& file, const PlanOptions& options) {
   std::unique_ptr<Lab> lab(new Lab);
+  lab->limits_ = file.limits;
   auto model = engine::LoadedModel::open(file);
   if (!model) return model.error();
   if (model->is_caffe())

@@ -20,6 +20,7 @@ class Lab {
   const PreparedModel& prepared() const { return *prepared_; }
   const Plan& plan() const { return plan_; }
   engine::Engine& engine() const { return model_->engine(); }
+  const WorkerLimits& limits() const { return limits_; }              // of engines
   const std::vector<LayerValues>& values() const { return values_; }  // weights as they are
 
   Result<Calibration> calibrate(input::Samples& samples, const CalibrationOptions& options,
@@ -30,6 +31,7 @@ class Lab {
 
   std::unique_ptr<PreparedModel> prepared_;
   std::optional<engine::LoadedModel> model_;
+  WorkerLimits limits_;
   Plan plan_;
   std::vector<LayerValues> values_;
 };

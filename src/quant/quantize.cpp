@@ -115,7 +115,7 @@ Result<void> QuantizeJob::write(const Quantization& made, const Calibration& cal
                                    std::pair{"model_qdq.onnx", Form::kQdq}}) {
     auto model = build_quantized(lab_->prepared(), lab_->plan(), made, form);
     if (!model) return model.error();
-    if (auto written = write_file(options_.directory / name, *model); !written) return written;
+    if (auto written = write_file(options_.directory / name, model->file); !written) return written;
   }
   for (const auto& [name, text] :
        {std::pair{"quant.json",

@@ -41,6 +41,7 @@ class QuantizeJob {
  public:
   static Result<std::unique_ptr<QuantizeJob>> open(QuantizeOptions options);
 
+  const QuantizeOptions& options() const { return options_; }  // requests count their layers
   const Lab& lab() const { return *lab_; }
   const input::Samples& calibration_samples() const { return *samples_; }
   const input::Samples* measurement_samples() const;
