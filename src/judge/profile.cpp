@@ -335,7 +335,7 @@ bool Limit::holds(double value) const {
   return false;
 }
 
-std::vector<result::AppliedLimit> Rules::applied() const {
+std::vector<result::AppliedLimit> LimitRules::applied() const {
   std::vector<result::AppliedLimit> applied;
   const auto add = [&](const Limits& limits, std::string_view dtype) {
     for (const Limit& limit : limits.limits)
