@@ -9,20 +9,13 @@
 #include "diagnose/grids.h"
 #include "diagnose/quantizers.h"
 #include "diagnose/rule.h"
+#include "diagnose/run_rule.h"
 
 namespace plumb::diagnose {
 namespace {
 
 using result::Finding;
 using result::Run;
-using result::Verdict;
-
-bool differs(const Run& run) {
-  return std::any_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
-    return row.verdict == Verdict::kFail ||
-           (row.verdict == Verdict::kInconclusive && row.target && row.golden);
-  });
-}
 
 // Nothing fails, but something comes near a limit, or holds only the limits of a coarser type.
 bool looks_odd(const Run& run) {
@@ -215,9 +208,7 @@ void tell_own_errors(const Net& net, Run& run) {
   }
 }
 
-}  // namespace
-
-void explain(Run& run, Tensors tensors, const RunContext& context) {
+void explain_operators(Run& run, Tensors& tensors, const RunContext& context) {
   run.findings.clear();
   Net net = net_of(run);
   const bool fails = differs(run);
@@ -241,6 +232,13 @@ void explain(Run& run, Tensors tensors, const RunContext& context) {
                    [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
   if (run.findings.empty() && fails)
     run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
+}
+
+}  // namespace
+
+void explain(Run& run, Tensors tensors, const RunContext& context) {
+  explain_operators(run, tensors, context);
+  if (!context.cancelled) explain_as_a_whole(run);
 }
 
 }  // namespace plumb::diagnose

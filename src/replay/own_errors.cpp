@@ -15,7 +15,7 @@
 #include "graph/onnx_external.h"
 #include "pair/names.h"
 #include "replay/isolate_sources.h"
-#include "replay/replay.h"
+#include "replay/run_part.h"
 #include "tensor/decode.h"
 
 namespace plumb::replay {
