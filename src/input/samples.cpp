@@ -24,8 +24,8 @@ namespace {
 using engine::Port;
 
 std::string stem_of(const Source& source) {
-  std::string stem = fs::path(source.path).stem().string();
-  if (const fs::path inner(stem); fs::path(source.path).extension() == ".gz")
+  std::string stem = fs::path(source.name()).stem().string();
+  if (const fs::path inner(stem); fs::path(source.name()).extension() == ".gz")
     stem = inner.stem().string();
   return source.index ? fmt::format("{}#{}", stem, *source.index) : stem;
 }
@@ -106,7 +106,9 @@ class SampleBuilder {
     for (const std::string& word : request_.inputs)
       if (auto added = add(word); !added) return added;
     if (auto fed = check_fed(); !fed) return fed;
-    return pair();
+    if (auto paired = pair(); !paired) return paired;
+    draw();
+    return {};
   }
 
  private:
@@ -175,7 +177,9 @@ class SampleBuilder {
       return {};
     }
     std::error_code ignored;
-    if (!fs::is_directory(text, ignored)) return add_file(feed, text);
+    if (!fs::is_directory(text, ignored))
+      return fs::is_regular_file(text, ignored) && is_archive(text) ? add_archive(feed, text)
+                                                                    : add_file(feed, text);
     auto files = files_in(text);
     if (!files) return files.error();
     feed.from_directory = true;
@@ -194,11 +198,42 @@ class SampleBuilder {
           fmt::format("{}: {} file{}{}", text, files->size(), files->size() == 1 ? "" : "s",
                       left_out.empty() ? "" : ", e.g. " + left_out[0]),
           "pass the directory of the inputs itself"};
-    if (!left_out.empty())
-      samples_.warnings_.push_back(
-          fmt::format("{}: {} left out, no tensor and no picture: {}{}", text,
-                      left_out.size() == 1 ? "1 file" : fmt::format("{} files", left_out.size()),
-                      left_out[0], left_out.size() > 1 ? ", ..." : ""));
+    warn_left_out(text, left_out);
+    return {};
+  }
+
+  void warn_left_out(const std::string& where, const std::vector<std::string>& left_out) {
+    if (left_out.empty()) return;
+    samples_.warnings_.push_back(
+        fmt::format("{}: {} left out, no tensor and no picture: {}{}", where,
+                    left_out.size() == 1 ? "1 file" : fmt::format("{} files", left_out.size()),
+                    left_out[0], left_out.size() > 1 ? ", ..." : ""));
+  }
+
+  // Every file of an archive is a sample, by name, as those of a directory are.
+  Result<void> add_archive(Samples::Feed& feed, const std::string& path) {
+    auto archive = Archive::open(path);
+    if (!archive) return archive.error();
+    std::vector<Source> sources;
+    std::vector<std::string> left_out;
+    const auto& entries = (*archive)->entries();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (fs::path(entries[i].name).filename().string().starts_with(".")) continue;
+      if (is_called_like_input(entries[i].name))
+        sources.push_back({path, {}, {}, *archive, i, entries[i].name});
+      else
+        left_out.push_back(entries[i].name);
+    }
+    if (sources.empty())
+      return Error{"the archive holds no file that could be an input",
+                   fmt::format("{}: {} files{}", path, entries.size(),
+                               left_out.empty() ? "" : ", e.g. " + left_out[0]),
+                   "pack pictures, .npy or .bin files"};
+    std::sort(sources.begin(), sources.end(),
+              [](const Source& a, const Source& b) { return a.name() < b.name(); });
+    std::move(sources.begin(), sources.end(), std::back_inserter(feed.sources));
+    feed.from_directory = true;
+    warn_left_out(path, left_out);
     return {};
   }
 
@@ -367,6 +402,21 @@ class SampleBuilder {
       if (const int times = ++seen[name]; times > 1) name += fmt::format("_{}", times);
   }
 
+  // Leaves as many samples as were asked for.
+  void draw() {
+    samples_.found_ = samples_.names_.size();
+    if (!request_.most) return;
+    const auto places = drawn_places(samples_.found_, *request_.most, request_.seed.value_or(0));
+    const auto keep = [&](auto& list) {
+      if (list.size() <= 1) return;  // one file is for all samples
+      std::decay_t<decltype(list)> kept;
+      for (const size_t place : places) kept.push_back(std::move(list[place]));
+      list = std::move(kept);
+    };
+    keep(samples_.names_);
+    for (Samples::Feed& feed : samples_.feeds_) keep(feed.sources);
+  }
+
   const SampleRequest& request_;
   std::vector<Port>& ports_;
   Samples& samples_;
@@ -381,7 +431,7 @@ Result<Samples> Samples::open(SampleRequest request, std::vector<Port> ports) {
   if (auto built = SampleBuilder(samples).build(); !built) return built.error();
   for (size_t i = 0; i < samples.ports_.size(); ++i) {
     const auto& sources = samples.feeds_[i].sources;
-    if (sources.empty() || !(sources[0].index || is_picture(sources[0].path))) continue;
+    if (sources.empty() || !(sources[0].index || is_picture(sources[0]))) continue;
     const Preprocess& how = samples.preprocess_for(samples.ports_[i]);
     for (const auto& doubt : {channel_doubt(how), scale_doubt(how, samples.ports_[i])})
       if (doubt) samples.warnings_.push_back(*doubt);
