@@ -91,6 +91,7 @@ class Finisher {
     run.command = spec.command;
     run.scenario = state_.scenario->name;
     run.profile = spec.checksum ? "checksum" : state_.rules->name;
+    if (!spec.checksum) run.limits = state_.rules->applied();
     if (state_.tolerance) {
       run.atol = state_.tolerance->atol;
       run.rtol = state_.tolerance->rtol;

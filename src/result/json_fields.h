@@ -101,10 +101,18 @@ void fields(auto& list, Any<OwnError> auto& error) {
   list("measured", error.measured);
 }
 
+void fields(auto& list, Any<AppliedLimit> auto& limit) {
+  list("metric", limit.metric);
+  list("operation", limit.operation);
+  list("value", limit.value);
+  list.word("dtype", limit.dtype);
+}
+
 void fields(auto& list, Any<Run> auto& run) {
   list("command", run.command);
   list("scenario", run.scenario);
   list("profile", run.profile);
+  list("limits", run.limits, std::vector<AppliedLimit>());
   list("atol", run.atol, std::optional<double>());
   list("rtol", run.rtol, std::optional<double>());
   list("precision", run.precision, std::string());
@@ -154,6 +162,41 @@ void fields(auto& list, Any<Side> auto& side) {
   list("file", side.file);
 }
 
+void fields(auto& list, Any<PairHistogram> auto& histogram) {
+  list("low", histogram.low);
+  list("high", histogram.high);
+  list("target", histogram.target);
+  list("golden", histogram.golden);
+}
+
+void fields(auto& list, Any<ChannelErrors> auto& channels) {
+  list("axis", channels.axis);
+  list("size", channels.size);
+  list("each", channels.each);
+  list("error", channels.error);
+  list("golden", channels.golden);
+}
+
+void fields(auto& list, Any<HeatMap> auto& heat) {
+  list("rows", heat.rows);
+  list("columns", heat.columns);
+  list("largest", heat.largest);
+  list("levels", heat.levels);
+}
+
+void fields(auto& list, Any<WorstElement> auto& element) {
+  list("index", element.index);
+  list("target", element.target);
+  list("golden", element.golden);
+}
+
+void fields(auto& list, Any<Details> auto& details) {
+  list("histogram", details.histogram, std::optional<PairHistogram>());
+  list("channels", details.channels, std::optional<ChannelErrors>());
+  list("heat", details.heat, std::optional<HeatMap>());
+  list("worst", details.worst, std::vector<WorstElement>());
+}
+
 void fields(auto& list, Any<Row> auto& row) {
   list("index", row.index);
   list("step", row.step);
@@ -171,6 +214,7 @@ void fields(auto& list, Any<Row> auto& row) {
   list("reasons", row.reasons);
   list("message", row.message);
   list("hint", row.hint);
+  list.details("details", row);
 }
 
 void fields(auto& list, Any<Standing> auto& standing) {
