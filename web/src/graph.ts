@@ -361,13 +361,15 @@ export class GraphView {
   // Names of the operators that introduce error, readable at any distance, where they cover least.
   private drawPins(ctx: CanvasRenderingContext2D): void {
     const taken: Box[] = [];
+    const pinned = new Set<number>();
     const { fold, states, graph } = this.painter;
     const { k } = this.camera;
     for (const finding of this.model.report.head.findings) {
       if (finding.operator === null || taken.length >= 6) continue;
       const row = this.model.worstOf(this.model.report.rowsOf(finding.operator));
       const node = this.model.nodeOf(row, this.graphPlace());
-      if (node < 0 || states.role[node] !== Role.introduces) continue;
+      if (node < 0 || states.role[node] !== Role.introduces || pinned.has(node)) continue;
+      pinned.add(node);
       const left = (fold.x[node] - this.camera.x) * k;
       const top = (fold.y[node] - this.camera.y) * k;
       const [w, hh] = [fold.head.node_width * k, fold.head.node_height * k];
