@@ -63,6 +63,9 @@ void declare(Options& options, Request& request) {
   options.texts("--metrics", "LIST", spec.metrics,
                 "numbers to compute: names or 'all' (see `plumb\nmetrics`; default: all that one "
                 "pass gives)");
+  options.flag("--details", spec.details,
+               "keep histograms, errors by channel, heat maps and worst\nelements in the result "
+               "(always if a page is written)");
   options.flag("--checksum", spec.checksum, "compare CRC-32 only: equal or not");
   options.texts("--allow", "WHAT", request.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
@@ -170,6 +173,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   spec.selection = request.selecting.selection;
   spec.hints = request.selecting.words;
   spec.convention = request.selecting.convention;
+  spec.details |= request.output.have_page();
   context.jobs = request.common.jobs;
   auto session = Session::open(spec, context);
   if (!session) return fail_with(session.error());

@@ -16,7 +16,9 @@ using metrics::Metric;
 
 void OutputOptions::declare(Options& options) {
   options.group("output");
-  options.texts("-o", "FILE", outputs, "write .html (the page), .xlsx, .csv, .json, .md or\n.junit.xml; repeatable");
+  options.texts("-o", "FILE", outputs,
+                "write .html (the page), .svg (a picture), .xlsx, .csv,\n.json, .md or .junit.xml; "
+                "repeatable");
   options.text("--json", "FILE", json,
                "write the result as JSON; '-' prints it instead of the\ntable");
   options.flag("--all", all, "show passing rows too");
@@ -35,6 +37,13 @@ std::vector<NamedPath> OutputOptions::paths() const {
   for (const std::string& path : outputs) named.push_back({"-o", path});
   if (json != "-") named.push_back({"--json", json});
   return named;
+}
+
+bool OutputOptions::have_page() const {
+  return std::any_of(outputs.begin(), outputs.end(), [](const std::string& output) {
+    auto writer = report::writer_for(output);
+    return writer && (*writer)->extension == ".html";
+  });
 }
 
 std::vector<std::string> split_lists(const std::vector<std::string>& lists) {

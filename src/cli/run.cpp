@@ -73,6 +73,9 @@ void declare(Options& options, RunRequest& request) {
   options.texts("--allow", "WHAT", request.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
   request.output.declare(options);
+  options.flag("--details", run.details,
+               "keep histograms, errors by channel, heat maps and worst\nelements in the result "
+               "(always if a page is written)");
   options.text("--gt", "NAME", run.gt,
                "which results of a gt folder: joint (default against a\nboard, bit for bit), onnx "
                "(default against a model)");
@@ -179,6 +182,7 @@ int run_run(int argc, char** argv, RunContext& context) {
   if (auto checked = check(request, options.given()); !checked) return fail_with(checked.error());
   if (auto set = request.tolerance.set(request.run.atol, request.run.rtol); !set)
     return fail_with(set.error());
+  request.run.details |= request.output.have_page();
   context.jobs = request.common.jobs;
   auto limits = request.limits.limits(context);
   if (!limits) return fail_with(limits.error());

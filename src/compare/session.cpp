@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "compare/session_state.h"
 #include "judge/tolerance.h"
+#include "result/details.h"
 
 namespace plumb {
 namespace {
@@ -326,6 +327,7 @@ Result<result::Run> compare_all(const Session& session, RunContext& context) {
   RunInMemory memory(session.plan());
   if (auto streamed = stream_into(memory, session, context); !streamed) return streamed.error();
   if (auto finished = session.finish(memory, memory); !finished) return finished.error();
+  result::limit_details(memory.run);
   return std::move(memory.run);
 }
 

@@ -2,6 +2,7 @@
 #include "graph/drawing_layers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -14,7 +15,7 @@ using Lists = std::vector<std::vector<int32_t>>;
 constexpr int32_t kLongSpan = 32;     // layers
 constexpr int32_t kManyLong = 4;      // edges of one node
 constexpr int64_t kBendsPerNode = 4;  // beyond that the longest edges are stubs
-constexpr int32_t kWidestRow = 64;    // nodes: more of them go on in the next layer
+constexpr int32_t kWideRow = 64;      // nodes
 constexpr int kSlides = 8;
 
 // Which edges close a cycle, when nodes are visited from each producer to its consumers.
@@ -57,6 +58,8 @@ class Layering {
   Layering(const DrawingSpec& spec, Layered& all) : spec_(spec), all_(all) {
     const auto nodes = static_cast<size_t>(spec.nodes);
     all_.nodes = spec.nodes;
+    // Large networks may have wide rows; a row that is wider than the rest goes on in the next.
+    widest_ = std::max(kWideRow, static_cast<int32_t>(4 * std::sqrt(spec.nodes)));
     all_.is_turned = turned_edges(spec);
     all_.is_stub.assign(spec.edges.size(), 0);
     out_.resize(nodes);
@@ -125,7 +128,7 @@ class Layering {
       int32_t layer = 0;
       for (const int32_t from : in_[node])
         layer = std::max(layer, layer_[static_cast<size_t>(from)] + 1);
-      while (width(layer) >= kWidestRow) ++layer;
+      while (width(layer) >= widest_) ++layer;
       layer_[node] = layer;
       ++width(layer);
     }
@@ -142,7 +145,7 @@ class Layering {
         int32_t last = std::numeric_limits<int32_t>::max();
         for (const int32_t to : out_[node])
           last = std::min(last, layer_[static_cast<size_t>(to)] - 1);
-        while (last > layer_[node] && width(last) >= kWidestRow) --last;
+        while (last > layer_[node] && width(last) >= widest_) --last;
         if (last <= layer_[node]) continue;
         --width(layer_[node]);
         ++width(last);
@@ -172,7 +175,7 @@ class Layering {
       const int32_t other = spec_.beside[i];
       if (other < 0 || !in_[i].empty() || !out_[i].empty()) continue;
       int32_t layer = layer_[static_cast<size_t>(other)];
-      while (width(layer) >= kWidestRow) ++layer;
+      while (width(layer) >= widest_) ++layer;
       --width(layer_[i]);
       ++width(layer);
       layer_[i] = layer;
@@ -265,6 +268,7 @@ class Layering {
   Layered& all_;
   Lists out_, in_;
   std::vector<size_t> order_;
+  int32_t widest_ = 0;                  // row, in nodes
   std::vector<int32_t> layer_, width_;  // nodes of each layer
 };
 

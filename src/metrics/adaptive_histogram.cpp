@@ -11,11 +11,12 @@ namespace {
 constexpr int kLowest = -1000;  // exponent: 2^1000 is still a number
 constexpr int kFinest = 20;     // bits: bins of values that are nearly the same are no narrower
 
-// Rounded down; |value| stays below 2^31.
-int64_t bin_of(double value, double scale) {
+// Rounded down; |value * scale| stays below 2^31, and may vanish.
+inline int32_t bin_of(double value, double scale) {
   const double scaled = value * scale;
   const auto whole = static_cast<int32_t>(scaled);
-  return whole - (scaled < whole);
+  const bool is_below = whole == 0 ? value < 0 : scaled < whole;
+  return whole - (is_below ? 1 : 0);
 }
 
 struct Range {
@@ -151,11 +152,7 @@ void AdaptiveHistogram::count(const double* values, int64_t n, bool all_finite,
   int32_t bins[kBlock];
   for (int64_t from = 0; from < n; from += kBlock) {
     const int64_t size = std::min(kBlock, n - from);
-    for (int64_t i = 0; i < size; ++i) {  // bin_of, in vectors
-      const double scaled = values[from + i] * scale;
-      const auto whole = static_cast<int32_t>(scaled);
-      bins[i] = whole - (scaled < whole ? 1 : 0) - first;
-    }
+    for (int64_t i = 0; i < size; ++i) bins[i] = bin_of(values[from + i], scale) - first;
     for (int64_t i = 0; i < size; ++i) ++counts[static_cast<size_t>(bins[i])];
   }
 }

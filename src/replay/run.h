@@ -28,6 +28,7 @@ struct RunOptions {
   std::string profile;               // empty: by what is compared
   std::string precision;             // what the target computes in: see Spec::precision
   std::optional<double> atol, rtol;  // see Spec
+  bool details = false;              // see Spec
   std::string gt;                    // results of a gt folder to compare with; empty: what fits
   std::string labels;                // a file with the right classes of the samples
   std::string output_gt, keep;       // directories for a gt folder of Pulsar, and for the tensors

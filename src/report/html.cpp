@@ -6,7 +6,6 @@
 // that are unpacked when somebody looks at them. Nothing of it is HTML, whatever names hold.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <span>
 
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include "report/page_template.h"
 #include "report/shown_graph.h"
 #include "report/text.h"
+#include "report/usual_limits.h"
 #include "report/writer.h"
 #include "result/value_text.h"
 
@@ -59,40 +59,14 @@ std::string_view word_of(metrics::Better better) {
   return "none";
 }
 
-// The class of limits that most of the compared rows fall under.
-std::string usual_class(const Run& run) {
-  std::map<std::string, int64_t> rows;
-  for (const Row& row : run.rows) {
-    if (!row.target || !row.golden || row.verdict == result::Verdict::kNotCompared) continue;
-    const auto any_is = [&](std::string_view dtype) {
-      return row.target->dtype == dtype || row.golden->dtype == dtype;
-    };
-    const auto all_start = [&](std::string_view word) {
-      return row.target->dtype.starts_with(word) && row.golden->dtype.starts_with(word);
-    };
-    ++rows[any_is("bfloat16")                      ? "bfloat16"
-           : any_is("float16")                     ? "float16"
-           : all_start("float")                    ? "float32"
-           : all_start("int") || all_start("uint") ? "integer"
-                                                   : ""];
-  }
-  const auto most = std::max_element(
-      rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == rows.end()) return "";
-  const auto has = [&](const AppliedLimit& limit) { return limit.dtype == most->first; };
-  return std::any_of(run.limits.begin(), run.limits.end(), has) ? most->first : "";
-}
-
 std::string metrics_json(const Run& run) {
-  const std::string dtype = usual_class(run);
+  const UsualLimits limits(run);
   std::string json;
   for (const metrics::Metric* metric : run.metrics) {
-    const auto limit = std::find_if(
-        run.limits.begin(), run.limits.end(),
-        [&](const AppliedLimit& one) { return one.dtype == dtype && one.metric == metric->name; });
+    const AppliedLimit* limit = limits.of(metric->name);
     json += fmt::format("{}{{\"name\": {}, \"better\": \"{}\", \"limit\": {}}}",
                         json.empty() ? "" : ", ", json_text(metric->name), word_of(metric->better),
-                        limit == run.limits.end() ? "null" : number_json(limit->value));
+                        limit == nullptr ? "null" : number_json(limit->value));
   }
   return "[" + json + "]";
 }

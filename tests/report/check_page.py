@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 VERDICTS = ["pass", "fail", "inconclusive", "not_compared"]
 TYPES = {"f64": "d", "f32": "f", "i32": "i", "u8": "B", "text": "I"}
@@ -155,6 +156,22 @@ class Pages(unittest.TestCase):
         for name, page in self.pages.items():
             chunks = page.head["details"]["chunks"]
             self.assertEqual(sorted(page.tags), sorted(data + ["script"] * chunks), name)
+
+
+class Pictures(unittest.TestCase):
+    def test_pictures_are_xml_without_anything_active(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            directory = pathlib.Path(scratch)
+            subprocess.run([MAKE, directory], check=True)
+            for path in directory.glob("*.svg"):
+                root = xml.etree.ElementTree.parse(path).getroot()
+                tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+                self.assertLessEqual(tags, {"svg", "style", "rect", "text", "title", "path", "circle", "g"}, path.name)
+                for element in root.iter():
+                    self.assertFalse([name for name in element.attrib if name.startswith("on") or "href" in name], path.name)
+            names = [e.text for e in xml.etree.ElementTree.parse(directory / "drawn.svg").iter() if e.tag.endswith("title")]
+            self.assertIn("net/<left>", names)
+            self.assertEqual(len(names), 7)
 
 
 if __name__ == "__main__":
