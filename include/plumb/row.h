@@ -14,6 +14,7 @@
 
 #include "plumb/accuracy.h"
 #include "plumb/baseline.h"
+#include "plumb/circumstances.h"
 #include "plumb/details.h"
 #include "plumb/finding.h"
 #include "plumb/metric.h"
@@ -164,6 +165,7 @@ struct Run {
   InputSide target, golden;
   std::vector<std::string> graphs;  // files that told how operators correspond
   Told told;
+  Circumstances circumstances;  // versions that differ, and what the user knows of the models
   // Outputs of the model, by target operator, of which nothing was compared.
   std::vector<std::string> outputs_not_compared;
   // Whether the target records in which order its operators ran; else rows are in order of names.

@@ -46,7 +46,7 @@ Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>&
 // What is computed: what the user and the limits want, and everything that costs no extra pass. In
 // the order of the table, each once.
 std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
-                                       const judge::Rules& rules) {
+                                       const judge::LimitRules& rules) {
   std::vector<const Metric*> columns;
   const std::vector<const Metric*> judged = rules.metrics();
   for (const Metric& metric : metrics::metrics()) {

@@ -37,7 +37,7 @@ struct Observer {
 };
 
 struct StreamOptions {
-  const judge::Rules& rules;
+  const judge::LimitRules& rules;
   std::vector<const metrics::Metric*> columns;  // computed for each row, in this order
   metrics::Request request;                     // what they read
   bool checksum = false;                        // compare CRC-32 only

@@ -266,6 +266,9 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   run.target = sample.target;
   run.golden = sample.golden;
   run.network = sample.network;
+  run.circumstances = options_.circumstances;
+  std::copy(sample.circumstances.changes.begin(), sample.circumstances.changes.end(),
+            std::back_inserter(run.circumstances.changes));
   for (const auto& [side, shown] : {std::pair{&target, &run.target}, {&golden, &run.golden}}) {
     shown->path = side->path;
     if (side->model) shown->convention = side->model->engine().version();

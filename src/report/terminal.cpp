@@ -258,7 +258,7 @@ void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, 
   if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of(s)), word);
   block.wrap(word + "  ", word_width + 2, headline(run, s));
   const auto [row, title] = divergence_of(run, s);
-  if (row == nullptr) return;
+  if (row == nullptr) return add_culprit(run, block);  // by what is known beside the tensors
   const std::string why = why_text(*row), start = std::string(title) + ": ";
   block.wrap(start, start.size(),
              printable(place_text(*row)) + (why.empty() ? "" : ": " + printable(why)));

@@ -36,6 +36,27 @@ void fields(auto& list, Any<Told> auto& told) {
   list("convention", told.convention, none);
 }
 
+void fields(auto& list, Any<EnvironmentChange> auto& change) {
+  list("what", change.what);
+  list("target", change.target);
+  list("golden", change.golden);
+}
+
+void fields(auto& list, Any<PackageFit> auto& fit) {
+  list("verdict", fit.verdict);
+  list("message", fit.message);
+}
+
+void fields(auto& list, Any<Circumstances> auto& known) {
+  list("changes", known.changes, std::vector<EnvironmentChange>());
+  list("fits", known.fits, std::vector<PackageFit>());
+  list("topn_float", known.topn_float, std::optional<double>());
+  list("topn_quant", known.topn_quant, std::optional<double>());
+  list("topn_offline", known.topn_offline, std::optional<double>());
+  list("topn_samples", known.topn_samples, std::optional<int64_t>());
+  list("calibration_size", known.calibration_size, std::optional<int64_t>());
+}
+
 void fields(auto& list, Any<NetworkNode> auto& node) {
   list("name", node.name);
   list("type", node.type);
@@ -99,6 +120,7 @@ void fields(auto& list, Any<Run> auto& run) {
   list("golden", run.golden);
   list("graphs", run.graphs);
   list("told", run.told, Told());
+  list("circumstances", run.circumstances, Circumstances());
   list("outputs_not_compared", run.outputs_not_compared);
   list("order_recorded", run.is_ordered, true);
   list("doubts", run.doubts, std::vector<std::string>());

@@ -53,6 +53,9 @@ void append(std::string& json, const Standing& standing) { append_object(json, s
 void append(std::string& json, const TensorChange& change) { append_object(json, change); }
 void append(std::string& json, const OperatorChange& change) { append_object(json, change); }
 void append(std::string& json, const Told& told) { append_object(json, told); }
+void append(std::string& json, const EnvironmentChange& change) { append_object(json, change); }
+void append(std::string& json, const PackageFit& fit) { append_object(json, fit); }
+void append(std::string& json, const Circumstances& known) { append_object(json, known); }
 void append(std::string& json, const NetworkNode& node) { append_object(json, node); }
 void append(std::string& json, const NetworkEdge& edge) { append_object(json, edge); }
 void append(std::string& json, const Evidence& evidence) { append_object(json, evidence); }
