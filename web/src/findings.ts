@@ -17,7 +17,7 @@ export function operatorButton(model: Model, operator: string, most = 44): HTMLE
 }
 
 export function commandLine(command: string, what: string): HTMLElement {
-  return h("div", { class: "command" }, h("code", {}, clean(command)), copyButton(command, what));
+  return h("div", { class: "command" }, h("code", {}, clean(command)), copyButton(clean(command), what));
 }
 
 export function drawFindings(place: HTMLElement, model: Model): void {
@@ -43,7 +43,7 @@ function nothingFound(verdict: string): HTMLElement {
     { class: "block" },
     h("h3", {}, "Findings"),
     h("p", {}, text[verdict] ?? ""),
-    verdict === "pass" ? null : commandLine("plumb diagnose RESULT.json", "the command"),
+    ["fail", "inconclusive"].includes(verdict) ? commandLine("plumb diagnose RESULT.json", "the command") : null,
   );
 }
 

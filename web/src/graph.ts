@@ -168,7 +168,8 @@ export class GraphView {
 
   private fitNow(): void {
     const { width, height } = this.painter.fold.head;
-    const k = Math.min(1.25, Math.min(this.size.width / (width + 40), this.size.height / (height + 40)));
+    const room = (size: number) => Math.max(20, size - 32);
+    const k = Math.min(1.25, room(this.size.width) / width, room(this.size.height) / height);
     this.camera = { k, x: width / 2 - this.size.width / k / 2, y: height / 2 - this.size.height / k / 2 };
   }
 

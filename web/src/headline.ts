@@ -125,7 +125,10 @@ function tiles(model: Model): HTMLElement {
     tile(
       title,
       [markBadge(markOf(of.verdict)), of.rows === 0 ? "unknown" : of.verdict.replace("_", " ")],
-      [bar(of), h("span", { class: "of" }, countsText(of))],
+      [
+        bar(of),
+        h("span", { class: "of" }, countsText(of, id === "outputs" ? "no graph tells them" : "there are none")),
+      ],
       id,
     );
   const all = [

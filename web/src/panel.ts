@@ -10,7 +10,7 @@ import { markBadge } from "./headline.ts";
 import { holds, keyOf } from "./judge.ts";
 import type { Model } from "./model.ts";
 import { kChanges, kMarks, Mark } from "./report.ts";
-import { clean, number, share, shorten } from "./text.ts";
+import { clean, number, share, shellQuoted, shorten } from "./text.ts";
 import type { Trace } from "./trace.ts";
 import { causeOf } from "./words.ts";
 
@@ -388,6 +388,7 @@ export class Panel {
     if (!found) {
       if (report.verdict[row] === 3) return [];
       const { note, rows } = report.head.details;
+      const { command, target, golden } = report.head.run;
       return [
         h(
           "section",
@@ -403,7 +404,7 @@ export class Panel {
           rows > 0
             ? null
             : commandLine(
-                `plumb ${report.head.run.command} ${report.head.run.target.path} ${report.head.run.golden.path} -o report.html`,
+                ["plumb", command, shellQuoted(target.path), shellQuoted(golden.path), "-o report.html"].join(" "),
                 "the command",
               ),
         ),

@@ -59,9 +59,9 @@ export function headlineOf(head: Head): string {
   }
 }
 
-export function countsText(counts: Counts): string {
+export function countsText(counts: Counts, none: string): string {
   const compared = counts.rows - counts.not_compared;
-  if (counts.rows === 0) return "no graph tells them";
+  if (counts.rows === 0) return none;
   if (compared === 0) return `none of ${counts.rows} compared`;
   if (counts.fail > 0) return `${counts.fail} of ${compared} ${counts.fail === 1 ? "differs" : "differ"}`;
   if (counts.inconclusive > 0) return `${counts.inconclusive} of ${compared} inconclusive`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, test } from "vitest";
-import { clean, number, percent, share, shorten } from "../src/text.ts";
+import { clean, number, percent, share, shellQuoted, shorten } from "../src/text.ts";
 
 describe("clean", () => {
   test.each([
@@ -54,3 +54,11 @@ describe("numbers", () => {
     ["none", 0, "0 %"],
   ])("percent: %s", (_name, value, expected) => expect(percent(value)).toBe(expected));
 });
+
+test.each([
+  ["plain", "npu/dump-1.npz", "npu/dump-1.npz"],
+  ["blanks", "my dump", "'my dump'"],
+  ["quotes", "it's", "'it'\\''s'"],
+  ["commands", "$(reboot);`id`", "'$(reboot);`id`'"],
+  ["nothing", "", "''"],
+])("shellQuoted: %s", (_name, text, expected) => expect(shellQuoted(text)).toBe(expected));
