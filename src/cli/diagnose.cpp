@@ -2,6 +2,8 @@
 //
 // `plumb diagnose RESULT.json`: why a comparison came out as it did. Looks at the tensors again if
 // they are still there.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "cli/circumstance_options.h"
@@ -39,6 +41,30 @@ void declare(Options& options, DiagnoseRequest& request) {
   request.common.declare(options);
 }
 
+// The guide compares by itself, a saved result is explained as it is: options of one say nothing to
+// the other.
+Result<void> check_options(const DiagnoseRequest& request, const std::vector<std::string>& given) {
+  constexpr std::string_view kOfGuide[] = {"--answers", "--ask", "--bundle", "--no-weights",
+                                           "--keep"};
+  constexpr std::string_view kOfResult[] = {"--target", "--golden", "--no-data",
+                                            "-o",       "--all",    "--hints"};
+  const bool is_guide = request.guide.guide;
+  const std::span<const std::string_view> others =
+      is_guide ? std::span<const std::string_view>(kOfResult)
+               : std::span<const std::string_view>(kOfGuide);
+  for (const std::string& option : given)
+    if (std::find(others.begin(), others.end(), option) != others.end())
+      return Error{fmt::format("{} does not apply {}", option,
+                               is_guide ? "to the guide" : "without --guide"),
+                   "plumb diagnose",
+                   is_guide ? "leave it out; --json FILE writes the path, --keep DIR the results"
+                            : "add --guide, or leave it out"};
+  if (is_guide && !request.paths.empty())
+    return Error{"the guide makes its comparisons itself", "--guide " + request.paths[0],
+                 "leave the result out, or explain it without --guide"};
+  return {};
+}
+
 }  // namespace
 
 int run_diagnose(int argc, char** argv, RunContext& context) {
@@ -54,11 +80,10 @@ int run_diagnose(int argc, char** argv, RunContext& context) {
   DiagnoseRequest request;
   declare(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
-  if (request.guide.guide && request.paths.empty())
-    return run_guide(request.guide, request.circumstances, request.output, request.common, context);
+  if (auto checked = check_options(request, options.given()); !checked)
+    return fail_with(checked.error());
   if (request.guide.guide)
-    return fail_with({"the guide makes its comparisons itself", "--guide " + request.paths[0],
-                      "leave the result out, or explain it without --guide"});
+    return run_guide(request.guide, request.circumstances, request.output, request.common, context);
   if (request.paths.size() != 1)
     return fail_with(
         {fmt::format("one result is needed, {} given", request.paths.size()), "plumb diagnose",

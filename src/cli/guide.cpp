@@ -107,9 +107,6 @@ class Dialogue {
 };
 
 Result<void> check(const GuideOptions& options, const OutputOptions& output) {
-  if (!output.outputs.empty())
-    return Error{"the guide ends in a path, not in a table", "--guide with -o",
-                 "--json FILE writes it, --keep DIR the results of its comparisons"};
   if (!options.bundle.empty() && fs::path(options.bundle).extension() != ".zip")
     return Error{"a bundle is a .zip file", "--bundle " + options.bundle,
                  "name it so: --bundle case.zip"};

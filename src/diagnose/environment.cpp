@@ -20,11 +20,6 @@ constexpr Threshold kThresholds[] = {
 };
 enum { kMisfit, kChanged, kAround };
 
-bool is_same_platform(const result::Run& run) {
-  return run.scenario != "fusion-on-vs-off" && !run.target.convention.empty() &&
-         run.target.convention == run.golden.convention;
-}
-
 bool is_software(const result::EnvironmentChange& change) {
   return !change.what.starts_with("machine.") && !change.what.starts_with("variable.");
 }
@@ -36,6 +31,19 @@ bool is_version(std::string_view what) {
   std::transform(key.begin(), key.end(), key.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return key == "version";
+}
+
+// A driver or toolkit that only one side has: a device against something else.
+bool is_one_sided(const result::EnvironmentChange& change) {
+  return (change.what.starts_with("driver.") || change.what.starts_with("toolkit.")) &&
+         is_version(change.what) && (change.target.empty() || change.golden.empty());
+}
+
+bool is_same_platform(const result::Run& run) {
+  const auto& changes = run.circumstances.changes;
+  return run.scenario != "fusion-on-vs-off" && !run.target.convention.empty() &&
+         run.target.convention == run.golden.convention &&
+         std::none_of(changes.begin(), changes.end(), is_one_sided);
 }
 
 std::string text_of(const result::EnvironmentChange& change) {

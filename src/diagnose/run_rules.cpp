@@ -67,8 +67,8 @@ std::optional<result::Evidence> worst_output(const result::Run& run) {
     const metrics::Value cosine = run.value(row, "cosine");
     if (!cosine.is_defined() || std::isnan(cosine.number())) continue;
     if (!worst || cosine.number() < worst->value)
-      worst = {fmt::format("{} has a cosine of {} to golden's", row.target->operator_name,
-                           short_text(cosine.number())),
+      worst = {fmt::format("{} has a cosine of {:.6g} to golden's", row.target->operator_name,
+                           cosine.number()),
                static_cast<int64_t>(i), "cosine", cosine.number()};
   }
   return worst;

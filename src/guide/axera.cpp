@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "base/run_command.h"
 #include "guide/circumstances.h"
 #include "guide/compare_sides.h"
 #include "guide/trees.h"
 #include "input/lint.h"
+#include "report/text.h"
 
 namespace plumb::guide {
 namespace {
@@ -106,8 +108,8 @@ Result<Outcome> lint_config(Walk& walk, RunContext&) {
   if (!linted) return linted.error();
   const size_t errors = linted->report.count(input::Severity::kError),
                warnings = linted->report.count(input::Severity::kWarning);
-  std::string text =
-      fmt::format("{} errors and {} warnings in the configuration", errors, warnings);
+  std::string text = fmt::format("{} and {} in the configuration", report::counted(errors, "error"),
+                                 report::counted(warnings, "warning"));
   if (errors == 0) return Outcome{"fine", std::move(text)};
   result::Finding finding = made("config-lint", "preprocessing", "config", 0.85);
   finding.evidence = {number(text, static_cast<double>(errors))};
@@ -119,7 +121,7 @@ Result<Outcome> lint_config(Walk& walk, RunContext&) {
       if (finding.advice.empty()) finding.advice = each.fix;
     }
   add_cosine(walk, finding);
-  finding.next = "plumb lint CONFIG";
+  finding.next = "plumb lint " + shell_quoted(path);
   walk.find(std::move(finding));
   return Outcome{"wrong", std::move(text)};
 }

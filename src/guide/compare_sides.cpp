@@ -154,6 +154,16 @@ Result<Outcome> by_answer(Walk& walk, RunContext&) {
   return Outcome{known, fmt::format("answered: {} = {}", key, known)};
 }
 
+// Made from several operators, as the rule says or the pairs do (TorchAir's graphs are no network).
+static bool is_made_of_several(const result::Run& run, const result::Finding& finding) {
+  return finding.cause == "fusion" ||
+         (!finding.operator_name.empty() &&
+          std::any_of(run.rows.begin(), run.rows.end(), [&](const result::Row& row) {
+            return row.pairing_rule == "fused" && row.target &&
+                   row.target->operator_name == finding.operator_name;
+          }));
+}
+
 Result<Outcome> find_culprit(Walk& walk, RunContext&) {
   const Compared* compared = walk.latest();
   if (compared == nullptr || compared->run.findings.empty())
@@ -166,7 +176,7 @@ Result<Outcome> find_culprit(Walk& walk, RunContext&) {
   if (first.cause == "accumulated") return Outcome{"accumulated", "accumulated error" + number};
   if (first.cause == "unknown") return Outcome{"unknown", "no operator can be told" + number};
   return Outcome{
-      first.cause == "fusion" ? "fusion" : "node",
+      is_made_of_several(compared->run, first) ? "fusion" : "node",
       fmt::format("{}: {}{}",
                   first.operator_name.empty() ? "no single operator" : first.operator_name, cause,
                   number)};

@@ -31,7 +31,10 @@ std::optional<result::Finding> stage_finding(const Walk& walk, std::string_view 
   run.circumstances = std::move(*known);
   diagnose::explain_as_a_whole(run);
   for (result::Finding& finding : run.findings)
-    if (finding.rule == rule) return std::move(finding);
+    if (finding.rule == rule) {
+      finding.next.clear();  // this is the guide
+      return std::move(finding);
+    }
   return std::nullopt;
 }
 
@@ -193,6 +196,17 @@ Result<Outcome> tell_node_from_accumulated(Walk& walk, RunContext& context) {
   const size_t before = walk.findings.size();
   auto outcome = find_culprit(walk, context);
   if (!outcome) return outcome;
+  for (size_t i = 0; i < before; ++i) {
+    result::Finding& stage = walk.findings[i].finding;
+    if (stage.detail != "stage:conversion") continue;
+    if (outcome->word == "accumulated")
+      stage.advice =
+          "The conversion loses the accuracy a little in many operators: look at the quantization "
+          "first, adjust its configuration and repeat.";
+    else if (outcome->word == "node" && walk.findings.size() > before)
+      stage.advice = fmt::format("The conversion loses the accuracy, in {}.",
+                                 walk.findings[before].finding.operator_name);
+  }
   for (size_t i = before; i < walk.findings.size(); ++i) {
     result::Finding& finding = walk.findings[i].finding;
     if (!finding.operator_name.empty())

@@ -51,7 +51,8 @@ Result<Outcome> confirm_fusion(Walk& walk, RunContext& context) {
         "The fusion of {} is wrong: leave it out by --fusion_switch_file, and report it.",
         accused.operator_name);
     std::erase_if(walk.findings, [&](const GuideFinding& each) {  // it says the same, less surely
-      return each.finding.operator_name == accused.operator_name && each.finding.cause == "fusion";
+      return each.finding.operator_name == accused.operator_name &&
+             (each.finding.cause == "fusion" || each.finding.cause == "operator");
     });
     walk.find(std::move(finding));
     outcome.text = "fusion off agrees, fusion on does not: " + outcome.text;

@@ -74,7 +74,6 @@ result::Finding not_known(const Taken& last) {
           fmt::format("{}{}: {}.", finding.advice.empty() ? "" : " ", question.text, question.how);
   }
   if (finding.advice.empty()) finding.advice = "Collect what this step asks for, then go on.";
-  finding.next = "plumb diagnose --guide";
   return finding;
 }
 

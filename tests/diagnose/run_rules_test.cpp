@@ -122,6 +122,14 @@ TEST(Environment, OtherPlatformsHaveOtherVersions) {
   EXPECT_EQ(run.findings[1].cause, "environment");
 }
 
+// Tools that dump on every platform alike: then the packages tell.
+TEST(Environment, ADriverOnOneSideIsAnotherPlatform) {
+  result::Run run = run_of(0.91, "msprobe");
+  run.circumstances.changes = {{"driver.Version", "24.1", ""}, {"toolkit.version", "8.0", ""}};
+  explain(run, true);
+  EXPECT_THAT(run.findings, IsEmpty());
+}
+
 TEST(Environment, IsSilentWhereNothingDiffersOrNothingChanged) {
   result::Run run = run_of(1);
   run.circumstances.changes = kUpgrade;

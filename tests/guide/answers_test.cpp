@@ -3,6 +3,7 @@
 // Answers files that people, and others, write.
 #include "guide/answers.h"
 
+#include <fstream>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -111,6 +112,13 @@ TEST(Steps, TablesHoldTogether) {
   for (const Branch& branch : steps().front().next)
     EXPECT_THAT(std::string(question_by_key("problem")->choices),
                 HasSubstr(std::string(branch.outcome)));
+}
+
+TEST(Steps, DocumentsListEveryKey) {
+  std::ifstream file(PLUMB_TEST_DATA "/../../docs/troubleshooting.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  for (const Question& question : questions())
+    EXPECT_THAT(page, HasSubstr("| `" + std::string(question.key) + "` |"));
 }
 
 TEST(Walk, AMissingAnswerNamesItsKeyAndQuestion) {
