@@ -106,6 +106,43 @@ TEST(FindRoots, WithoutEdgesTheOrderOfExecutionHasToDo) {
   EXPECT_THAT(names(run), IsEmpty());
 }
 
+// What ran first, and nothing says that it is an operator, is what the model was fed.
+TEST(FindRoots, WithoutAGraphTheFirstTensorIsAnInput) {
+  result::Run run = run_of({{"x", {}, 0.1, ""}, {"a", {}, 0.1, ""}, {"b", {}, 0.1, ""}}, false);
+  EXPECT_TRUE(net_of(run).nodes[0].is_source);
+  EXPECT_THAT(names(run), ElementsAre("x"));
+  run.rows[0].target->type = "Conv";
+  EXPECT_FALSE(net_of(run).nodes[0].is_source);
+}
+
+// Where nothing else adds any error, large steps are no noise of the network.
+TEST(FindRoots, AFewStepsAreNotWhatIsNormal) {
+  std::vector<Op> operators{{"x", {}, 0}};
+  for (int i = 0; i < 6; ++i) operators.push_back({"same" + std::to_string(i), {"x"}, 0});
+  operators.push_back({"a", {"x"}, 0.4});
+  operators.push_back({"b", {"a"}, 6});  // makes it larger
+  operators.push_back({"c", {"b"}, 30});
+  EXPECT_THAT(names(run_of(operators)), ElementsAre("a", "b", "c"));
+}
+
+// Products round their operands to eleven bits, everything else is exact.
+TEST(FindRoots, Tf32IsKnownByItsProducts) {
+  std::vector<Op> operators{{"x", {}, 0, "Data"}};
+  double error = 0;
+  std::string before = "x";
+  for (int i = 0; i < 6; ++i) {
+    const std::string conv = "conv" + std::to_string(i), relu = "relu" + std::to_string(i);
+    error = std::hypot(error, 3e-4);
+    operators.push_back({conv, {before}, error});
+    operators.push_back({relu, {conv}, error, "Relu"});
+    before = relu;
+  }
+  EXPECT_THAT(names(run_of(operators)), IsEmpty());
+  operators[7].error = 0.02;  // conv3
+  for (size_t i = 8; i < operators.size(); ++i) operators[i].error = 0.02;
+  EXPECT_THAT(names(run_of(operators)), ElementsAre("conv3"));
+}
+
 // Every operator adds as much as the first.
 TEST(FindRoots, AccumulatedErrorBlamesNobody) {
   for (const int length : {8, 20, 100}) {
