@@ -144,10 +144,12 @@ TEST(Torchair, RunsOfAnOperatorPairByTime) {
     ASSERT_TRUE(torchair.ok());
     int64_t first = INT64_MAX;
     for (const dump::Entry& entry : golden->entries)
-      if (entry.operator_name == "Mul_3") first = std::min(first, entry.timestamp);
+      if (entry.operator_name == "Mul_3" && entry.step.value_or(0) == 0)
+        first = std::min(first, entry.timestamp);
     std::map<int64_t, std::string> found;
     for (const dump::Entry& entry : target->entries) {
-      if (entry.operator_name != "Add_1Relu_2Mul_3" || entry.slot.kind != dump::SlotKind::kOutput)
+      if (entry.operator_name != "Add_1Relu_2Mul_3" || entry.step.value_or(0) != 0 ||
+          entry.slot.kind != dump::SlotKind::kOutput)
         continue;
       const Pairing& pairing = torchair->pairings.at(&entry);
       found[entry.timestamp] = pairing.tensor == nullptr            ? std::string(pairing.reason)

@@ -361,8 +361,10 @@ def runs(trap, honest):
         yield trap(f"runs/{kind}_more", "a run more than golden has", pair(base, side({0: 1, 1: 9}), side({1: 5})), {"relu": [EARLIER, "pass"]})
         yield trap(f"runs/{kind}_more_wrong", "the last run is wrong", pair(base, side({0: 1, 1: 9}, [1]), side({1: 5})), {"relu": [EARLIER, "fail"]})
         if kind != "stamped":  # two tasks at one time
-            at_once = lambda x, _, write=write: {k.replace(".3.7.", f".{i + 3}.7."): v for i in (0, 1) for k, v in write("relu", x[i], 5).items()}
-            yield trap(f"runs/{kind}_at_once", "nothing tells which is which", pair(base, at_once, at_once), {"relu": ["not_compared duplicate_name"] * 4}, exit=2)
+            at_once = lambda time, write=write: lambda x, _: {
+                k.replace(".3.7.", f".{i + 3}.7."): v for i in (0, 1) for k, v in write("relu", x[i], time).items()}
+            yield trap(f"runs/{kind}_at_once", "nothing tells which is which", pair(base, at_once(5), at_once(6)), {"relu": ["not_compared duplicate_name"] * 4}, exit=2)
+            yield honest(f"runs/{kind}_copied", "a copy has the same times", pair(base, at_once(5), at_once(5)))
         yield trap(f"runs/{kind}_less", "golden has a run more", pair(base, side({1: 5}), side({0: 1, 1: 9})), {"relu": [EARLIER, "pass"]})
 
 
