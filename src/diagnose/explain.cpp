@@ -15,13 +15,6 @@ using result::Finding;
 using result::Run;
 using result::Verdict;
 
-bool differs(const Run& run) {
-  return std::any_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
-    return row.verdict == Verdict::kFail ||
-           (row.verdict == Verdict::kInconclusive && row.target && row.golden);
-  });
-}
-
 // Of an operator with several outputs, steps or samples the row that shows it best.
 size_t worst_row(const Net& net, const Node& node) {
   const auto rank = [&](size_t row) {
@@ -61,10 +54,24 @@ const Node* inserted_before(const Net& net, const Node& node) {
   return nullptr;
 }
 
+// How the models differ there. An operator that was made from several has their differences, too.
+std::vector<const graph::Difference*> differences_at(const Case& of, const Node& node, size_t row) {
+  if (of.models == nullptr) return {};
+  std::vector<std::string_view> target{node.name}, golden{of.run.rows[row].golden->operator_name};
+  const auto place = static_cast<size_t>(&node - of.net.nodes.data());
+  if (of.run.network && place < of.run.network->nodes.size())
+    for (const std::string& origin : of.run.network->nodes[place].origins) {
+      target.push_back(origin);
+      golden.push_back(origin);
+    }
+  return of.models->at(target, golden);
+}
+
 Suspect suspect_of(const Case& of, const Root& root) {
   const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, of.roots.noise),
+  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, of.roots.noise), {},
                   {}, {},   {}};
+  suspect.differences = differences_at(of, node, suspect.row);
   suspect.values = of.tensors.pair(suspect.row);
   // What an inserted operator gives out tells more than what comes of it.
   if (const Node* inserted = inserted_before(of.net, node))
@@ -91,6 +98,7 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
     finding->rule = rule.name;
     finding->cause = rule.cause;
     finding->consequences = names_of(of.net, root.consequences);
+    if (!rule.name.starts_with("model-")) add_differences(suspect, *finding);
     if (const Node* inserted = inserted_before(of.net, suspect.node)) {
       finding->operator_name = inserted->name;
       finding->evidence.push_back({fmt::format("{} ({}) stands before {}, and only in the target",
@@ -145,13 +153,12 @@ Finding accumulated(const Case& of) {
       "precision (float32, or 16 bits instead of 8 where the model is quantized), in the operators "
       "that "
       "add most first.";
-  if (of.run.command != "run")
-    finding.next = "plumb run TARGET.onnx GOLDEN.onnx --layers all --input FILE";
+  finding.next = of.commands.rank_all();
   return finding;
 }
 
 // Something differs, and nothing that is at hand tells why.
-Finding unknown(const Run& run) {
+Finding unknown(const Run& run, const Commands& commands) {
   Finding finding;
   finding.rule = finding.cause = "unknown";
   finding.confidence = 0.3;
@@ -164,6 +171,7 @@ Finding unknown(const Run& run) {
         "Only outputs were compared, so nobody can be told: --layers all compares every operator, "
         "and "
         "replays it.";
+    finding.next = commands.all_layers();
   } else if (run.network == nullptr) {
     finding.advice =
         "Nothing tells which operator feeds which: give the graph of the model (--graph), and dump "
@@ -193,14 +201,28 @@ void estimate_own_errors(const Net& net, Run& run) {
 
 }  // namespace
 
-void explain(Run& run, Tensors tensors, const RunContext& context) {
+bool has_difference(const Run& run) {
+  return std::any_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
+    return row.verdict == Verdict::kFail ||
+           (row.verdict == Verdict::kInconclusive && row.target && row.golden);
+  });
+}
+
+void explain(Run& run, Tensors tensors, const RunContext& context, const AtHand& at_hand) {
   run.findings.clear();
   Net net = net_of(run);
   estimate_own_errors(net, run);
-  if (!differs(run)) return;
+  if (!has_difference(run)) return;
   measure_by_arithmetic(net, tensors, context);
   const Roots roots = find_roots(net);
-  const Case of{run, net, roots, tensors, !roots.roots.empty() && are_on_grids(net, tensors)};
+  const Commands commands(run, at_hand.invocation);
+  const Case of{run,
+                net,
+                roots,
+                tensors,
+                commands,
+                at_hand.models,
+                !roots.roots.empty() && are_on_grids(net, tensors)};
   for (const Root& root : roots.roots) {
     if (context.cancelled) return;
     if (!only_amplifies(of, root)) explain_root(of, root, run.findings);
@@ -208,7 +230,8 @@ void explain(Run& run, Tensors tensors, const RunContext& context) {
   std::stable_sort(run.findings.begin(), run.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
   if (run.findings.empty())
-    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
+    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of)
+                                                                 : unknown(run, commands));
 }
 
 }  // namespace plumb::diagnose

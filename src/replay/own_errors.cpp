@@ -2,11 +2,13 @@
 #include "replay/own_errors.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compare/session_state.h"
 #include "graph/onnx_build.h"
@@ -28,30 +30,71 @@ struct Shown {
   Source target, golden;
 };
 
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 // So much is fed and given out at a time; what one operator needs may be more.
 constexpr int64_t kMostBytes = int64_t{1} << 29;
 
-Result<std::vector<double>> numbers(const engine::TensorView& tensor) {
-  const auto count = element_count(tensor.shape);
-  if (!count || kind_of(tensor.dtype) != DKind::kFloat)
-    return Error{"no floating-point numbers", "", "look at another operator"};
-  std::vector<double> values(static_cast<size_t>(*count));
-  decode_double(tensor.dtype, tensor.bytes.data(), *count, values.data());
-  return values;
-}
-
-double relative(const std::vector<double>& a, const std::vector<double>& b,
-                const std::vector<double>& unit) {
-  double dd = 0, uu = 0;
-  for (size_t i = 0; i < unit.size(); ++i) {
-    if (a[i] == b[i]) {  // infinities among them
-      uu += std::isfinite(unit[i]) ? unit[i] * unit[i] : 0;
-      continue;
-    }
-    dd += (a[i] - b[i]) * (a[i] - b[i]);
-    uu += unit[i] * unit[i];
+// One tensor after another, decoded in pieces: three tensors of doubles would not fit the cache.
+class Numbers {
+ public:
+  explicit Numbers(const engine::TensorView& tensor)
+      : tensor_(tensor),
+        count_(kind_of(tensor.dtype) == DKind::kFloat ? element_count(tensor.shape).value_or(-1)
+                                                      : -1) {}
+  int64_t count() const { return count_; }  // -1: these are no floating-point numbers
+  const double* read(int64_t from, int64_t count) {
+    const auto size = static_cast<size_t>(byte_count(tensor_.dtype, from).value_or(0));
+    decode_double(tensor_.dtype, tensor_.bytes.data() + size, count, piece_);
+    return piece_;
   }
-  return uu > 0 ? std::sqrt(dd / uu) : dd > 0 ? std::numeric_limits<double>::infinity() : 0;
+  static constexpr int64_t kPiece = 2048;
+
+ private:
+  const engine::TensorView tensor_;
+  int64_t count_;
+  double piece_[kPiece];
+};
+
+// |a - b| against golden, relative Euclidean. Where only one of them is finite, or both are
+// infinite in another way, the distance is infinite.
+class Distance {
+ public:
+  void add(double a, double b, double golden) {
+    if (std::isfinite(golden)) golden_ += golden * golden;
+    if (a == b || (std::isnan(a) && std::isnan(b))) return;
+    const double off = a - b;
+    sum_ += std::isfinite(off) ? off * off : std::numeric_limits<double>::infinity();
+  }
+  double relative() const {
+    return golden_ > 0 ? std::sqrt(sum_ / golden_)
+                       : (sum_ > 0 ? std::numeric_limits<double>::infinity() : 0);
+  }
+
+ private:
+  double sum_ = 0, golden_ = 0;
+};
+
+// What remains of an error between two tensors, each against golden; nullopt if they are no numbers
+// of the same shape.
+std::optional<result::OwnError> split_error(const engine::TensorView& target,
+                                            const engine::TensorView& golden,
+                                            const engine::TensorView& again) {
+  Numbers t(target), g(golden), a(again);
+  if (t.count() < 0 || t.count() != g.count() || a.count() != g.count()) return {};
+  Distance own, inherited;
+  for (int64_t from = 0; from < g.count(); from += Numbers::kPiece) {
+    const int64_t count = std::min(Numbers::kPiece, g.count() - from);
+    const double *ts = t.read(from, count), *gs = g.read(from, count), *as = a.read(from, count);
+    for (int64_t i = 0; i < count; ++i) {
+      own.add(ts[i], as[i], gs[i]);
+      inherited.add(as[i], gs[i], gs[i]);
+    }
+  }
+  return result::OwnError{own.relative(), inherited.relative(), true};
 }
 
 class Measurement {
@@ -60,24 +103,23 @@ class Measurement {
               result::Run& run)
       : golden_(golden), state_(session.state()), ids_(ids), run_(run), model_(golden.model) {}
 
-  Result<int64_t> measure(const RunContext& context) {
+  Result<OwnErrors> measure(const RunContext& context) {
     find_shown();
-    if (shown_.empty()) return 0;
+    if (shown_.empty()) return times_;
     if (auto cut = cut_apart(); !cut) return cut.error();
-    int64_t measured = 0;
     std::vector<size_t> nodes;
     int64_t bytes = 0;
     const auto replay_them = [&]() -> Result<void> {
       std::sort(nodes.begin(), nodes.end());
       auto some = replay(nodes);
       if (!some) return some.error();
-      measured += *some;
+      times_.measured += *some;
       nodes.clear();
       bytes = 0;
       return {};
     };
     for (const std::vector<size_t>& part : parts()) {
-      if (context.cancelled) return measured;
+      if (context.cancelled) return times_;
       if (!can_be_fed(part)) continue;
       nodes.insert(nodes.end(), part.begin(), part.end());
       for (const size_t node : part) bytes += bytes_of(model_.graph.nodes[node]);
@@ -86,16 +128,34 @@ class Measurement {
     }
     if (!nodes.empty())
       if (auto done = replay_them(); !done) return done.error();
-    return measured;
+    if (auto proven = conclude(); !proven) return proven.error();
+    return times_;
   }
 
  private:
+  // Whether this is the model that golden was made with.
+  Result<void> conclude() {
+    if (unlike_.empty()) return {};
+    const std::string names =
+        fmt::format("{}{}",
+                    fmt::join(unlike_.begin(),
+                              unlike_.begin() + std::min<int64_t>(3, std::ssize(unlike_)), ", "),
+                    unlike_.size() > 3 ? fmt::format(" and {} more", unlike_.size() - 3) : "");
+    if (2 * std::ssize(unlike_) > proven_)
+      return Error{"the model does not reproduce the golden tensors from the golden inputs", names,
+                   "name the model that the golden dump was made with, by --model"};
+    run_.warnings.push_back(fmt::format(
+        "not measured, since the model does not reproduce golden from golden's inputs: {}", names));
+    return {};
+  }
+
   // Tensors of the model by the golden operator and slot of rows, as dump tools write names.
   void find_shown() {
     std::unordered_map<std::string, std::string> tensors;
     for (const graph::OnnxNode& node : model_.graph.nodes)
       for (size_t k = 0; k < node.outputs.size(); ++k) {
-        if (node.outputs[k].empty()) continue;
+        // A constant belongs to whoever reads it: golden's, not the target's.
+        if (node.outputs[k].empty() || node.type == "Constant") continue;
         const std::string slot = fmt::format("\noutput:{}", k);
         tensors.try_emplace(pair::normalised(node.name) + slot, node.outputs[k]);
         if (k == 0) tensors.try_emplace(pair::normalised(node.outputs[0]) + slot, node.outputs[0]);
@@ -203,18 +263,29 @@ class Measurement {
     return engine::Tensor{reader->reader().dtype(), reader->reader().shape(), {}};
   }
 
-  Result<int64_t> replay(std::span<const size_t> nodes) {
+  struct Fed {
     engine::Inputs inputs;
     graph::Outside outside;
+  };
+
+  // What a part reads, as one of the sides has it.
+  Fed feed(std::span<const size_t> nodes, bool with_target) const {
+    Fed fed;
     for (const std::string& input : graph::boundary_of(model_, nodes).inputs) {
       const auto tensor = tensor_of_.find(input);
       const auto at = by_tensor_.find(tensor == tensor_of_.end() ? input : tensor->second);
       if (at == by_tensor_.end()) continue;  // an input of the model that nobody dumped
-      auto fed = target_as_fed(shown_[at->second]);
-      if (!fed) continue;
-      outside.types[input] = {fed->dtype, fed->shape};
-      inputs[input] = std::move(*fed);
+      const Shown& shown = shown_[at->second];
+      auto loaded = with_target ? target_as_fed(shown) : load(shown.golden);
+      if (!loaded) continue;
+      fed.outside.types[input] = {loaded->dtype, loaded->shape};
+      fed.inputs[input] = std::move(*loaded);
     }
+    return fed;
+  }
+
+  // The operators alone, as a file for an engine; empty if nobody shows what they give.
+  Result<std::string> cut_out(std::span<const size_t> nodes, const graph::Outside& outside) const {
     auto part = graph::cut(model_, nodes, outside);
     if (!part) return part.error();
     std::vector<std::string> wanted;
@@ -225,31 +296,75 @@ class Measurement {
     std::erase_if(part->graph.outputs, [&](const graph::OnnxValue& value) {
       return !by_tensor_.contains(std::string(value.name));
     });
-    if (part->graph.outputs.empty()) return 0;
+    if (part->graph.outputs.empty()) return std::string();
     if (part->is_external())
       if (auto inlined = graph::inline_external(*part, golden_.view.data); !inlined)
         return inlined.error();
-    const std::string bytes = graph::write_onnx(*part);
-    auto session = golden_.engine.open({as_bytes(bytes), {}, {}, {}}, {});
+    return graph::write_onnx(*part);
+  }
+
+  Result<int64_t> replay(std::span<const size_t> nodes) {
+    Fed fed = feed(nodes, true);
+    auto bytes = cut_out(nodes, fed.outside);
+    if (!bytes) return bytes.error();
+    if (bytes->empty()) return 0;
+    const auto start = Clock::now();
+    auto session = golden_.engine.open({as_bytes(*bytes), {}, {}, {}}, {});
     if (!session) return session.error();
-    int64_t measured = 0;
-    auto ran = (*session)->run(inputs, [&](const engine::Output& output) -> Result<void> {
+    times_.opening_s += seconds_since(start);
+    std::vector<size_t> measured;  // places in shown_
+    const auto use = [&](const engine::Output& output, size_t shown) {
+      if (split(shown_[shown], *output.tensor)) measured.push_back(shown);
+    };
+    auto ran = run(**session, fed.inputs, use);
+    if (!ran) return ran.error();
+    if (!golden_.must_prove_itself) return std::ssize(measured);
+    fed.inputs.clear();
+    ran = run(
+        **session, feed(nodes, false).inputs,
+        [&](const engine::Output& output, size_t shown) { check(shown_[shown], *output.tensor); });
+    if (!ran) return ran.error();
+    return std::count_if(measured.begin(), measured.end(), [&](size_t shown) {
+      return run_.rows[shown_[shown].row].own_error.has_value();
+    });
+  }
+
+  // Hands over what comes out, with its place in shown_. The engine's time is without that.
+  template <class Use>
+  Result<void> run(engine::Session& session, const engine::Inputs& inputs, const Use& use) {
+    const auto start = Clock::now();
+    double used_s = 0;
+    auto ran = session.run(inputs, [&](const engine::Output& output) -> Result<void> {
+      const auto begin = Clock::now();
       const auto at = by_tensor_.find(output.port.name);
-      if (output.tensor && at != by_tensor_.end())
-        measured += split(shown_[at->second], *output.tensor);
+      if (output.tensor && at != by_tensor_.end()) use(output, at->second);
+      used_s += seconds_since(begin);
       return {};
     });
-    if (!ran) return ran.error();
-    return measured;
+    times_.running_s += seconds_since(start) - used_s;
+    return ran;
   }
 
   bool split(const Shown& each, const engine::TensorView& again) {
     const auto target = load(each.target), golden = load(each.golden);
     if (!target || !golden) return false;
-    const auto t = numbers(target->view()), g = numbers(golden->view()), a = numbers(again);
-    if (!t || !g || !a || t->size() != g->size() || a->size() != g->size()) return false;
-    run_.rows[each.row].own_error = {relative(*t, *a, *g), relative(*a, *g, *g), true};
-    return true;
+    const auto own = split_error(target->view(), golden->view(), again);
+    if (own) run_.rows[each.row].own_error = *own;
+    return own.has_value();
+  }
+
+  // What the model makes of golden's own inputs has to be what golden gave.
+  void check(const Shown& each, const engine::TensorView& again) {
+    const auto golden = load(each.golden);
+    if (!golden) return;
+    const auto off = split_error(golden->view(), golden->view(), again);
+    if (!off) return;
+    ++proven_;
+    constexpr double kMostOff = 0.01;  // arithmetic in 16 bits, or of another engine, is better
+    if (off->inherited <= kMostOff) return;
+    run_.rows[each.row].own_error.reset();
+    unlike_.push_back(
+        fmt::format("{} ({:.3g})", run_.rows[each.row].golden->operator_name, off->inherited));
   }
 
   const GoldenModel& golden_;
@@ -260,13 +375,16 @@ class Measurement {
   std::vector<Shown> shown_;
   std::unordered_map<std::string, size_t> by_tensor_;       // places in shown_
   std::unordered_map<std::string, std::string> tensor_of_;  // what a new input stands for
+  OwnErrors times_;
+  int64_t proven_ = 0;               // tensors whose operators were fed with golden's inputs
+  std::vector<std::string> unlike_;  // ... and gave something else than golden
 };
 
 }  // namespace
 
-Result<int64_t> measure_own_errors(const GoldenModel& golden, const Session& session,
-                                   std::span<const RowId> ids, result::Run& run,
-                                   const RunContext& context) {
+Result<OwnErrors> measure_own_errors(const GoldenModel& golden, const Session& session,
+                                     std::span<const RowId> ids, result::Run& run,
+                                     const RunContext& context) {
   return Measurement(golden, session, ids, run).measure(context);
 }
 

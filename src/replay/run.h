@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "diagnose/commands.h"
 #include "engine/model.h"
 #include "input/sample_options.h"
 #include "plumb/run_context.h"
@@ -33,6 +34,7 @@ struct RunOptions {
   std::string output_gt, keep;       // directories for a gt folder of Pulsar, and for the tensors
   int threads = 1;                   // of the engines
   WorkerLimits limits;               // of each engine
+  diagnose::Invocation invocation;   // for commands that go on with the result
   int batch_outputs = 0;  // tensors an engine holds at a time; 0: as many as memory allows
 };
 

@@ -130,7 +130,7 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
   return {};
 }
 
-void RunComparison::explain(const RunSide& golden, RunContext& context) {
+void RunComparison::explain(const RunSide& target, const RunSide& golden, RunContext& context) {
   if (!session_ || context.cancelled || ids_.size() != run.rows.size()) return;
   if (golden.model && !golden.model->is_caffe() && options_.layers == "all") {
     const engine::Model view = golden.model->view();
@@ -143,7 +143,14 @@ void RunComparison::explain(const RunSide& golden, RunContext& context) {
         run.warnings.push_back(
             fmt::format("the operators' own errors are estimated: {}", done.error().what));
   }
-  diagnose::explain(run, diagnose::Tensors(&*session_, ids_), context);
+  // What the models are told is evidence, too, as far as it can be read.
+  std::optional<diagnose::ModelDifferences> models;
+  if (target.model && golden.model && diagnose::has_difference(run))
+    if (auto loaded = diagnose::ModelDifferences::load(
+            {target.path, options_.target.weights, golden.path, options_.golden.weights}))
+      models = std::move(*loaded);
+  diagnose::explain(run, diagnose::Tensors(&*session_, ids_), context,
+                    {models ? &*models : nullptr, options_.invocation});
 }
 
 Result<void> RunComparison::choose_results(RunSide& target, RunSide& golden) {

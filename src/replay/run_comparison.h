@@ -28,7 +28,7 @@ class RunComparison {
                    RunContext& context);
 
   // Once all samples were added: who introduced the error, and why, by the tensors of the latest.
-  void explain(const RunSide& golden, RunContext& context);
+  void explain(const RunSide& target, const RunSide& golden, RunContext& context);
   // Adds the rows of a sample that was not run, as they would have been.
   void add_unreached(int64_t step);
 
