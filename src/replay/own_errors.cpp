@@ -6,10 +6,13 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <tbb/parallel_for.h>
 
+#include "base/threads.h"
 #include "compare/session_state.h"
 #include "graph/onnx_build.h"
 #include "graph/onnx_cut.h"
@@ -78,6 +81,34 @@ class Distance {
   double sum_ = 0, golden_ = 0;
 };
 
+// The same of float32 tensors of finite numbers; nullopt if some are not. Four sums each, which the
+// processor adds side by side, in a fixed order.
+std::optional<result::OwnError> split_finite(const float* target, const float* golden,
+                                             const float* again, int64_t count) {
+  constexpr int kSums = 4;
+  double own[kSums] = {}, inherited[kSums] = {}, size[kSums] = {};
+  const auto add = [&](int64_t i, int k) {
+    const double t = target[i], g = golden[i], a = again[i];
+    own[k] += (t - a) * (t - a);
+    inherited[k] += (a - g) * (a - g);
+    size[k] += g * g;
+  };
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums)
+    for (int k = 0; k < kSums; ++k) add(i + k, k);
+  for (; i < count; ++i) add(i, 0);
+  const auto sum = [](const double(&of)[kSums]) { return (of[0] + of[1]) + (of[2] + of[3]); };
+  const double all = sum(size);
+  if (!std::isfinite(sum(own)) || !std::isfinite(sum(inherited)) || !(all > 0)) return {};
+  return result::OwnError{std::sqrt(sum(own) / all), std::sqrt(sum(inherited) / all), true};
+}
+
+const float* floats_of(const engine::TensorView& tensor) {
+  const bool is_plain = tensor.dtype == DType::kFloat32 &&
+                        reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
+  return is_plain ? reinterpret_cast<const float*>(tensor.bytes.data()) : nullptr;
+}
+
 // What remains of an error between two tensors, each against golden; nullopt if they are no numbers
 // of the same shape.
 std::optional<result::OwnError> split_error(const engine::TensorView& target,
@@ -85,6 +116,9 @@ std::optional<result::OwnError> split_error(const engine::TensorView& target,
                                             const engine::TensorView& again) {
   Numbers t(target), g(golden), a(again);
   if (t.count() < 0 || t.count() != g.count() || a.count() != g.count()) return {};
+  const float *fast_t = floats_of(target), *fast_g = floats_of(golden), *fast_a = floats_of(again);
+  if (fast_t != nullptr && fast_g != nullptr && fast_a != nullptr)
+    if (const auto split = split_finite(fast_t, fast_g, fast_a, g.count())) return split;
   Distance own, inherited;
   for (int64_t from = 0; from < g.count(); from += Numbers::kPiece) {
     const int64_t count = std::min(Numbers::kPiece, g.count() - from);
@@ -111,7 +145,7 @@ class Measurement {
     int64_t bytes = 0;
     const auto replay_them = [&]() -> Result<void> {
       std::sort(nodes.begin(), nodes.end());
-      auto some = replay(nodes);
+      auto some = replay(nodes, context);
       if (!some) return some.error();
       times_.measured += *some;
       nodes.clear();
@@ -248,19 +282,34 @@ class Measurement {
     return bytes;
   }
 
-  // What the target's operator read, as the model wants it.
-  Result<engine::Tensor> target_as_fed(const Shown& each) const {
-    auto golden = load_info(each.golden);
-    if (!golden) return golden.error();
-    auto target = load(each.target);
-    if (!target) return target.error();
-    return fitted(std::move(*target), golden->dtype, golden->shape);
-  }
+  // Both sides of a tensor, as they are stored.
+  struct Pair {
+    std::optional<engine::Tensor> target, golden;
+  };
 
-  static Result<engine::Tensor> load_info(const Source& source) {
-    auto reader = dump::EntryReader::open(*source.set, *source.entry);
-    if (!reader) return reader.error();
-    return engine::Tensor{reader->reader().dtype(), reader->reader().shape(), {}};
+  // Everything that some operators read and give, read once and side by side.
+  void load_pairs(std::span<const size_t> nodes, const RunContext& context) {
+    std::set<size_t> places;
+    for (const std::string& input : graph::boundary_of(model_, nodes).inputs) {
+      const auto tensor = tensor_of_.find(input);
+      const auto at = by_tensor_.find(tensor == tensor_of_.end() ? input : tensor->second);
+      if (at != by_tensor_.end()) places.insert(at->second);
+    }
+    for (const size_t node : nodes)
+      for (const std::string_view output : model_.graph.nodes[node].outputs)
+        if (const auto at = by_tensor_.find(std::string(output)); at != by_tensor_.end())
+          places.insert(at->second);
+    pairs_.clear();
+    for (const size_t place : places) pairs_.try_emplace(place);
+    std::vector<std::pair<const size_t, Pair>*> each;
+    for (auto& pair : pairs_) each.push_back(&pair);
+    on_threads_of(context, [&] {
+      tbb::parallel_for(size_t{0}, each.size(), [&](size_t i) {
+        const Shown& shown = shown_[each[i]->first];
+        if (auto target = load(shown.target)) each[i]->second.target = std::move(*target);
+        if (auto golden = load(shown.golden)) each[i]->second.golden = std::move(*golden);
+      });
+    });
   }
 
   struct Fed {
@@ -275,8 +324,10 @@ class Measurement {
       const auto tensor = tensor_of_.find(input);
       const auto at = by_tensor_.find(tensor == tensor_of_.end() ? input : tensor->second);
       if (at == by_tensor_.end()) continue;  // an input of the model that nobody dumped
-      const Shown& shown = shown_[at->second];
-      auto loaded = with_target ? target_as_fed(shown) : load(shown.golden);
+      const Pair& pair = pairs_.at(at->second);
+      if (!pair.golden || !pair.target) continue;
+      auto loaded = with_target ? fitted(*pair.target, pair.golden->dtype, pair.golden->shape)
+                                : Result<engine::Tensor>(*pair.golden);
       if (!loaded) continue;
       fed.outside.types[input] = {loaded->dtype, loaded->shape};
       fed.inputs[input] = std::move(*loaded);
@@ -303,7 +354,8 @@ class Measurement {
     return graph::write_onnx(*part);
   }
 
-  Result<int64_t> replay(std::span<const size_t> nodes) {
+  Result<int64_t> replay(std::span<const size_t> nodes, const RunContext& context) {
+    load_pairs(nodes, context);
     Fed fed = feed(nodes, true);
     auto bytes = cut_out(nodes, fed.outside);
     if (!bytes) return bytes.error();
@@ -314,15 +366,14 @@ class Measurement {
     times_.opening_s += seconds_since(start);
     std::vector<size_t> measured;  // places in shown_
     const auto use = [&](const engine::Output& output, size_t shown) {
-      if (split(shown_[shown], *output.tensor)) measured.push_back(shown);
+      if (split(shown, *output.tensor)) measured.push_back(shown);
     };
     auto ran = run(**session, fed.inputs, use);
     if (!ran) return ran.error();
     if (!golden_.must_prove_itself) return std::ssize(measured);
     fed.inputs.clear();
-    ran = run(
-        **session, feed(nodes, false).inputs,
-        [&](const engine::Output& output, size_t shown) { check(shown_[shown], *output.tensor); });
+    ran = run(**session, feed(nodes, false).inputs,
+              [&](const engine::Output& output, size_t shown) { check(shown, *output.tensor); });
     if (!ran) return ran.error();
     return std::count_if(measured.begin(), measured.end(), [&](size_t shown) {
       return run_.rows[shown_[shown].row].own_error.has_value();
@@ -345,17 +396,18 @@ class Measurement {
     return ran;
   }
 
-  bool split(const Shown& each, const engine::TensorView& again) {
-    const auto target = load(each.target), golden = load(each.golden);
-    if (!target || !golden) return false;
-    const auto own = split_error(target->view(), golden->view(), again);
-    if (own) run_.rows[each.row].own_error = *own;
+  bool split(size_t place, const engine::TensorView& again) {
+    const Pair& pair = pairs_.at(place);
+    if (!pair.target || !pair.golden) return false;
+    const auto own = split_error(pair.target->view(), pair.golden->view(), again);
+    if (own) run_.rows[shown_[place].row].own_error = *own;
     return own.has_value();
   }
 
   // What the model makes of golden's own inputs has to be what golden gave.
-  void check(const Shown& each, const engine::TensorView& again) {
-    const auto golden = load(each.golden);
+  void check(size_t place, const engine::TensorView& again) {
+    const Shown& each = shown_[place];
+    const auto& golden = pairs_.at(place).golden;
     if (!golden) return;
     const auto off = split_error(golden->view(), golden->view(), again);
     if (!off) return;
@@ -375,6 +427,7 @@ class Measurement {
   std::vector<Shown> shown_;
   std::unordered_map<std::string, size_t> by_tensor_;       // places in shown_
   std::unordered_map<std::string, std::string> tensor_of_;  // what a new input stands for
+  std::map<size_t, Pair> pairs_;  // of what is replayed now, by place in shown_
   OwnErrors times_;
   int64_t proven_ = 0;               // tensors whose operators were fed with golden's inputs
   std::vector<std::string> unlike_;  // ... and gave something else than golden
