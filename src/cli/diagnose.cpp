@@ -56,12 +56,10 @@ Result<void> check(const DiagnoseRequest& request) {
     return Error{fmt::format("one result is needed, {} given", request.paths.size()),
                  "plumb diagnose", "name the .json that `plumb compare --json` wrote"};
   if (auto checked = request.output.check(); !checked) return checked;
-  std::vector<NamedPath> outputs = request.output.paths();
-  outputs.push_back({"--write-config", request.write_config});
   const NamedPath inputs[] = {{"RESULT.json", request.paths[0]},
                               {"--target-model", request.models.target},
                               {"--golden-model", request.models.golden}};
-  return check_outputs(outputs, inputs);
+  return check_outputs(request.output.paths(), inputs);
 }
 
 // What a result can still be looked at with.

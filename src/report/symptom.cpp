@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/findings_text.h"
 #include "report/text.h"
 
 namespace plumb::report {
@@ -70,6 +71,7 @@ std::string symptom_text(const Run& run, const result::Summary& s) {
                               : fmt::format("the outputs are slightly different ({})", place);
   if (is_after_upgrade(run))
     return how + " after an upgrade: usually driver, firmware and toolkit that do not match";
+  if (has_culprit(run)) return how;  // which says more than what is usual
   return how + (is_very_different(run, *worst)
                     ? ": usually an overflow or a wrong fusion"
                     : ": usually accumulated error, an operator's implementation or its precision");

@@ -146,7 +146,6 @@ TEST(Terminal, TheAnswerComesFirst) {
       "FAIL  30 of 60 compared tensors differ",
       "  outputs   1 of 1 differs; inside the model: 29",
       "  symptom   the outputs are very different (op59: cosine 0.841)",
-      "            overflow or a wrong fusion",
       "  culprit   op30: the operator computes something else",
       "            relative error 0.4",
       "  advice    Look at it.",
@@ -190,6 +189,7 @@ TEST(Terminal, WordsAreNotCut) {
 TEST(Terminal, SymptomsHaveTheirNames) {
   auto run = run_with_culprit();
   run.rows.back().values = values(0.9995, 0.03, 1, 1);
+  run.findings.clear();
   EXPECT_THAT(render(run, {}), HasSubstr("symptom   the outputs are slightly different (op59: "));
   run.scenario = "npu-vs-npu";
   EXPECT_THAT(render(run, {}), HasSubstr(" after an upgrade: usually driver"));
