@@ -16,12 +16,16 @@ int run_diff(int argc, char** argv, RunContext& context);
 int run_env(int argc, char** argv, RunContext& context);
 int run_inspect(int argc, char** argv, RunContext& context);
 int run_convert(int argc, char** argv, RunContext& context);
+int run_quantize(int argc, char** argv, RunContext& context);
 int run_reduce(int argc, char** argv, RunContext& context);
+int run_sensitivity(int argc, char** argv, RunContext& context);
 int run_shrink(int argc, char** argv, RunContext& context);
 int run_overflow(int argc, char** argv, RunContext& context);
 int run_lint(int argc, char** argv, RunContext& context);
+int run_eval(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
+int run_report(int argc, char** argv, RunContext& context);
 int run_profiles(int argc, char** argv, RunContext& context);
 int run_rules(int argc, char** argv, RunContext& context);
 int run_msaccucmp(int argc, char** argv, RunContext& context);
@@ -33,6 +37,8 @@ std::span<const Command> commands() {
       Command{"run", "run two models on the same input and compare", run_run},
       Command{"dump", "run a model and save what every operator computes", run_dump},
       Command{"diagnose", "why a comparison came out as it did, and what to do next", run_diagnose},
+      Command{"report", "show a saved result, or write it as a page, a table, a picture",
+              run_report},
       Command{"isolate", "replay one operator: did it make the error or inherit it?", run_isolate},
       Command{"diff", "compare two models without running them", run_diff},
       Command{"env", "tell what accuracy depends on at this machine", run_env},
@@ -42,6 +48,9 @@ std::span<const Command> commands() {
       Command{"overflow", "which operator overflowed first", run_overflow},
       Command{"lint", "find mistakes in a pre-processing or quantization config", run_lint},
       Command{"shrink", "cut a model down to the operators that a fault needs", run_shrink},
+      Command{"quantize", "calibrate, simulate quantization, measure the error", run_quantize},
+      Command{"sensitivity", "which layers lose most when quantized", run_sensitivity},
+      Command{"eval", "how often models name the right class, side by side", run_eval},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},

@@ -8,7 +8,9 @@
 
 #include "base/directory_lock.h"
 #include "base/file_sink.h"
+#include "cli/circumstance_options.h"
 #include "cli/engine_options.h"
+#include "cli/guide.h"
 #include "cli/output_options.h"
 #include "cli/terminal.h"
 #include "diagnose/converter_files.h"
@@ -28,13 +30,15 @@ struct DiagnoseRequest {
   diagnose::ModelDifferences::Files models;
   std::string write_config;
   bool no_data = false;
+  CircumstanceOptions circumstances;
+  GuideOptions guide;
   OutputOptions output;
   CommonOptions common;
 };
 
 void declare(Options& options, DiagnoseRequest& request) {
   options.arguments("RESULT.json", request.paths,
-                    "what `plumb compare --json` or `plumb run --json` wrote");
+                    "what `plumb compare --json` or `plumb run --json` wrote", false);
   options.group("files");
   options.text("--target", "DIR", request.moved.target,
                "where the target's tensors are now (default: as the\nresult says)");
@@ -45,6 +49,8 @@ void declare(Options& options, DiagnoseRequest& request) {
                "the original model: each operator is replayed, too\n(defaults: those of the "
                "result)");
   options.flag("--no-data", request.no_data, "read neither tensors nor models again");
+  request.circumstances.declare(options);
+  request.guide.declare(options);
   request.output.declare(options);
   options.text("--write-config", "DIR", request.write_config,
                "what atc needs to leave the culprit as it was, as\nfiles: fusion off, types kept");
@@ -52,13 +58,18 @@ void declare(Options& options, DiagnoseRequest& request) {
 }
 
 Result<void> check(const DiagnoseRequest& request) {
+  if (request.guide.guide)
+    return Error{"the guide makes its comparisons itself", "--guide " + request.paths[0],
+                 "leave the result out, or explain it without --guide"};
   if (request.paths.size() != 1)
     return Error{fmt::format("one result is needed, {} given", request.paths.size()),
-                 "plumb diagnose", "name the .json that `plumb compare --json` wrote"};
+                 "plumb diagnose",
+                 "name the .json that `plumb compare --json` wrote, or walk a path with --guide"};
   if (auto checked = request.output.check(); !checked) return checked;
-  const NamedPath inputs[] = {{"RESULT.json", request.paths[0]},
-                              {"--target-model", request.models.target},
-                              {"--golden-model", request.models.golden}};
+  std::vector<NamedPath> inputs = request.circumstances.paths();
+  inputs.push_back({"RESULT.json", request.paths[0]});
+  inputs.push_back({"--target-model", request.models.target});
+  inputs.push_back({"--golden-model", request.models.golden});
   return check_outputs(request.output.paths(), inputs);
 }
 
@@ -86,6 +97,7 @@ class Diagnosis {
     // Who looked at tensors and models saw more.
     if (lost_.empty() || known.empty()) return {};
     run_.findings = std::move(known);
+    diagnose::explain_as_a_whole(run_);  // of what is known now
     lost_.emplace_back("the findings are those of the result");
     return {};
   }
@@ -171,15 +183,23 @@ int run_diagnose(int argc, char** argv, RunContext& context) {
                   "  plumb diagnose result.json\n"
                   "  plumb diagnose result.json --golden-model model.onnx --json explained.json\n"
                   "  plumb diagnose result.json --write-config atc/\n"
+                  "  plumb diagnose result.json --target-env after.json --golden-env before.json\n"
+                  "  plumb diagnose --guide\n"
+                  "  plumb diagnose --guide --answers answers.toml --bundle case.zip\n"
                   "exit status: 0 there is nothing to explain, 1 there is a finding, 2 trouble");
   DiagnoseRequest request;
   declare(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
+  if (request.guide.guide && request.paths.empty())
+    return run_guide(request.guide, request.circumstances, request.output, request.common, context);
   if (auto checked = check(request); !checked) return fail_with(checked.error());
+  const auto told = guide::circumstances_from(request.circumstances);
+  if (!told) return fail_with(told.error());
   auto saved = result::load_result(request.paths[0]);
   if (!saved) return fail_with(saved.error());
   context.jobs = request.common.jobs;
   result::Run& run = saved->run;
+  guide::add_circumstances(*told, run.circumstances);
   Diagnosis diagnosis(request, run, context);
   auto explained = diagnosis.explain();
   if (context.cancelled) return kInterrupted;

@@ -9,11 +9,19 @@ void InputOptions::declare(Options& options) {
                 "npy, npz, ONNX .pb, .bin of bare bytes, a picture,\n"
                 "digits of MNIST (FILE#3); a directory or @list.txt\n"
                 "for many samples; repeat it for several inputs");
+  declare_feeding(options);
+  declare_pictures(options);
+}
+
+void InputOptions::declare_feeding(Options& options) {
   options.texts("--shape", "SHAPE", shapes,
                 "of an input with axes that the model leaves open (a\n"
                 "batch is 1 without it): 1,3,224,224, NAME:1,3,224,224");
   options.text("--seed", "N", seed, "inputs without a file are random, always the same for N");
   options.flag("--cast", cast, "round values that the input's type cannot hold exactly");
+}
+
+void InputOptions::declare_pictures(Options& options) {
   options.group("pictures");
   options.text("--config", "FILE", config,
                "take what follows from a Pulsar config (prototxt, JSON)\n"

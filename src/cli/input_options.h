@@ -9,7 +9,10 @@
 namespace plumb::cli {
 
 struct InputOptions : input::SampleOptions {
-  void declare(Options& options);
+  void declare(Options& options);  // all of them
+  // Parts, for commands whose sets of samples have options of their own.
+  void declare_feeding(Options& options);
+  void declare_pictures(Options& options);
 };
 
 // What is odd about the samples, on stderr.

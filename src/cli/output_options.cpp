@@ -17,7 +17,9 @@ using metrics::Metric;
 
 void OutputOptions::declare(Options& options) {
   options.group("output");
-  options.texts("-o", "FILE", outputs, "write .xlsx, .csv, .json, .md or .junit.xml; repeatable");
+  options.texts("-o", "FILE", outputs,
+                "write .html (the page), .svg (a picture), .xlsx, .csv,\n.json, .md or .junit.xml; "
+                "repeatable");
   options.text("--json", "FILE", json,
                "write the result as JSON; '-' prints it instead of the\ntable");
   options.flag("--all", all, "show passing rows too");
@@ -59,6 +61,13 @@ std::string result_file(const OutputOptions& options) {
   for (const std::string& output : options.outputs)
     if (output.ends_with(".json")) return output;
   return {};
+}
+
+bool OutputOptions::have_page() const {
+  return std::any_of(outputs.begin(), outputs.end(), [](const std::string& output) {
+    auto writer = report::writer_for(output);
+    return writer && (*writer)->extension == ".html";
+  });
 }
 
 std::vector<std::string> split_lists(const std::vector<std::string>& lists) {

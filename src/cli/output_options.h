@@ -18,6 +18,7 @@ struct OutputOptions {
   void declare(Options& options);
   Result<void> check() const;  // that there is a writer for each
   std::vector<NamedPath> paths() const;
+  bool have_page() const;  // which shows the details of rows
 };
 
 // The command line that is being run, for a shell, without options that say what is written or

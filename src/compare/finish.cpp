@@ -12,6 +12,7 @@
 #include "compare/precision.h"
 #include "compare/session_state.h"
 #include "compare/tf32.h"
+#include "compare/versions.h"
 
 namespace plumb::compare {
 namespace {
@@ -90,6 +91,7 @@ class Finisher {
     run.command = spec.command;
     run.scenario = state_.scenario->name;
     run.profile = spec.checksum ? "checksum" : state_.rules->name;
+    if (!spec.checksum) run.limits = state_.rules->applied();
     if (state_.tolerance) {
       run.atol = state_.tolerance->atol;
       run.rtol = state_.tolerance->rtol;
@@ -101,6 +103,7 @@ class Finisher {
     run.graphs = state_.graph_files;
     run.told = {spec.target.graph, spec.golden.graph, spec.quant,
                 spec.name_map,     spec.mode,         spec.convention};
+    run.circumstances.changes = recorded_changes(state_);
     if (network_) run.network = network_->network();
     run.is_ordered = is_ordered(state_.target);
     run.doubts = state_.doubts;

@@ -278,10 +278,13 @@ class RowMaker {
 
     std::optional<metrics::Closeness> closeness;
     if (options_.tolerance) closeness.emplace(metrics::Closeness{*options_.tolerance});
-    auto facts =
-        gather(*target, *golden, options_.request, context_, closeness ? &*closeness : nullptr);
+    std::optional<metrics::DetailSums> details;
+    if (options_.details) details = details_before(*golden);
+    auto facts = gather(*target, *golden, options_.request, context_,
+                        {closeness ? &*closeness : nullptr, details ? &*details : nullptr});
     if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
     if (!*facts) return leave_out(row, "interrupted", "");
+    if (details) row.details = std::make_shared<const result::Details>(details->finish());
     is_another_tensor_ = (*facts)->sums.equal != (*facts)->sums.count && is_read_alike(planned);
     (*facts)->are_ids = known_ids(planned, row.target->type, row.golden->type);
     if (options_.observer != nullptr) options_.observer->pair(planned, **facts);

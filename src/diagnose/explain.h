@@ -5,6 +5,7 @@
 
 #include "diagnose/commands.h"
 #include "diagnose/model_differences.h"
+#include "diagnose/run_rule.h"
 #include "diagnose/tensors.h"
 #include "plumb/row.h"
 
@@ -15,9 +16,6 @@ struct AtHand {
   const ModelDifferences* models = nullptr;  // how the two models differ; null: not known
   Invocation invocation;                     // for commands to go on with
 };
-
-// Whether something is to be explained: a tensor differs, or nobody can tell.
-bool has_difference(const result::Run& run);
 
 // Fills findings and estimated own errors. A run without a difference has no findings. Where
 // tensors are at hand, those of a few suspects are looked at; else the numbers of the rows have to

@@ -87,9 +87,13 @@ result::Finding finding_about(const Suspect& suspect, double confidence) {
           evidence_of(suspect, fmt::format("{} has the shape {}", name, to_string(*(*side)->shape)),
                       "", static_cast<double>(element_count(*(*side)->shape).value_or(0))));
   if (std::isinf(root.out)) return finding;
+  const bool is_measured = std::isfinite(suspect.node.own) && root.in > 0;
   finding.evidence.push_back(evidence_of(
       suspect,
-      root.in > 0
+      is_measured
+          ? fmt::format("relative error {}, {} of it its own: {} times what is normal here",
+                        short_text(root.out), short_text(suspect.node.own), short_text(root.ratio))
+      : root.in > 0
           ? fmt::format("relative error {} where the inputs have {}: {} times what is normal here",
                         short_text(root.out), short_text(root.in), short_text(root.ratio))
           : fmt::format("relative error {}, {} times what is normal here", short_text(root.out),

@@ -18,6 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBlock = 512;
+constexpr size_t kMostUnpacked = size_t{1} << 30;
+constexpr uint64_t kMostGrowth = 1024;  // of a member of a zip
 using Block = std::array<std::byte, kBlock>;
 
 class Hash {
@@ -35,11 +37,22 @@ class Hash {
 // Blocks of a tar archive, unpacked on the way if need be.
 class Blocks {
  public:
-  explicit Blocks(Bytes file, bool packed) : file_(file), inflater_(packed ? file : Bytes()) {
+  // What is unpacked is kept, too, if somebody wants it.
+  explicit Blocks(Bytes file, bool packed, std::vector<std::byte>* kept = nullptr)
+      : file_(file), inflater_(packed ? file : Bytes()), kept_(kept) {
     packed_ = packed;
   }
   Result<void> read(Block& block) {
-    if (packed_) return inflater_.read(block.data(), block.size());
+    if (packed_) {
+      if (auto read = inflater_.read(block.data(), block.size()); !read) return read;
+      if (kept_ == nullptr) return {};
+      if (kept_->size() > kMostUnpacked)
+        return Error{"the archive unpacks to more than is kept in memory",
+                     fmt::format("byte {}: more than {} MiB", kept_->size(), kMostUnpacked >> 20),
+                     "unpack it, and name the directory"};
+      kept_->insert(kept_->end(), block.begin(), block.end());
+      return {};
+    }
     if (file_.size() - at_ < kBlock)
       return Error{"the archive is cut off",
                    fmt::format("byte {}: {} bytes are left of a block", at_, file_.size() - at_),
@@ -53,6 +66,7 @@ class Blocks {
  private:
   Bytes file_;
   io::Inflater inflater_;
+  std::vector<std::byte>* kept_;
   bool packed_ = false;
   size_t at_ = 0;
 };
@@ -95,7 +109,8 @@ Result<std::vector<ArchiveEntry>> list_tar(Blocks blocks) {
                    "pack it again"};
     const char kind = static_cast<char>(header[156]);
     const std::string prefix = text_at(header, 345, 155);
-    ArchiveEntry entry{(prefix.empty() ? "" : prefix + "/") + text_at(header, 0, 100), *size, 0};
+    ArchiveEntry entry{(prefix.empty() ? "" : prefix + "/") + text_at(header, 0, 100), *size, 0,
+                       blocks.position()};
     Hash hash;
     for (uint64_t left = *size; left > 0;) {
       Block data;
@@ -116,7 +131,7 @@ Result<std::vector<ArchiveEntry>> list_zip_file(Bytes file) {
   for (const io::ZipMember& member : *members) {
     if (member.error) return *member.error;
     if (!member.name.ends_with('/'))
-      entries.push_back({std::string(member.name), member.size_bytes, member.crc32.value_or(0)});
+      entries.push_back({std::string(member.name), member.size_bytes, member.crc32.value_or(0), 0});
   }
   return entries;
 }
@@ -133,12 +148,89 @@ Result<std::vector<ArchiveEntry>> list_directory(const fs::path& directory) {
     Hash hash;
     hash.add(file->bytes());
     entries.push_back(
-        {at->path().lexically_relative(directory).string(), file->bytes().size(), hash.value()});
+        {at->path().lexically_relative(directory).string(), file->bytes().size(), hash.value(), 0});
   }
   if (code) return Error{"the directory cannot be read", code.message(), "check its permissions"};
   std::sort(entries.begin(), entries.end(),
             [](const ArchiveEntry& a, const ArchiveEntry& b) { return a.name < b.name; });
   return entries;
+}
+
+Result<UnnamedFile> file_of(Bytes bytes) {
+  auto file = UnnamedFile::in_memory();
+  if (!file) return file.error();
+  if (auto written = file->append(bytes); !written) return written.error();
+  return file;
+}
+
+class TarArchive : public Archive {
+ public:
+  static Result<std::shared_ptr<const Archive>> open(MappedFile file) {
+    auto made = std::make_shared<TarArchive>();
+    made->file_ = std::move(file);
+    made->tar_ = made->file_.bytes();
+    const bool is_packed = is_gzip(made->tar_);
+    if (is_packed) {
+      auto stream = gzip_stream(made->tar_);
+      if (!stream) return stream.error();
+      made->tar_ = *stream;
+    }
+    auto entries = list_tar(Blocks(made->tar_, is_packed, &made->kept_));
+    if (!entries) return entries.error();
+    if (is_packed) made->tar_ = made->kept_;
+    made->entries_ = std::move(*entries);
+    return std::shared_ptr<const Archive>(std::move(made));
+  }
+  // Where its data are was checked when they were listed.
+  Result<UnnamedFile> unpacked(size_t entry) const override {
+    return file_of(tar_.subspan(static_cast<size_t>(entries_[entry].offset_bytes),
+                                static_cast<size_t>(entries_[entry].size_bytes)));
+  }
+
+ private:
+  MappedFile file_;
+  std::vector<std::byte> kept_;
+  Bytes tar_;
+};
+
+class ZipArchive : public Archive {
+ public:
+  static Result<std::shared_ptr<const Archive>> open(MappedFile file) {
+    auto made = std::make_shared<ZipArchive>();
+    made->file_ = std::move(file);
+    auto members = io::list_zip(made->file_.bytes());
+    if (!members) return members.error();
+    for (io::ZipMember& member : *members) {
+      if (member.name.ends_with('/')) continue;
+      made->entries_.push_back(
+          {std::string(member.name), member.size_bytes, member.crc32.value_or(0), 0});
+      made->members_.push_back(std::move(member));
+    }
+    return std::shared_ptr<const Archive>(std::move(made));
+  }
+  Result<UnnamedFile> unpacked(size_t entry) const override {
+    const io::ZipMember& member = members_[entry];
+    if (member.error) return *member.error;
+    Buffer scratch;
+    auto data = io::zip_member_data(file_.bytes(), member, kMostGrowth, scratch);
+    if (!data) return data.error();
+    return file_of(*data);
+  }
+
+ private:
+  MappedFile file_;
+  std::vector<io::ZipMember> members_;
+};
+
+bool is_tar_head(Bytes file) {
+  Block first{};
+  if (is_gzip(file)) {
+    auto stream = gzip_stream(file);
+    if (!stream || !io::Inflater(*stream).read(first.data(), first.size())) return false;
+  } else {
+    std::copy_n(file.begin(), std::min(file.size(), kBlock), first.begin());
+  }
+  return is_tar(first);
 }
 
 }  // namespace
@@ -168,6 +260,22 @@ Result<std::vector<ArchiveEntry>> list_archive(const std::string& path) {
   auto entries = list_archive(file->bytes());
   if (!entries) return std::move(entries.error()).in(path);
   return entries;
+}
+
+Result<std::shared_ptr<const Archive>> Archive::open(const std::string& path) {
+  auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  const bool is_zip = as_text(file->bytes()).starts_with("PK");
+  auto archive = is_zip ? ZipArchive::open(std::move(*file)) : TarArchive::open(std::move(*file));
+  if (!archive) return std::move(archive.error()).in(path);
+  return archive;
+}
+
+bool is_archive(const std::string& path) {
+  const auto file = MappedFile::open(path);
+  if (!file) return false;
+  if (as_text(file->bytes()).starts_with("PK\x03\x04")) return !path.ends_with(".npz");
+  return is_tar_head(file->bytes());
 }
 
 }  // namespace plumb::input

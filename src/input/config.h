@@ -79,6 +79,7 @@ struct Config {
   std::vector<ConfigArithmetic> runtime_arithmetic;  // pulsar2: inside the compiled model
   std::vector<ConfigArithmetic> misplaced;           // has no effect where it stands
   std::vector<ConfigCalibration> calibration;
+  std::vector<ConfigCalibration> measurement;  // what the error is measured with
   std::vector<ConfigLayer> layers;
   std::vector<ConfigField> unknown;        // fields we know nothing about
   std::vector<ConfigField> not_simulated;  // known ones that preprocess_for leaves aside

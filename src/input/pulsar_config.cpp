@@ -135,7 +135,8 @@ Result<void> read_operators(const ConfigNode& operators, Config& config) {
   return {};
 }
 
-Result<void> read_calibration(const ConfigNode& node, Config& config) {
+Result<void> read_samples(const ConfigNode& node, const Config& config,
+                          std::vector<ConfigCalibration>& into) {
   ConfigCalibration common;
   common.line = node.line;
   common.method = text_of(node, "observer_method");
@@ -153,7 +154,7 @@ Result<void> read_calibration(const ConfigNode& node, Config& config) {
     ConfigCalibration entry = common;
     entry.name = std::move(name);
     entry.path = std::filesystem::path(config.file).parent_path() / path;
-    config.calibration.push_back(std::move(entry));
+    into.push_back(std::move(entry));
   };
   add(node, "");
   for (const ConfigNode* item : node.all("dataset_conf_items")) {
@@ -162,7 +163,7 @@ Result<void> read_calibration(const ConfigNode& node, Config& config) {
     read_selector(*item, name, is_pattern);
     add(*item, name);
   }
-  if (config.calibration.empty()) config.calibration.push_back(common);
+  if (into.empty()) into.push_back(common);
   return {};
 }
 
@@ -215,7 +216,9 @@ Result<void> fill_from_pulsar(Config& config) {
     for (const ConfigNode* operators : wizard->all("operator_conf"))
       if (auto read = read_operators(*operators, config); !read) return read;
     if (const ConfigNode* node = wizard->find("dataset_conf_calibration"))
-      if (auto read = read_calibration(*node, config); !read) return read;
+      if (auto read = read_samples(*node, config, config.calibration); !read) return read;
+    if (const ConfigNode* node = wizard->find("dataset_conf_error_measurement"))
+      if (auto read = read_samples(*node, config, config.measurement); !read) return read;
   }
   return read_misplaced(root, config);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input/random.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -15,12 +16,6 @@ uint64_t hash_of(std::string_view name) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
   return hash;
-}
-
-uint64_t mixed(uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-  return z ^ (z >> 31);
 }
 
 template <class T>
@@ -42,6 +37,24 @@ void put_random(DType dtype, uint64_t bits, std::byte* at) {
 }
 
 }  // namespace
+
+uint64_t next_random(uint64_t& state) {
+  uint64_t z = state += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+std::vector<size_t> drawn_places(size_t samples, int64_t count, uint64_t seed) {
+  std::vector<size_t> places(samples);
+  for (size_t i = 0; i < samples; ++i) places[i] = i;
+  if (count < 0 || static_cast<uint64_t>(count) >= samples) return places;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+    std::swap(places[i], places[i + next_random(seed) % (samples - i)]);
+  places.resize(static_cast<size_t>(count));
+  std::sort(places.begin(), places.end());
+  return places;
+}
 
 Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed, int64_t taken) {
   const std::string where = fmt::format("input '{}' takes {}", port.name, to_string(port.shape));
@@ -67,10 +80,8 @@ Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed, int
   tensor.bytes.resize(static_cast<size_t>(*bytes));
   const auto item = static_cast<size_t>(bits_of(*port.dtype) / 8);
   uint64_t state = seed ^ hash_of(port.name);
-  for (size_t at = 0; at < tensor.bytes.size(); at += item) {
-    state += 0x9e3779b97f4a7c15;
-    put_random(*port.dtype, mixed(state), tensor.bytes.data() + at);
-  }
+  for (size_t at = 0; at < tensor.bytes.size(); at += item)
+    put_random(*port.dtype, next_random(state), tensor.bytes.data() + at);
   return tensor;
 }
 

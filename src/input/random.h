@@ -17,4 +17,11 @@ inline constexpr int64_t kMostRandomBytes = int64_t{1} << 29;
 // `taken` are bytes of other inputs, of kMostRandomBytes.
 Result<engine::Tensor> random_input(const engine::Port& port, uint64_t seed, int64_t taken = 0);
 
+// The next of a sequence that `state` begins, by splitmix64.
+uint64_t next_random(uint64_t& state);
+
+// `count` places of so many samples, drawn by the seed, in ascending order; all if there are not
+// more, or if it is negative.
+std::vector<size_t> drawn_places(size_t samples, int64_t count, uint64_t seed);
+
 }  // namespace plumb::input

@@ -189,6 +189,7 @@ Result<Samples> open_samples(SampleOptions options, const std::vector<engine::Po
                       options.seed));
   }
   request.inputs = options.inputs;
+  request.most = options.most;
   request.dump_directory = options.dump_directory;
   if (auto set = set_options(options, request.preprocess); !set) return set.error();
   if (!options.config.empty())

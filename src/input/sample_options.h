@@ -16,6 +16,7 @@ struct SampleOptions {
   std::string resize, crop, interpolation, mean, std, scale, layout;
   bool align_corners = false;
   bool cast = false;
+  std::optional<int64_t> most = {};  // samples are drawn by the seed; nullopt: all are taken
 };
 
 // The samples for a model of these inputs. Nothing but names and headers is read yet. Without any

@@ -24,8 +24,8 @@ namespace {
 using engine::Port;
 
 std::string stem_of(const Source& source) {
-  std::string stem = fs::path(source.path).stem().string();
-  if (const fs::path inner(stem); fs::path(source.path).extension() == ".gz")
+  std::string stem = fs::path(source.name()).stem().string();
+  if (const fs::path inner(stem); fs::path(source.name()).extension() == ".gz")
     stem = inner.stem().string();
   return source.index ? fmt::format("{}#{}", stem, *source.index) : stem;
 }
@@ -44,6 +44,17 @@ Result<std::vector<fs::path>> files_in(const fs::path& directory) {
                  "check its name and permissions"};
   std::sort(files.begin(), files.end());
   return files;
+}
+
+std::vector<fs::path> folders_in(const fs::path& directory) {
+  std::vector<fs::path> folders;
+  std::error_code code;
+  for (fs::directory_iterator at(directory, code), end; !code && at != end; at.increment(code))
+    if (std::error_code ignored;
+        at->is_directory(ignored) && !at->path().filename().string().starts_with("."))
+      folders.push_back(at->path());
+  std::sort(folders.begin(), folders.end());
+  return folders;
 }
 
 Result<std::vector<std::string>> lines_of(const fs::path& list) {
@@ -95,7 +106,9 @@ class SampleBuilder {
     for (const std::string& word : request_.inputs)
       if (auto added = add(word); !added) return added;
     if (auto fed = check_fed(); !fed) return fed;
-    return pair();
+    if (auto paired = pair(); !paired) return paired;
+    draw();
+    return {};
   }
 
  private:
@@ -149,7 +162,7 @@ class SampleBuilder {
     // expected outputs, for one.
     if (fs::is_directory(word, ignored)) {
       if (add_case(word)) return {};
-      if (auto files = files_in(word); files && files->empty()) return add_case_directory(word);
+      if (auto files = files_in(word); files && files->empty()) return add_folders(word);
     }
     return add_to(0, word);
   }
@@ -164,7 +177,9 @@ class SampleBuilder {
       return {};
     }
     std::error_code ignored;
-    if (!fs::is_directory(text, ignored)) return add_file(feed, text);
+    if (!fs::is_directory(text, ignored))
+      return fs::is_regular_file(text, ignored) && is_archive(text) ? add_archive(feed, text)
+                                                                    : add_file(feed, text);
     auto files = files_in(text);
     if (!files) return files.error();
     feed.from_directory = true;
@@ -183,11 +198,42 @@ class SampleBuilder {
           fmt::format("{}: {} file{}{}", text, files->size(), files->size() == 1 ? "" : "s",
                       left_out.empty() ? "" : ", e.g. " + left_out[0]),
           "pass the directory of the inputs itself"};
-    if (!left_out.empty())
-      samples_.warnings_.push_back(
-          fmt::format("{}: {} left out, no tensor and no picture: {}{}", text,
-                      left_out.size() == 1 ? "1 file" : fmt::format("{} files", left_out.size()),
-                      left_out[0], left_out.size() > 1 ? ", ..." : ""));
+    warn_left_out(text, left_out);
+    return {};
+  }
+
+  void warn_left_out(const std::string& where, const std::vector<std::string>& left_out) {
+    if (left_out.empty()) return;
+    samples_.warnings_.push_back(
+        fmt::format("{}: {} left out, no tensor and no picture: {}{}", where,
+                    left_out.size() == 1 ? "1 file" : fmt::format("{} files", left_out.size()),
+                    left_out[0], left_out.size() > 1 ? ", ..." : ""));
+  }
+
+  // Every file of an archive is a sample, by name, as those of a directory are.
+  Result<void> add_archive(Samples::Feed& feed, const std::string& path) {
+    auto archive = Archive::open(path);
+    if (!archive) return archive.error();
+    std::vector<Source> sources;
+    std::vector<std::string> left_out;
+    const auto& entries = (*archive)->entries();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (fs::path(entries[i].name).filename().string().starts_with(".")) continue;
+      if (is_called_like_input(entries[i].name))
+        sources.push_back({path, {}, {}, *archive, i, entries[i].name});
+      else
+        left_out.push_back(entries[i].name);
+    }
+    if (sources.empty())
+      return Error{"the archive holds no file that could be an input",
+                   fmt::format("{}: {} files{}", path, entries.size(),
+                               left_out.empty() ? "" : ", e.g. " + left_out[0]),
+                   "pack pictures, .npy or .bin files"};
+    std::sort(sources.begin(), sources.end(),
+              [](const Source& a, const Source& b) { return a.name() < b.name(); });
+    std::move(sources.begin(), sources.end(), std::back_inserter(feed.sources));
+    feed.from_directory = true;
+    warn_left_out(path, left_out);
     return {};
   }
 
@@ -231,11 +277,7 @@ class SampleBuilder {
   // <tensor>.npy or .bin for each input, or input_0.pb, input_1.pb, ...; or directories of such.
   Result<void> add_case_directory(const fs::path& directory) {
     if (add_case(directory)) return {};
-    std::vector<fs::path> cases;
-    std::error_code code;
-    for (fs::directory_iterator at(directory, code), end; !code && at != end; at.increment(code))
-      if (std::error_code ignored; at->is_directory(ignored)) cases.push_back(at->path());
-    std::sort(cases.begin(), cases.end());
+    const std::vector<fs::path> cases = folders_in(directory);
     for (const fs::path& inner : cases)
       if (!add_case(inner))
         return Error{"the directory does not hold a file for each input", inner.string(),
@@ -245,6 +287,23 @@ class SampleBuilder {
     return Error{"the directory does not hold a file for each input", directory.string(),
                  fmt::format("write {}.npy and so on, one for each of: {}",
                              file_name_of(port_names_[0]), fmt::join(port_names_, ", "))};
+  }
+
+  // Directories of one directory: a sample each, or, if none has a file of the input's name,
+  // folders of samples, one for each class as a rule.
+  Result<void> add_folders(const std::string& directory) {
+    const std::vector<fs::path> folders = folders_in(directory);
+    const bool is_of_cases = std::any_of(folders.begin(), folders.end(), [&](const fs::path& each) {
+      const size_t before = samples_.names_.size();
+      if (!add_case(each)) return false;
+      samples_.names_.resize(before);
+      samples_.feeds_[0].sources.pop_back();
+      return true;
+    });
+    if (folders.empty() || is_of_cases) return add_case_directory(directory);
+    for (const fs::path& folder : folders)
+      if (auto added = add_to(0, folder.string()); !added) return added;
+    return {};
   }
 
   bool add_case(const fs::path& directory) {
@@ -343,6 +402,21 @@ class SampleBuilder {
       if (const int times = ++seen[name]; times > 1) name += fmt::format("_{}", times);
   }
 
+  // Leaves as many samples as were asked for.
+  void draw() {
+    samples_.found_ = samples_.names_.size();
+    if (!request_.most) return;
+    const auto places = drawn_places(samples_.found_, *request_.most, request_.seed.value_or(0));
+    const auto keep = [&](auto& list) {
+      if (list.size() <= 1) return;  // one file is for all samples
+      std::decay_t<decltype(list)> kept;
+      for (const size_t place : places) kept.push_back(std::move(list[place]));
+      list = std::move(kept);
+    };
+    keep(samples_.names_);
+    for (Samples::Feed& feed : samples_.feeds_) keep(feed.sources);
+  }
+
   const SampleRequest& request_;
   std::vector<Port>& ports_;
   Samples& samples_;
@@ -357,7 +431,7 @@ Result<Samples> Samples::open(SampleRequest request, std::vector<Port> ports) {
   if (auto built = SampleBuilder(samples).build(); !built) return built.error();
   for (size_t i = 0; i < samples.ports_.size(); ++i) {
     const auto& sources = samples.feeds_[i].sources;
-    if (sources.empty() || !(sources[0].index || is_picture(sources[0].path))) continue;
+    if (sources.empty() || !(sources[0].index || is_picture(sources[0]))) continue;
     const Preprocess& how = samples.preprocess_for(samples.ports_[i]);
     for (const auto& doubt : {channel_doubt(how), scale_doubt(how, samples.ports_[i])})
       if (doubt) samples.warnings_.push_back(*doubt);

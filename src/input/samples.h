@@ -15,7 +15,8 @@ struct SampleRequest {
   std::vector<std::string> inputs;  // "[NAME=]FILE", FILE a directory or @list.txt too
   std::map<std::string, Shape, std::less<>> shapes;  // of inputs with axes of any size; "" for all
   std::optional<uint64_t> seed;                      // inputs without a file are random
-  Preprocess preprocess;                             // of inputs not named below
+  std::optional<int64_t> most;  // samples: so many are drawn, the same for the same seed
+  Preprocess preprocess;        // of inputs not named below
   std::map<std::string, Preprocess, std::less<>> preprocess_of;
   std::vector<std::string> warnings;  // of whoever made the request, to be told with the others
   std::vector<std::string> notes;
@@ -37,6 +38,8 @@ class Samples {
   // The files of a sample, as the user would write them; for messages and reports.
   std::vector<std::string> files(size_t sample) const;
   Result<Sample> load(size_t sample);  // by one thread at a time
+
+  size_t found() const { return found_; }  // before some were drawn
 
   // What is odd but no error: files that were left out, for one.
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -60,6 +63,7 @@ class Samples {
   std::vector<engine::Port> ports_;
   std::vector<Feed> feeds_;  // by port
   std::vector<std::string> names_;
+  size_t found_ = 0;
   std::vector<std::string> warnings_;
   SourceCache cache_;
 };

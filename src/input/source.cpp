@@ -154,7 +154,7 @@ Result<Tensor> tensor_from_file(const Source& source, const Port& port, bool cas
 // ---- bare pixels ----
 
 ColorSpace color_by_name(const Source& source, const Preprocess& how) {
-  const std::string extension = extension_of(source.path);
+  const std::string extension = extension_of(source.name());
   for (const ColorSpace space :
        {ColorSpace::kNv12, ColorSpace::kNv21, ColorSpace::kYuyv, ColorSpace::kUyvy,
         ColorSpace::kBgr, ColorSpace::kRgb, ColorSpace::kGray, ColorSpace::kBgr0})
@@ -219,7 +219,8 @@ Source source_from_text(std::string_view text) {
 }
 
 std::string to_string(const Source& source) {
-  return source.index ? fmt::format("{}#{}", source.path, *source.index) : source.path;
+  if (source.archive) return fmt::format("{}: {}", source.path, source.name());
+  return source.index ? fmt::format("{}#{}", source.path, *source.index) : source.name();
 }
 
 Result<Tensor> load_input(const Source& source, const Port& port, const Preprocess& how,
@@ -227,6 +228,15 @@ Result<Tensor> load_input(const Source& source, const Port& port, const Preproce
   if (!port.dtype)
     return Error{"no file can be fed to this input", port_text(port),
                  "inputs that are no tensors of numbers are not supported"};
+  if (source.archive) {
+    auto file = source.archive->unpacked(source.entry);
+    if (!file) return std::move(file.error()).in(to_string(source));
+    Source inner{file->path(), {}, {}};
+    inner.unpacked_name = source.unpacked_name;
+    auto tensor = load_input(inner, port, how, {nullptr, context.sink});
+    if (!tensor) return std::move(tensor.error()).in(source.path);
+    return tensor;
+  }
   const auto fed = [&](const Result<Image>& image) -> Result<Tensor> {
     if (!image) return Error(image.error()).in(to_string(source));
     auto tensor = apply(how, *image, port, context.sink);
@@ -252,10 +262,10 @@ Result<Tensor> load_input(const Source& source, const Port& port, const Preproce
                  "leave out the number"};
   if (is_image_file(file)) return from_image(decode_image(file));
   const ColorSpace space = color_by_name(source, how);
-  const std::string extension = extension_of(source.path);
+  const std::string extension = extension_of(source.name());
   if (space != ColorSpace::kAuto && color_space_from_name(extension))
     return from_image(image_from_raw(file, space, port, how));
-  if (is_raw_name(source.path) && !as_text(file).starts_with("\x93NUMPY")) {
+  if (is_raw_name(source.name()) && !as_text(file).starts_with("\x93NUMPY")) {
     auto tensor = tensor_from_raw(file, port);
     // Pixels, if that is what the colours given mean; the tensor itself if it is exactly that.
     if (space != ColorSpace::kAuto) {
@@ -277,16 +287,23 @@ Result<int64_t> count_inputs(const std::string& path, SourceCache& cache) {
   return (*images)->count;
 }
 
-bool is_picture(const std::string& path) {
-  auto mapping = MappedFile::open(path);
+bool is_picture(const Source& source) {
+  std::optional<Result<UnnamedFile>> unpacked;
+  if (source.archive) unpacked.emplace(source.archive->unpacked(source.entry));
+  if (unpacked && !*unpacked) return false;
+  auto mapping = MappedFile::open(unpacked ? (**unpacked).path() : source.path);
   return mapping && is_image_file(mapping->bytes());
 }
 
-bool may_be_input(const std::string& path) {
+bool is_called_like_input(const std::string& path) {
   const std::string extension = extension_of(path);
   for (const char* known : {"jpg", "jpeg", "png", "bmp", "npy", "npz", "pb", "bin", "raw"})
     if (extension == known) return true;
-  if (color_space_from_name(extension)) return true;
+  return color_space_from_name(extension).has_value();
+}
+
+bool may_be_input(const std::string& path) {
+  if (is_called_like_input(path)) return true;
   auto mapping = MappedFile::open(path);
   if (!mapping) return true;  // its turn will say why
   io::ReadHints hints;

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "input/archive.h"
 #include "input/idx.h"
 #include "input/preprocess.h"
 
@@ -16,6 +17,11 @@ struct Source {
   std::string path;
   std::optional<int64_t> index;  // of a picture in a file of many, counted from 0
   std::string member;  // of a container; empty: the one named like the input, or the only one
+  std::shared_ptr<const Archive> archive = nullptr;  // that it is a file of, not one of the disk
+  size_t entry = 0;                                  // there
+  std::string unpacked_name = {};  // what a file was called in its archive; empty: it is in none
+
+  const std::string& name() const { return unpacked_name.empty() ? path : unpacked_name; }
 };
 // "digits.gz#3"
 Source source_from_text(std::string_view text);
@@ -40,9 +46,10 @@ Result<engine::Tensor> load_input(const Source& source, const engine::Port& port
 // How many inputs a file holds: the pictures of an MNIST file, 1 for all others.
 Result<int64_t> count_inputs(const std::string& path, SourceCache& cache);
 
-bool is_picture(const std::string& path);  // a file that has to be decoded
+bool is_picture(const Source& source);  // a file that has to be decoded
 // True if a file found in a directory can be an input at all: lists and notes lie there, too.
 bool may_be_input(const std::string& path);
+bool is_called_like_input(const std::string& path);  // ... by its name alone
 
 // The names inside a container of tensors; empty if it is none.
 std::vector<std::string> member_names(const std::string& path);

@@ -38,19 +38,16 @@ Result<std::optional<metrics::Tolerance>> tolerance_from(std::optional<double> a
   return std::optional(metrics::Tolerance{atol.value_or(0), rtol.value_or(0)});
 }
 
-Rules rules_of_tolerance() {
+LimitRules rules_of_tolerance() {
   Profile profile;
   profile.name = kToleranceRules;
   profile.any.limits = {all_close()};
   return {std::string(kToleranceRules), {{"*", "", std::move(profile)}}};
 }
 
-void add_tolerance(Rules& rules) {
-  for (Rule& rule : rules.rules) {
-    rule.profile.any.limits.push_back(all_close());
-    for (std::optional<Limits>* limits : {&rule.profile.float32, &rule.profile.integer})
-      if (*limits) (*limits)->limits.push_back(all_close());
-  }
+void add_tolerance(LimitRules& rules) {
+  for (LimitRule& rule : rules.rules)
+    for (Limits* set : rule.profile.sets()) set->limits.push_back(all_close());
 }
 
 void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums, result::Row& row) {

@@ -33,7 +33,7 @@ bool is_widened(std::string_view from, std::string_view to) {
 class CaseRunner {
  public:
   CaseRunner(const ExpectOptions& options, std::shared_ptr<engine::Engine> engine,
-             const judge::Rules& rules, RunContext& context)
+             const judge::LimitRules& rules, RunContext& context)
       : options_(options), engine_(std::move(engine)), rules_(rules), context_(context) {}
 
   CaseResult run(const TestCase& one) {
@@ -131,7 +131,7 @@ class CaseRunner {
 
   const ExpectOptions& options_;
   const std::shared_ptr<engine::Engine> engine_;  // one for all
-  const judge::Rules& rules_;
+  const judge::LimitRules& rules_;
   RunContext& context_;
 };
 

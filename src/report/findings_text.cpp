@@ -36,7 +36,18 @@ constexpr CauseWords kCauses[] = {
     {"unknown", "not known"},
 };
 
+// Of a model that is converted in stages, the one that loses the accuracy.
+constexpr CauseWords kStages[] = {
+    {"stage:quantization", "the quantization stage loses accuracy"},
+    {"stage:conversion", "the conversion stage loses accuracy"},
+    {"stage:both", "quantization and conversion together lose accuracy"},
+    {"stage:unknown", "quantization or conversion loses accuracy"},
+};
+
 std::string title_of(const Finding& finding) {
+  for (const CauseWords& stage : kStages)
+    if (stage.cause == finding.detail && finding.operator_name.empty())
+      return std::string(stage.words);
   std::string title =
       finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name);
   title += fmt::format(": {}", cause_in_words(finding.cause));
@@ -83,11 +94,11 @@ void add_culprit(const Run& run, Block& block) {
                                        : ""));
 }
 
-std::string findings_text(const Run& run, size_t width, bool colour) {
+std::string findings_text(const Run& run, size_t width, bool colour, size_t first) {
   if (run.findings.empty()) return "nothing to explain: no compared tensor differs\n";
   Block block(width, colour);
   for (size_t i = 0; i < run.findings.size(); ++i)
-    add_finding(run.findings[i], fmt::format("{}.", i + 1), block);
+    add_finding(run.findings[i], fmt::format("{}.", i + first), block);
   return block.text();
 }
 

@@ -19,7 +19,7 @@ bool has_culprit(const result::Run& run);
 // The most probable finding in a few lines; nothing if there is none.
 void add_culprit(const result::Run& run, Block& block);
 
-// All of them.
-std::string findings_text(const result::Run& run, size_t width, bool colour);
+// All of them, numbered from `first`.
+std::string findings_text(const result::Run& run, size_t width, bool colour, size_t first = 1);
 
 }  // namespace plumb::report

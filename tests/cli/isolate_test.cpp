@@ -17,7 +17,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/zip.h"
-#include "replay/replay.h"
+#include "replay/run_part.h"
 #include "result/json_read.h"
 #include "scratch.h"
 

@@ -272,6 +272,37 @@ TEST(Samples, TheSizeOfABareFileTellsOneOpenAxis) {
   EXPECT_FALSE(misfit->load(0));
 }
 
+// Their .bin files hold 600 bytes each.
+TEST(Samples, FilesOfAnArchiveAreSamples) {
+  const auto port = port_of("x", DType::kUint8, {1, 600});
+  std::vector<std::byte> first;
+  for (const char* name : {"set.tar", "pax.tar", "set.tar.gz", "set.zip"}) {
+    auto samples = open({std::string(PLUMB_TEST_DATA) + "/archive/" + name}, {port});
+    ASSERT_TRUE(samples) << name << why(samples.error());
+    EXPECT_GE(samples->size(), 12u) << name;
+    EXPECT_EQ(samples->name(3), "03") << name;
+    auto sample = samples->load(3);
+    ASSERT_TRUE(sample) << name << why(sample.error());
+    if (first.empty()) first = sample->inputs.at("x").bytes;
+    EXPECT_EQ(sample->inputs.at("x").bytes, first) << name;
+  }
+}
+
+TEST(Samples, SomeAreDrawn) {
+  SampleRequest request = request_of({std::string(PLUMB_TEST_DATA) + "/archive/set.tar"});
+  request.most = 5;
+  const auto port = port_of("x", DType::kUint8, {1, 600});
+  auto samples = Samples::open(request, {port});
+  ASSERT_TRUE(samples) << why(samples.error());
+  ASSERT_EQ(samples->size(), 5u);
+  EXPECT_GE(samples->found(), 12u);
+  for (size_t i = 1; i < 5; ++i) EXPECT_LT(samples->name(i - 1), samples->name(i));
+  auto again = Samples::open(request, {port});
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(again->name(i), samples->name(i));
+  request.most = 1000;
+  EXPECT_EQ(Samples::open(request, {port})->size(), samples->found());
+}
+
 TEST(Samples, PixelsForFloatsAreDoubted) {
   SKIP_WITHOUT_CODEC();
   const std::string picture = std::string(PLUMB_TEST_DATA) + "/cli/builds/picture.png";

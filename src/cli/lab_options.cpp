@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/lab_options.h"
+
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "base/nearest.h"
+
+namespace plumb::cli {
+namespace {
+
+template <class T>
+std::optional<T> number_from(std::string_view text) {
+  T number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+Result<quant::Settings> scheme_named(const std::string& name) {
+  std::vector<std::string> names;
+  for (const quant::NamedScheme& scheme : quant::schemes()) {
+    if (scheme.name == name) return scheme.settings;
+    names.emplace_back(scheme.name);
+  }
+  return Error{fmt::format("unknown scheme '{}'", name), "--scheme " + name,
+               did_you_mean(name, names) + fmt::format("use one of {}", fmt::join(names, ", "))};
+}
+
+Result<std::optional<DType>> integer_named(std::string_view option, const std::string& text,
+                                           std::string_view known) {
+  if (text == "float") return std::optional<DType>();
+  const auto dtype = quant::integer_from_text(text);
+  if (dtype && known.find(text) != known.npos) return dtype;
+  return Error{fmt::format("unknown type '{}'", text), fmt::format("{} {}", option, text),
+               fmt::format("use one of {}", known)};
+}
+
+// Where a configuration keeps its samples, as --calib would say it.
+std::vector<std::string> words_of(const std::vector<input::ConfigCalibration>& sets) {
+  std::vector<std::string> words;
+  for (const input::ConfigCalibration& set : sets)
+    if (!set.path.empty())
+      words.push_back(set.name.empty() ? set.path.string() : set.name + "=" + set.path.string());
+  return words;
+}
+
+}  // namespace
+
+void LabOptions::declare_samples(Options& options) {
+  options.group("samples");
+  options.texts("--calib", "[NAME=]SET", calib,
+                "what the model is calibrated with: a directory, @list.txt,\n"
+                "an archive (tar, tar.gz, zip), digits of MNIST, or a file;\n"
+                "repeat it for several inputs (default: as --config says)");
+  options.text("--calib-size", "N", calib_size,
+               "so many of them, drawn by --seed, or 'all' (default: 32)");
+  inputs.declare_feeding(options);
+}
+
+void LabOptions::declare_quantizing(Options& options) {
+  options.group("quantizing");
+  options.text("--scheme", "NAME", scheme,
+               "ort-u8s8 (default), ax, ascend-int8 or trt: types and\ngranularity as that tool "
+               "has them");
+  options.text("--method", "NAME", method,
+               "how ranges are found: minmax (default), average, mse, kl,\npct:99.99");
+  options.text("--weight-method", "NAME", weight_method, "... of weights (default: minmax)");
+  options.flag("--per-tensor", per_tensor, "one scale for all weights of a layer");
+  options.flag("--per-channel", per_channel, "one scale for each output channel");
+  options.text("--act", "TYPE", activation_type, "of activations: u8, s8, u16, s16 or float");
+  options.text("--weight", "TYPE", weight_type, "of weights: s4, s8, s16 or float");
+  options.texts("--layer", "NAME=PRECISION", layers,
+                "of layers that are different: 'conv1=a16w8', 'fc*=float'");
+  options.text("--mixed", "FILE", mixed,
+               "the same from a file: {\"layers\": {\"conv1\": \"a16w8\"}}");
+  options.flag("--quantize-outputs", quantize_outputs,
+               "outputs of the model, too (default: they stay float)");
+  options.text("--margin", "N", margin, "ranges are wider by this factor (default: 2 for 16 bits)");
+  options.flag("--float-bias", float_bias, "biases stay float (default: int32)");
+  options.flag("--pow2", power_of_two, "scales are powers of two");
+}
+
+void LabOptions::declare_running(Options& options) {
+  options.group("running");
+  options.count("--threads", "N", threads, "threads of the engine (default: 1)");
+  limits.declare(options);
+}
+
+Result<input::SampleOptions> LabOptions::set_of(const std::vector<std::string>& words,
+                                                const std::string& size,
+                                                std::string_view option) const {
+  input::SampleOptions set = inputs;
+  set.inputs = words;
+  if (size == "all") return set;
+  set.most = number_from<int64_t>(size);
+  if (!set.most || *set.most < 1)
+    return Error{"this is no number of samples", fmt::format("{}-size {}", option, size),
+                 "write a number from 1 on, or 'all'"};
+  return set;
+}
+
+Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) const {
+  quant::QuantizeOptions made;
+  if (paths.size() != 1)
+    return Error{fmt::format("one model is needed, {} given", paths.size()), "MODEL",
+                 "name the .onnx file of the float model"};
+  auto worker_limits = limits.limits(context);
+  if (!worker_limits) return worker_limits.error();
+  made.model = {paths[0], weights, "", *worker_limits};
+  made.threads = threads;
+  made.plan.quantize_outputs = quantize_outputs;
+  auto settings = scheme_named(scheme);
+  if (!settings) return settings.error();
+  made.settings = *settings;
+  std::vector<std::string> words = calib;
+  std::string size = calib_size, method_word = method;
+  if (!inputs.config.empty()) {
+    auto config = input::read_config(inputs.config);
+    if (!config) return config.error();
+    if (words.empty()) words = words_of(config->calibration);
+    if (const auto measured = words_of(config->measurement); !measured.empty()) {
+      const auto most = config->measurement[0].size;
+      auto set = set_of(measured, most && *most > 0 ? std::to_string(*most) : "all", "--measure");
+      if (!set) return set.error();
+      made.measurement = std::move(*set);
+    }
+    for (const input::ConfigCalibration& set : config->calibration) {
+      if (calib.empty() && set.size && calib_size == "32")
+        size = *set.size < 0 ? "all" : std::to_string(*set.size);
+      if (method_word.empty()) method_word = set.method;
+      if (!set.strategy.empty())
+        made.settings.per_channel = set.strategy == "CALIB_STRATEGY_PER_CHANNEL";
+    }
+    auto requests = quant::requests_from_config(*config, made.settings.precision);
+    if (!requests) return requests.error();
+    made.requests = std::move(*requests);
+  }
+  if (words.empty())
+    return Error{"what should the model be calibrated with?", "--calib",
+                 "name a directory of pictures or arrays like those that the model will see"};
+  auto samples = set_of(words, size, "--calib");
+  if (!samples) return samples.error();
+  made.calibration = std::move(*samples);
+  for (const auto& [word, option, place] :
+       {std::tuple{method_word, "--method", &made.settings.observer},
+        std::tuple{weight_method, "--weight-method", &made.settings.weight_observer}}) {
+    if (word.empty()) continue;
+    auto observer = quant::observer_from_text(word, option);
+    if (!observer) return observer.error();
+    *place = *observer;
+  }
+  if (per_tensor && per_channel)
+    return Error{"scales are by tensor or by channel", "--per-tensor --per-channel",
+                 "leave one out"};
+  if (per_tensor || per_channel) made.settings.per_channel = per_channel;
+  if (!activation_type.empty()) {
+    auto type = integer_named("--act", activation_type, "u8, s8, u16, s16, float");
+    if (!type) return type.error();
+    made.settings.precision.activations = *type;
+  }
+  if (!weight_type.empty()) {
+    auto type = integer_named("--weight", weight_type, "s4, s8, s16, float");
+    if (!type) return type.error();
+    made.settings.precision.weights = *type;
+  }
+  if (!margin.empty()) {
+    made.settings.margin = number_from<double>(margin);
+    if (!made.settings.margin || !(*made.settings.margin > 0))
+      return Error{"a factor was expected", "--margin " + margin, "for example --margin 1.5"};
+  }
+  made.settings.has_integer_bias = !float_bias;
+  made.settings.is_power_of_two = power_of_two;
+  if (!mixed.empty()) {
+    auto requests = quant::requests_from_file(mixed, made.settings.precision);
+    if (!requests) return requests.error();
+    std::move(requests->begin(), requests->end(), std::back_inserter(made.requests));
+  }
+  for (const std::string& text : layers) {
+    auto request = quant::request_from_text(text, made.settings.precision);
+    if (!request) return request.error();
+    made.requests.push_back(std::move(*request));
+  }
+  return made;
+}
+
+}  // namespace plumb::cli

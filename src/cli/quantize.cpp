@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb quantize MODEL --calib SET`: calibrates a float model, writes quantized ones, and measures
+// what that costs.
+#include <fmt/format.h>
+
+#include "base/directory_lock.h"
+#include "cli/lab_options.h"
+#include "cli/output_options.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "report/score_table.h"
+
+namespace plumb::cli {
+namespace {
+
+struct QuantizeRequest {
+  LabOptions lab;
+  std::vector<std::string> measure;
+  std::string measure_size = "32", directory, layers = "outputs", profile = "quantized",
+              colour = "auto";
+  bool all = false;
+  CommonOptions common;
+};
+
+void declare(Options& options, QuantizeRequest& request) {
+  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx file");
+  options.text("-o", "DIR", request.directory,
+               "where the models and what is known of them go; new or\nempty (default: quant)");
+  request.lab.declare_samples(options);
+  options.texts("--measure", "[NAME=]SET", request.measure,
+                "what the error is measured with (default: the samples of\nthe calibration, which "
+                "flatters)");
+  options.text("--measure-size", "N", request.measure_size,
+               "so many of them, or 'all' (default: 32)");
+  request.lab.declare_quantizing(options);
+  request.lab.inputs.declare_pictures(options);
+  request.lab.declare_running(options);
+  options.group("judging");
+  options.choice("--layers", "WHICH", request.layers, {"outputs", "all"},
+                 "what is compared: outputs (default) or all");
+  options.text("--profile", "NAME", request.profile,
+               "limits that decide pass or fail (default: quantized)");
+  options.group("output");
+  options.flag("--all", request.all, "show passing rows too");
+  options.choice("--color", "WHEN", request.colour, {"auto", "always", "never"},
+                 "auto, always or never");
+  request.common.declare(options);
+}
+
+std::string how_text(const quant::QuantizeOptions& options) {
+  const quant::Settings& settings = options.settings;
+  return fmt::format("{}, weights by {}, {}", quant::text_of(settings.precision),
+                     settings.per_channel ? "channel" : "tensor",
+                     quant::text_of(settings.observer));
+}
+
+void tell(const quant::Quantized& done, const quant::QuantizeOptions& options,
+          const quant::QuantizeJob& job) {
+  fmt::print("{}: {} and {} quantized ({}) on {} of {} samples\n", options.model.path.string(),
+             counted(done.layers, "layer"), counted(done.tensors, "tensor"), how_text(options),
+             done.calibration_samples.size(), done.calibration_found);
+  for (const quant::LayerRequest& request : options.requests)
+    fmt::print("  {}: {} for {}\n", request.where, quant::text_of(request.precision),
+               counted(request.layers, "layer"));
+  const auto& left = job.lab().plan().left_float;
+  if (!left.empty())
+    fmt::print("  left in float: {}{}\n", left[0],
+               left.size() > 1 ? fmt::format(" and {} more, see quant.json", left.size() - 1) : "");
+}
+
+}  // namespace
+
+int run_quantize(int argc, char** argv, RunContext& context) {
+  Options options(
+      "quantize",
+      "Calibrate a float model, quantize it, and measure what that costs: writes\n"
+      "model_fakequant.onnx (the simulation), model_qdq.onnx (integer weights), quant.json,\n"
+      "quant_graph.json, config.expanded.json and result.json.",
+      "examples\n"
+      "  plumb quantize model.onnx --calib photos/ --mean 123.7,116.3,103.5 --std 58.4,57.1,57.4\n"
+      "  plumb quantize model.onnx --config config.prototxt --measure test/ -o int8/\n"
+      "  plumb quantize model.onnx --calib data/ --method mse --layer 'conv1=a16w8'\n"
+      "exit status: 0 the error is within limits, 1 it is not, 2 trouble, 130 interrupted");
+  QuantizeRequest request;
+  declare(options, request);
+  if (auto status = options.parse(argc, argv)) return *status;
+  context.jobs = request.common.jobs;
+  auto made = request.lab.options(context);
+  if (!made) return fail_with(made.error());
+  if (!request.measure.empty()) {
+    auto set = request.lab.set_of(request.measure, request.measure_size, "--measure");
+    if (!set) return fail_with(set.error());
+    made->measurement = std::move(*set);
+  }
+  made->layers = request.layers;
+  made->profile = request.profile;
+  made->directory = request.directory.empty() ? "quant" : request.directory;
+  const auto lock = DirectoryLock::make_empty(made->directory, "-o");
+  if (!lock) return fail_with(lock.error());
+  auto job = quant::QuantizeJob::open(*made);
+  if (!job) return fail_with(job.error());
+  print_warnings((*job)->calibration_samples(), request.common);
+  const input::Samples* measured = (*job)->measurement_samples();
+  const size_t samples = (*job)->calibration_samples().size() +
+                         (measured == nullptr ? (*job)->calibration_samples() : *measured).size();
+  std::optional<Result<quant::Quantized>> done;
+  {
+    ProgressBar bar(context, request.common, static_cast<int64_t>(samples), "samples");
+    done = (*job)->run(context);
+  }
+  if (context.cancelled) return kInterrupted;
+  if (!*done) return fail_with(done->error());
+  const quant::Quantized& quantized = **done;
+  for (const std::string& warning : quantized.warnings) print_warning(warning);
+  if (quantized.problem) return fail_with(*quantized.problem);
+  if (!request.common.quiet) {
+    tell(quantized, (*job)->options(), **job);
+    OutputOptions style;
+    style.colour = request.colour;
+    fmt::print("{}", report::score_table(quantized.run,
+                                         {terminal_width(), wants_colour(style), request.all}));
+  }
+  return exit_status(quantized.run, {});
+}
+
+}  // namespace plumb::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb sensitivity MODEL --calib SET --data SET`: which layers lose most when they are quantized.
+#include "quant/sensitivity.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <tbb/info.h>
+
+#include "base/file_sink.h"
+#include "cli/lab_options.h"
+#include "cli/output_check.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "report/table.h"
+
+namespace plumb::cli {
+namespace {
+
+struct SensitivityRequest {
+  LabOptions lab;
+  std::vector<std::string> data;
+  std::string data_size = "16", mode = "one", what = "both", json;
+  int top = 20;
+  CommonOptions common;
+};
+
+void declare(Options& options, SensitivityRequest& request) {
+  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx file");
+  request.lab.declare_samples(options);
+  options.texts("--data", "[NAME=]SET", request.data,
+                "what the loss is measured with (default: the samples of\nthe calibration)");
+  options.text("--data-size", "N", request.data_size,
+               "so many of them, kept in memory, or 'all' (default: 16)");
+  options.group("measuring");
+  options.choice("--mode", "NAME", request.mode, {"one", "iso", "cum", "leave-one-out"},
+                 "one: each layer alone, at the outputs (default); iso: at\nits own output, with "
+                 "float inputs; cum: all of them, at\neach layer; leave-one-out: all but one");
+  options.choice("--what", "PART", request.what, {"both", "weights", "acts"},
+                 "of --mode one: both (default), weights or acts");
+  request.lab.declare_quantizing(options);
+  request.lab.inputs.declare_pictures(options);
+  request.lab.declare_running(options);
+  options.group("output");
+  options.text("--json", "FILE", request.json, "all numbers, worst layer first; '-' prints it");
+  options.count("--top", "N", request.top, "layers on the screen (default: 20; 0: all)");
+  request.common.declare(options);
+}
+
+std::string db_text(const std::optional<double>& value) {
+  if (!value) return "-";
+  return std::isinf(*value) ? "inf" : fmt::format("{:.1f}", *value);
+}
+
+std::string share_text(double share) { return fmt::format("{:.3g}%", share * 100); }
+
+// The longer, the more is lost: the noise of 60 dB and more is none.
+std::string bar_of(const std::optional<double>& db, double worst) {
+  constexpr double kQuiet = 60;
+  constexpr int kLong = 20;
+  if (!db || !(*db < kQuiet)) return "";
+  const double share = (kQuiet - std::max(*db, worst)) / (kQuiet - worst);
+  std::string bar;
+  for (int i = 0; i < std::max(1, static_cast<int>(std::lround(share * kLong))); ++i) bar += "█";
+  return bar;
+}
+
+std::string table_of(const quant::Sensitivity& made, quant::Mode mode, int top) {
+  report::Table table;
+  table.columns = {{"layer", false, 9, true}, {"op", false, 5},     {"precision", false, 4},
+                   {"SQNR dB", true, 9},      {"", false, 6},       {"isolated", true, 7},
+                   {"weights", true, 6},      {"acts", true, 6},    {"cumulative", true, 7},
+                   {"agree", true, 5},        {"clipped", true, 3}, {"outliers", true, 2},
+                   {"suggestion", false, 8}};
+  double worst = 59;
+  for (const quant::LayerSensitivity& row : made.layers)
+    if (const auto db = row.by(mode); db && *db < worst) worst = *db;
+  const size_t most = top > 0 ? static_cast<size_t>(top) : made.layers.size();
+  for (size_t i = 0; i < std::min(most, made.layers.size()); ++i) {
+    const quant::LayerSensitivity& row = made.layers[i];
+    const std::string ties =
+        row.ties > 0 ? fmt::format(" ({})", counted(static_cast<size_t>(row.ties), "tie")) : "";
+    table.rows.push_back({report::printable(row.layer), row.type, row.precision,
+                          db_text(row.by(mode)), bar_of(row.by(mode), worst), db_text(row.isolated),
+                          db_text(row.isolated_weights), db_text(row.isolated_activations),
+                          db_text(row.cumulative), row.agreement ? share_text(*row.agreement) : "-",
+                          share_text(row.clipped), share_text(row.outlier_channels),
+                          row.suggestion + ties});
+  }
+  std::string text = table.render(terminal_width());
+  if (made.layers.size() > most)
+    text += fmt::format("and {} more, --top 0 shows them\n", made.layers.size() - most);
+  return text;
+}
+
+Result<void> check(const SensitivityRequest& request) {
+  std::vector<NamedPath> inputs;
+  for (const std::string& path : request.lab.paths) inputs.push_back({"MODEL", path});
+  const NamedPath json{"--json", request.json == "-" ? "" : request.json};
+  return check_outputs(std::span(&json, 1), inputs);
+}
+
+}  // namespace
+
+int run_sensitivity(int argc, char** argv, RunContext& context) {
+  Options options(
+      "sensitivity", "Which layers lose most when they are quantized.",
+      "examples\n"
+      "  plumb sensitivity model.onnx --calib photos/ --data test/ --mean 104,117,123\n"
+      "  plumb sensitivity model.onnx --config config.prototxt --mode iso --json layers.json\n"
+      "  plumb sensitivity model.onnx --calib data/ --weight s4 --what weights\n"
+      "exit status: 0, 2 trouble, 130 interrupted");
+  SensitivityRequest request;
+  declare(options, request);
+  if (auto status = options.parse(argc, argv)) return *status;
+  context.jobs = request.common.jobs;
+  auto made = request.lab.options(context);
+  if (!made) return fail_with(made.error());
+  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  auto data = request.lab.set_of(request.data.empty() ? made->calibration.inputs : request.data,
+                                 request.data_size, "--data");
+  if (!data) return fail_with(data.error());
+  auto lab = quant::Lab::open(made->model, made->plan);
+  if (!lab) return fail_with(lab.error());
+  quant::SensitivityOptions wanted;
+  wanted.mode = *quant::mode_from_text(request.mode);
+  wanted.part = request.what == "weights" ? quant::Part::kWeights
+                : request.what == "acts"  ? quant::Part::kActivations
+                                          : quant::Part::kBoth;
+  wanted.settings = made->settings;
+  wanted.engines = request.common.jobs > 0 ? std::min(request.common.jobs, 4)
+                                           : std::min(tbb::info::default_concurrency(), 4);
+  auto precisions = quant::apply_requests((*lab)->plan(), made->settings.precision, made->requests);
+  if (!precisions) return fail_with(precisions.error());
+  wanted.precisions = std::move(*precisions);
+  auto calibration_set = input::open_samples(made->calibration, (*lab)->model().inputs());
+  if (!calibration_set) return fail_with(calibration_set.error());
+  auto data_set = input::open_samples(*data, (*lab)->model().inputs());
+  if (!data_set) return fail_with(data_set.error());
+  print_warnings(*calibration_set, request.common);
+
+  std::optional<Result<quant::Sensitivity>> done;
+  {
+    const auto samples = static_cast<int64_t>(data_set->size());
+    ProgressBar bar(context, request.common,
+                    static_cast<int64_t>(calibration_set->size()) +
+                        samples * (1 + quant::runs_of((*lab)->plan(), wanted)),
+                    "samples");
+    auto calibration = (*lab)->calibrate(*calibration_set, {true, made->threads}, context);
+    if (!calibration) return context.cancelled ? kInterrupted : fail_with(calibration.error());
+    auto trials = quant::Trials::open(**lab, *data_set, made->threads, context);
+    if (!trials) return context.cancelled ? kInterrupted : fail_with(trials.error());
+    done = quant::measure_sensitivity(**lab, *calibration, **trials, wanted, context);
+  }
+  if (context.cancelled) return kInterrupted;
+  if (!*done) return fail_with(done->error());
+  const quant::Sensitivity& sensitivity = **done;
+  const std::string json = quant::sensitivity_json(sensitivity, wanted, **lab);
+  if (request.json == "-") {
+    fmt::print("{}", json);
+    return kAgreement;
+  }
+  if (!request.json.empty())
+    if (auto written = write_file(request.json, json); !written) return fail_with(written.error());
+  if (request.common.quiet) return kAgreement;
+  fmt::print("{}: {} on {}; all of them quantized: {} dB at the outputs, top-1 agrees on {}\n",
+             made->model.path.string(), counted((*lab)->plan().layers.size(), "layer"),
+             counted(sensitivity.samples, "sample"), db_text(sensitivity.all_db),
+             share_text(sensitivity.all_agreement));
+  fmt::print("{}", table_of(sensitivity, wanted.mode, request.top));
+  return kAgreement;
+}
+
+}  // namespace plumb::cli

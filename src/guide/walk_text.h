@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A walk as people and programs read it.
+#pragma once
+
+#include "guide/walk.h"
+
+namespace plumb::guide {
+
+// The verdict, the path step by step with reasons, then what to do.
+std::string verdict_text(const Walk& walk, size_t width, bool colour);
+std::string path_text(const Walk& walk, size_t width, bool colour);
+
+std::string to_json(const Walk& walk);  // schema plumb.guide/1
+
+}  // namespace plumb::guide

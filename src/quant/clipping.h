@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ranges that clip on purpose: what is lost outside is won inside, where the steps get finer. Both
+// searches work on a histogram, so their cost does not depend on the amount of data.
+#pragma once
+
+#include "quant/histogram.h"
+
+namespace plumb::quant {
+
+// The range whose grid has the least mean square error. Candidates: lo = min (1 - i/50), i = 0..40,
+// by hi = max (1 - j/80), j = 0..60; symmetric: 100 steps down to a fifth of the largest magnitude.
+// Then once more around the best, five times finer. `all`, smallest and largest number, is one of
+// them, so the result is never worse than that.
+Range least_square_range(const Histogram& histogram, Range all, const Scheme& scheme);
+
+// The magnitude up to which numbers, told apart by 128 levels (256 if none is negative), differ
+// least from all of them in relative entropy (Kullback-Leibler): of thresholds at each multiple of
+// that many bins, the largest of equally good ones. What lies beyond counts to the last bin; a bin
+// of levels where nothing was counted gets 1e-4 of all.
+double entropy_threshold(const Histogram& histogram, bool is_signed);
+
+}  // namespace plumb::quant

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "quant/quantization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/parallel.h"
+
+namespace plumb::quant {
+namespace {
+
+Scheme activation_scheme(DType dtype, const Settings& settings) {
+  const bool is_signed = dtype == DType::kInt8 || dtype == DType::kInt16;
+  return {dtype, is_signed && settings.is_symmetric, false, settings.is_power_of_two};
+}
+
+Scheme weight_scheme(DType dtype, const Settings& settings) {
+  return {dtype, true, settings.weights_are_restricted, settings.is_power_of_two};
+}
+
+std::vector<Grid> weight_grids(std::span<const float> values, const Channels& channels,
+                               const Scheme& scheme, const Observer& observer) {
+  std::vector<Grid> grids;
+  if (observer.method == Method::kMinMax) {
+    for (const Range range : ranges_of(values, channels)) grids.push_back(grid_of(range, scheme));
+    return grids;
+  }
+  std::vector<float> own;
+  for (int64_t c = 0; c < channels.count; ++c) {
+    own.clear();
+    for (size_t i = 0; i < values.size(); ++i)
+      if (channels.of(static_cast<int64_t>(i)) == c) own.push_back(values[i]);
+    grids.push_back(grid_of(range_of(own, scheme, observer), scheme));
+  }
+  return grids;
+}
+
+// A bias is a number of steps of input scale times weight scale. Where that is too many for 32 bits
+// the weights of the channel get a larger scale.
+void quantize_bias(const LayerValues& values, const Grid& input, QuantizedWeight& made) {
+  constexpr double kMost = std::numeric_limits<int32_t>::max();
+  std::vector<Grid>& grids = made.values.grids;
+  for (size_t c = 0; c < values.bias.size(); ++c) {
+    Grid& grid = grids[grids.size() == 1 ? 0 : c];
+    const double steps = std::abs(double{values.bias[c]}) / (double{input.scale} * grid.scale);
+    if (!(steps > kMost)) continue;
+    grid.scale = static_cast<float>(grid.scale * (steps / kMost) * 1.0001);
+    grid.is_constant = false;
+    made.widened.push_back(c);
+  }
+  if (!made.widened.empty())
+    made.values = quantized(values.weights, made.values.channels, std::move(grids));
+  for (size_t c = 0; c < values.bias.size(); ++c) {
+    const Grid& grid = made.values.grids[made.values.grids.size() == 1 ? 0 : c];
+    const float scale = input.scale * grid.scale;
+    made.bias_scales.push_back(scale);
+    made.bias.push_back(static_cast<int32_t>(
+        std::clamp(std::nearbyint(values.bias[c] / double{scale}), -kMost, kMost)));
+  }
+}
+
+}  // namespace
+
+std::span<const NamedScheme> schemes() {
+  static const NamedScheme kSchemes[] = {
+      {"ort-u8s8",
+       "uint8 activations, int8 weights by channel: ONNX Runtime",
+       {.precision = {DType::kUint8, DType::kInt8}}},
+      {"ax",
+       "uint8 activations, int8 weights by tensor: Axera Pulsar",
+       {.precision = {DType::kUint8, DType::kInt8}, .per_channel = false}},
+      {"ascend-int8",
+       "int8 activations with an offset, int8 weights by channel: Ascend AMCT",
+       {.precision = {DType::kInt8, DType::kInt8}}},
+      {"trt",
+       "symmetric int8 activations, int8 weights by channel: TensorRT",
+       {.precision = {DType::kInt8, DType::kInt8}, .is_symmetric = true}},
+  };
+  return kSchemes;
+}
+
+std::optional<Precision> precision_from_text(std::string_view text, const Precision& like) {
+  if (text == "float") return Precision{std::nullopt, std::nullopt};
+  const size_t w = text.find('w');
+  if (!text.starts_with("a") || w == text.npos) return std::nullopt;
+  const std::string_view a_bits = text.substr(1, w - 1), w_bits = text.substr(w + 1);
+  const bool is_signed = like.activations == DType::kInt8 || like.activations == DType::kInt16;
+  Precision made;
+  if (a_bits == "8")
+    made.activations = is_signed ? DType::kInt8 : DType::kUint8;
+  else if (a_bits == "16")
+    made.activations = is_signed ? DType::kInt16 : DType::kUint16;
+  else
+    return std::nullopt;
+  made.weights = integer_from_text("s" + std::string(w_bits));
+  if (!made.weights) return std::nullopt;
+  return made;
+}
+
+std::string text_of(const Precision& precision) {
+  if (precision.is_float()) return "float";
+  const auto bits = [](const std::optional<DType>& dtype) {
+    return dtype ? std::to_string(bits_of(*dtype)) : "f";
+  };
+  return fmt::format("a{}w{}", bits(precision.activations), bits(precision.weights));
+}
+
+std::vector<LayerValues> values_of(const PreparedModel& model, const Plan& plan) {
+  std::vector<LayerValues> all;
+  for (const Layer& layer : plan.layers) {
+    LayerValues& values = all.emplace_back();
+    if (!layer.weight) continue;
+    const graph::OnnxNode& node = model.node(layer.node);
+    values.weights = floats_of(*model.constant(node, layer.weight->input));
+    if (layer.weight->bias) values.bias = floats_of(*model.constant(node, *layer.weight->bias));
+  }
+  return all;
+}
+
+std::vector<std::optional<DType>> activation_types(const Plan& plan,
+                                                   std::span<const Precision> precisions) {
+  std::vector<std::optional<DType>> types;
+  for (const Quantizer& quantizer : plan.quantizers) {
+    std::optional<DType>& type = types.emplace_back();
+    if (quantizer.is_tail || quantizer.tensors.empty()) continue;
+    for (const auto* layers : {&quantizer.producers, &quantizer.consumers})
+      for (const size_t layer : *layers) {
+        const auto& wanted = precisions[layer].activations;
+        if (wanted && !plan.layers[layer].is_tail && (!type || bits_of(*wanted) > bits_of(*type)))
+          type = wanted;
+      }
+  }
+  return types;
+}
+
+QuantizedWeight quantize_weight(const LayerWeight& layer, const LayerValues& values, DType dtype,
+                                const std::optional<ActivationGrid>& input,
+                                const Settings& settings) {
+  QuantizedWeight made;
+  made.dtype = dtype;
+  made.shape = layer.shape;
+  if (settings.per_channel) made.axis = layer.axis;
+  const Channels channels = channels_of(layer.shape, made.axis);
+  made.values = quantized(values.weights, channels,
+                          weight_grids(values.weights, channels, weight_scheme(dtype, settings),
+                                       settings.weight_observer));
+  if (!values.bias.empty() && input && settings.has_integer_bias && !layer.is_shared_bias &&
+      (made.values.grids.size() == 1 || made.values.grids.size() == values.bias.size()))
+    quantize_bias(values, input->grid, made);
+  made.sqnr_db = sqnr_db(made.values.numbers(), values.weights);
+  return made;
+}
+
+Quantization quantize(const Plan& plan, std::span<const Observation> seen,
+                      std::vector<LayerValues> values, std::vector<Precision> precisions,
+                      const Settings& settings) {
+  Quantization made;
+  made.values = std::move(values);
+  made.precisions = std::move(precisions);
+  const auto types = activation_types(plan, made.precisions);
+  made.activations.resize(plan.quantizers.size());
+  for_each_index(types.size(), [&](size_t i) {
+    if (!types[i]) return;
+    const Scheme scheme = activation_scheme(*types[i], settings);
+    ActivationGrid& activation = made.activations[i].emplace();
+    activation.dtype = *types[i];
+    if (plan.quantizers[i].fixed) {
+      activation.range = *plan.quantizers[i].fixed;
+    } else {
+      const double margin = settings.margin.value_or(bits_of(*types[i]) == 16 ? 2 : 1);
+      activation.range = range_of(seen[i], scheme, settings.observer);
+      activation.range.lo *= margin;
+      activation.range.hi *= margin;
+    }
+    activation.grid = grid_of(activation.range, scheme);
+  });
+  made.weights.resize(plan.layers.size());
+  for_each_index(plan.layers.size(), [&](size_t i) {
+    const Layer& layer = plan.layers[i];
+    if (!layer.weight || !made.precisions[i].weights) return;
+    std::optional<ActivationGrid> input;
+    if (layer.inputs.size() == 1) input = made.activations[layer.inputs[0]];
+    made.weights[i] = quantize_weight(*layer.weight, made.values[i], *made.precisions[i].weights,
+                                      input, settings);
+  });
+  return made;
+}
+
+double sqnr_db(std::span<const float> numbers, std::span<const float> golden) {
+  double noise = 0, signal = 0;
+  for (size_t i = 0; i < golden.size(); ++i) {
+    const double error = double{numbers[i]} - golden[i];
+    noise += error * error;
+    signal += double{golden[i]} * golden[i];
+  }
+  return noise == 0 ? std::numeric_limits<double>::infinity() : 10 * std::log10(signal / noise);
+}
+
+}  // namespace plumb::quant
