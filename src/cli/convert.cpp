@@ -9,13 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
-#include "base/mapped_file.h"
 #include "cli/command.h"
 #include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "graph/caffe_onnx.h"
-#include "graph/importers.h"
 
 namespace plumb::cli {
 namespace {
@@ -32,12 +30,6 @@ void print_report(const scan::ConvertReport& report, const std::string& output, 
   if (report.left_out > 0)
     fmt::print(", {} left out (`plumb inspect --json` says why)", counted(report.left_out, "file"));
   fmt::print("\n");
-}
-
-bool is_caffe(const std::string& path) {
-  const auto file = MappedFile::open(path);
-  const graph::Importer* importer = file ? graph::importer_of(file->bytes()) : nullptr;
-  return importer != nullptr && importer->name == "prototxt";
 }
 
 int convert_network(const std::string& path, const std::string& weights,
@@ -95,7 +87,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
   if (auto status = options.parse(argc, argv)) return *status;
   if (wanted.output.empty())
     return fail_with({"where should the results go?", "plumb convert", "name a directory: -o DIR"});
-  if (paths.size() == 1 && is_caffe(paths[0]))
+  if (paths.size() == 1 && graph::is_caffe_network(paths[0]))
     return convert_network(paths[0], weights, {!every_blob}, wanted.output, common.quiet);
   if (!weights.empty())
     return fail_with({"weights are not converted by themselves", "--weights " + weights,

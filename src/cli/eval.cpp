@@ -47,7 +47,7 @@ void declare(Options& options, EvalRequest& request) {
   options.text("--classes", "FILE", request.eval.classes,
                "a line for each class, if labels are words");
   options.group("judging");
-  options.text("--golden", "MODEL", request.golden, "which of the models is the reference");
+  options.text("--golden", "MODEL", request.golden, "the reference, if it is not the last model");
   options.integers("--top", "N", request.eval.tops,
                    "the right class among the first N (default: 1,5)");
   options.text("--max-drop", "PERCENT", request.max_drop,
@@ -73,12 +73,13 @@ void declare(Options& options, EvalRequest& request) {
   request.common.declare(options);
 }
 
-Result<size_t> golden_of(const EvalRequest& request) {
+// The last model, or the one that is named; it need not stand among the others.
+size_t golden_of(EvalRequest& request) {
   if (request.golden.empty()) return request.models.size() - 1;
   const auto found = std::find(request.models.begin(), request.models.end(), request.golden);
-  if (found != request.models.end()) return static_cast<size_t>(found - request.models.begin());
-  return Error{"golden is none of the models", "--golden " + request.golden,
-               fmt::format("name one of: {}", fmt::join(request.models, ", "))};
+  const auto place = static_cast<size_t>(found - request.models.begin());
+  if (found == request.models.end()) request.models.push_back(request.golden);
+  return place;
 }
 
 Result<void> set_models(EvalRequest& request) {
@@ -116,9 +117,7 @@ Result<void> set_limits(EvalRequest& request) {
 }
 
 Result<void> settle(EvalRequest& request, const RunContext& context) {
-  auto golden = golden_of(request);
-  if (!golden) return golden.error();
-  request.eval.golden = *golden;
+  request.eval.golden = golden_of(request);
   if (auto set = set_models(request); !set) return set;
   if (auto set = set_limits(request); !set) return set;
   auto limits = request.limits.limits(context);
@@ -268,6 +267,8 @@ int run_eval(int argc, char** argv, RunContext& context) {
     made = job->run(context);
   }
   if (made->problem) {
+    if (context.cancelled && made->result.evaluated > 0)  // what is known so far
+      print_report(made->result, !request.eval.labels.empty());
     print_error(*made->problem);
     return context.cancelled ? kInterrupted : kTrouble;
   }

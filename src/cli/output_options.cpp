@@ -8,6 +8,7 @@
 
 #include "base/run_command.h"
 #include "cli/terminal.h"
+#include "report/annotations.h"
 #include "report/terminal.h"
 #include "report/writer.h"
 
@@ -18,10 +19,12 @@ using metrics::Metric;
 void OutputOptions::declare(Options& options) {
   options.group("output");
   options.texts("-o", "FILE", outputs,
-                "write .html (the page), .svg (a picture), .xlsx, .csv,\n.json, .md or .junit.xml; "
-                "repeatable");
+                "write .html (the page), .svg (a picture), .xlsx, .csv,\n.json, .md, .junit.xml or "
+                "code-quality-report.json;\nrepeatable");
   options.text("--json", "FILE", json,
                "write the result as JSON; '-' prints it instead of the\ntable");
+  options.flag("--annotations", annotations,
+               "print what is wrong as GitHub shows it beside a pull\nrequest (::error ...)");
   options.flag("--all", all, "show passing rows too");
   options.flag("--hints", hints, "show the limits with which rows would pass");
   options.choice("--color", "WHEN", colour, {"auto", "always", "never"}, "auto, always or never");
@@ -104,6 +107,8 @@ bool print_json(const result::Run& run, const OutputOptions& options) {
 }
 
 bool write_files(const result::Run& run, const OutputOptions& options) {
+  if (options.annotations && options.json != "-")
+    std::fputs(report::annotations(run).c_str(), stdout);
   std::vector<std::pair<const report::Writer*, std::string>> files;
   for (const std::string& output : options.outputs)
     files.emplace_back(*report::writer_for(output), output);

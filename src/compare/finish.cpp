@@ -127,11 +127,13 @@ class Finisher {
   }
 
   // Of a row that breaks the limits for float32, and holds those for 16 bits.
-  static void settle_precision(const Precision::Answer& answer, Row& row) {
+  void settle_precision(const Precision::Answer& answer, Row& row) {
     const auto& [dtype, op] = answer.narrow;
     if (answer.is_behind == Precision::Known::kNo) return;
-    // One coarse operator is no excuse for all behind it to be as coarse.
-    const std::optional<result::Judgement>& held = row.in_16_bits->float16;
+    // One coarse operator is no excuse for all behind it to be as coarse; a network of them is.
+    const bool is_brain = !row.in_16_bits->float16 && precision_.is_mostly_bfloat16();
+    const std::optional<result::Judgement>& held =
+        is_brain ? row.in_16_bits->bfloat16 : row.in_16_bits->float16;
     if (!held) return;
     if (answer.is_behind == Precision::Known::kYes) {
       row.verdict = held->verdict;

@@ -15,6 +15,12 @@ double tolerance_of(DType dtype) {
   return dtype == DType::kFloat16 ? 2e-3 : dtype == DType::kBFloat16 ? 1.6e-2 : 2e-4;
 }
 
+// What may be spent on it, and how far a function may be off.
+struct Effort {
+  int64_t work = kMostWork;
+  double tolerance = 0;
+};
+
 // The rows that show what an operator reads. What stands for a tensor of golden's has the target's
 // values in another row.
 struct Read {
@@ -64,8 +70,10 @@ std::optional<Follows> compared(const compare::PairValues& output, Should should
   return result;
 }
 
+constexpr double kFewRoundings = 4;
+
 std::optional<Follows> follows_from(const std::vector<Read>& reads, size_t output_row,
-                                    Tensors& tensors, int64_t& work) {
+                                    Tensors& tensors, Effort& effort) {
   constexpr size_t kMostInputs = 8;
   if (reads.empty() || reads.size() > kMostInputs) return {};
   const auto output = tensors.pair(output_row);
@@ -74,8 +82,8 @@ std::optional<Follows> follows_from(const std::vector<Read>& reads, size_t outpu
   };
   if (!is_usable(output)) return {};
   Example example;
-  example.work = &work;
-  example.tolerance = tolerance_of(output->golden_dtype);
+  example.work = &effort.work;
+  example.tolerance = std::max(effort.tolerance, tolerance_of(output->golden_dtype));
   example.output = {&output->golden, &output->target, output->golden_shape};
   std::vector<std::shared_ptr<const compare::PairValues>> kept;
   for (const Read& read : reads) {
@@ -84,47 +92,57 @@ std::optional<Follows> follows_from(const std::vector<Read>& reads, size_t outpu
     if (!is_usable(input)) return {};
     example.inputs.push_back({&input->golden, &input->target, input->golden_shape});
   }
-  for (const Function function : functions())
-    if (auto should = function(example)) return compared(*output, std::move(*should));
-  return {};
+  // Golden may fit several (a Relu of what is positive anyway): any of them excuses the target.
+  std::optional<Follows> best;
+  for (const Function function : functions()) {
+    if (best && best->own <= kFewRoundings * best->misfit) break;
+    if (best && is_costly(function)) break;
+    auto should = function(example);
+    const auto found = should ? compared(*output, std::move(*should)) : std::nullopt;
+    if (found && (!best || found->own < best->own)) best = found;
+  }
+  return best;
 }
 
 // Where nothing tells what an operator reads, golden may: one of the tensors that came right before
 // it, if its output is a function of that.
 std::optional<Follows> follows_an_earlier(const Net& net, const Node& node, size_t output_row,
-                                          Tensors& tensors, int64_t& work) {
+                                          Tensors& tensors, Effort& effort) {
   const auto place = static_cast<size_t>(&node - net.nodes.data());
   constexpr size_t kLooks = 6;
   for (size_t i = place; i-- > 0 && i + kLooks >= place;) {
     const Node& earlier = net.nodes[i];
     if (earlier.outputs.empty()) continue;
-    if (auto found = follows_from({{earlier.outputs.back()}}, output_row, tensors, work))
+    if (auto found = follows_from({{earlier.outputs.back()}}, output_row, tensors, effort))
       return found;
   }
   return {};
 }
 
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
-                               Tensors& tensors, int64_t& work) {
+                               Tensors& tensors, Effort& effort) {
   const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
   if (reads.empty() && !net.has_edges && net.run.is_ordered)
-    return follows_an_earlier(net, node, output_row, tensors, work);
-  return follows_from(reads, output_row, tensors, work);
+    return follows_an_earlier(net, node, output_row, tensors, effort);
+  return follows_from(reads, output_row, tensors, effort);
 }
 
 }  // namespace
 
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
                                Tensors& tensors) {
-  int64_t work = kMostWork;
-  return follows(net, node, output_row, tensors, work);
+  // Engines approximate: for who makes an error many times larger that will do.
+  constexpr double kRoughly = 0.02;
+  Effort effort{kMostWork, kRoughly};
+  return follows(net, node, output_row, tensors, effort);
 }
 
 void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context) {
   if (!tensors.are_at_hand()) return;
   constexpr int64_t kMostElements = int64_t{1} << 18, kBudget = int64_t{1} << 23;
   // Elements and products, so that a large network costs no more than a fraction of a second.
-  int64_t left = kBudget, work = kMostWork;
+  int64_t left = kBudget;
+  Effort effort;
   for (Node& node : net.nodes) {
     if (context.cancelled || left <= 0) return;
     if (node.is_source || node.outputs.empty() || !std::isnan(node.own)) continue;
@@ -135,7 +153,7 @@ void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context
         shape ? element_count(*shape).value_or(kMostElements + 1) : kMostElements + 1;
     if (elements > kMostElements || std::isinf(node.out.relative)) continue;
     left -= elements;
-    if (const auto found = follows(net, node, row, tensors, work)) {
+    if (const auto found = follows(net, node, row, tensors, effort)) {
       node.own = found->own;
       node.own_doubt = found->misfit;
       node.inherited = found->inherited;

@@ -45,6 +45,7 @@ struct Should {
 using Function = std::optional<Should> (*)(const Example& example);
 // The functions that are tried, the simplest first.
 std::span<const Function> functions();
+bool is_costly(Function function);  // no use to try where another one fits
 
 // Relative to the size of `unit`.
 double distance(const Numbers& a, const Numbers& b, const Numbers& unit);

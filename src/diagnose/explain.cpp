@@ -138,7 +138,7 @@ bool only_amplifies(const Case& of, const Root& root) {
   const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
   if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) return false;
   const auto found = follows(of.net, node, worst_row(of.net, node), of.tensors);
-  return found && found->own * kStep < root.out;
+  return found && std::max(found->own, found->misfit) * kStep < root.out;
 }
 
 // Nobody is to blame.

@@ -17,6 +17,8 @@ std::span<const Function> functions() {
   return kFunctions;
 }
 
+bool is_costly(Function function) { return function == product_of_two || function == linear; }
+
 bool Example::may_spend(int64_t multiplications) const {
   if (work == nullptr) return true;
   if (multiplications > *work) return false;

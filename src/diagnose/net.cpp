@@ -101,8 +101,8 @@ class Builder {
 
   void add_row(size_t place) {
     const Row& row = run_.rows[place];
-    if (row.target && !row.golden && row.node >= 0 &&
-        row.reasons == std::vector<std::string>{"no_counterpart"} &&
+    if (row.target && !row.golden && row.node >= 0 && row.reasons.size() == 1 &&
+        (row.reasons[0] == "no_counterpart" || row.reasons[0] == "inside_fusion") &&
         row.target->slot.starts_with("output"))
       net_.nodes[static_cast<size_t>(row.node)].inserted = place;
     if (!row.target || !row.golden || row.verdict == Verdict::kNotCompared) return;

@@ -91,26 +91,27 @@ class Finder {
     return only_quantizes(each.type) ? kQuantizer : is_product(each) ? kProduct : kOther;
   }
 
-  // The usual own error of an operator, where enough are known to tell: measured, or plain steps
-  // from inputs that are far better. What only moves values adds nothing and tells nothing. Of a
-  // kind that is rare all operators have to tell.
+  // The usual own error of an operator, where enough are known to tell: measured; or plain steps
+  // from inputs that are as good as the type allows; or no error to speak of at all. What only
+  // moves values adds nothing and tells nothing. Of a kind that is rare all operators have to tell.
   double usual_own(double noise, int kind) {
     std::vector<double> own, all;
-    int64_t measured = 0;
+    int64_t measured = 0, noisy = 0;
     for (const Node& each : net_.nodes) {
       if (each.is_source || !is_seen(each) || std::isinf(each.out.relative)) continue;
       const double in = each.in.is_known() ? each.in.relative : 0;
-      const bool is_step = std::isnan(each.own) && each.knows_inputs &&
+      const bool is_step = std::isnan(each.own) && each.knows_inputs && in <= kStep * noise &&
                            each.out.relative >= kStep * std::hypot(in, noise);
-      if (!(each.own > 0) && !is_step) continue;
+      if (!(each.own > 0) && !is_step && !(each.out.relative <= noise)) continue;
       measured += each.own > 0;
+      noisy += each.own > 0 || is_step;
       all.push_back(each.own > 0 ? each.own : each.out.relative);
       if (kind_of(each) == kind) own.push_back(all.back());
     }
     constexpr int64_t kEnough = 4, kFewest = 3;
     has_measured_ = measured >= kEnough;
     if (std::ssize(own) < kFewest) own = std::move(all);
-    if (std::ssize(own) < kFewest) return 0;
+    if (std::ssize(own) < kFewest || noisy < kFewest) return 0;
     const auto middle = own.begin() + (std::ssize(own) - 1) / 2;
     std::nth_element(own.begin(), middle, own.end());
     return std::min(*middle, kMostNoise);

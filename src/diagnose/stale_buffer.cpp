@@ -72,8 +72,7 @@ std::optional<result::Finding> explain_stale(const Suspect& suspect) {
         {fmt::format("all {} values are those of {}, whose own output {}",
                      elements_of(suspect.its_row()), other.name,
                      other.fails ? "is nearer to golden" : "agrees with golden"),
-         static_cast<int64_t>(*place), "target_l2",
-         suspect.of.run.value(suspect.of.run.rows[*place], "target_l2").number()});
+         static_cast<int64_t>(*place), "", static_cast<double>(elements_of(suspect.its_row()))});
     finding.advice = fmt::format(
         "{} did not write its output, or its buffer was shared with {} and written over: look at "
         "memory reuse of these two, and dump once with reuse off.",

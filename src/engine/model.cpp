@@ -80,14 +80,15 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
   }
   model.engine_name_ = name;
   if (model.is_caffe() && name == "onnxruntime")  // it takes ONNX only
-    if (auto translated = model.translate(); !translated) return translated.error();
+    if (auto translated = model.translate(wanted.merges_scale); !translated)
+      return translated.error();
   return model;
 }
 
-Result<void> LoadedModel::translate() {
+Result<void> LoadedModel::translate(bool merges_scale) {
   auto content = graph::content_from_caffe(file_->bytes(), weights_->bytes());
   if (!content) return std::move(content.error()).in(path_);
-  auto onnx = graph::translate_caffe(*content, {.merges_scale = false});  // every blob is there
+  auto onnx = graph::translate_caffe(*content, {merges_scale});
   if (!onnx) return std::move(onnx.error()).in(path_);
   weights_.reset();
   return replace(graph::write_onnx(*onnx));

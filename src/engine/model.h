@@ -18,6 +18,7 @@ struct ModelFile {
   WorkerLimits limits = {};                   // of the engine
   std::shared_ptr<Engine> runs_in = nullptr;  // one of that name which is there already
   std::optional<graph::DataPlace> data = {};  // of its external data, if not beside it
+  bool merges_scale = false;  // of a Caffe network for ONNX Runtime: see graph::CaffeTranslation
 };
 
 class LoadedModel {
@@ -38,7 +39,7 @@ class LoadedModel {
   Result<void> replace(std::string onnx);
 
  private:
-  Result<void> translate();  // a Caffe network
+  Result<void> translate(bool merges_scale);  // a Caffe network
 
   std::string path_;
   graph::DataPlace data_;

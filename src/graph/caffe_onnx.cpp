@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "base/proto_wire.h"
 #include "graph/caffe_layer.h"
 #include "graph/data_place.h"
+#include "graph/importers.h"
 #include "graph/onnx_fields.h"
 
 namespace plumb::graph {
@@ -227,6 +229,12 @@ class Translator {
 };
 
 }  // namespace
+
+bool is_caffe_network(const std::filesystem::path& path) {
+  const auto file = MappedFile::open(path.string());
+  const Importer* importer = file ? importer_of(file->bytes()) : nullptr;
+  return importer != nullptr && importer->name == "prototxt";
+}
 
 Result<OnnxModel> translate_caffe(const ModelContent& content, const CaffeTranslation& how) {
   return Translator(content).run(how);

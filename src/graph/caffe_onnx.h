@@ -14,6 +14,9 @@
 
 namespace plumb::graph {
 
+// Told by content.
+bool is_caffe_network(const std::filesystem::path& path);
+
 struct CaffeTranslation {
   // A BatchNorm that only a Scale reads becomes one node with it, of the Scale's name, as ONNX
   // models have it: one that folds into a convolution. The blob between them is no more.

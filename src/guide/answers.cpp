@@ -32,7 +32,7 @@ constexpr Question kQuestions[] = {
      "without it the models are fed random numbers"},
     {"config", kPath, "pre-processing configuration (config.prototxt, pulsar2 json)",
      "the one that was given to `pulsar build --config`"},
-    {"model", kPath, "the original ONNX model, for a reproduction of one operator", ""},
+    {"model", kPath, "the original ONNX model: lets a bundle hold the accused operator alone", ""},
     // Symptoms.
     {"upgraded", kYesNo, "was it right before driver, firmware, toolkit or processor were changed?",
      ""},

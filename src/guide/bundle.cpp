@@ -118,7 +118,7 @@ class Maker {
       bundle_.contents.push_back("no tensors: no operator is accused");
       return;
     }
-    if (!accused.compared->kept.empty() && isolate(accused)) return;
+    if (isolate(accused)) return;
     if (accused.compared->session == nullptr) {
       bundle_.contents.push_back(fmt::format("no tensors of {}: they were not kept", accused.op));
       return;
@@ -127,10 +127,14 @@ class Maker {
   }
 
   // The operator as a model of its own, with what it was fed on both sides.
+  // False if no model is at hand that can be cut apart.
   bool isolate(const Accused& accused) {
-    const fs::path saved = fs::path(accused.compared->kept) / "result.json";
-    if (auto written = write_file(saved, json_of(accused.compared->run)); !written) return false;
+    const bool was_run = !accused.compared->kept.empty();
     replay::IsolateOptions options;
+    if (!was_run) options.model = walk_.answers.known("model");
+    if (!walk_.scratch || (!was_run && options.model.empty())) return false;
+    const fs::path saved = walk_.scratch->path() / "result.json";
+    if (auto written = write_file(saved, json_of(accused.compared->run)); !written) return false;
     options.result = saved.string();
     options.op = accused.op;
     std::vector<std::string> ignored;

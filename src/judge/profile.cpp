@@ -293,22 +293,11 @@ bool is_whole(DType dtype) {
   return kind_of(dtype) == DKind::kInteger || kind_of(dtype) == DKind::kBool;
 }
 
-// From here on the type holds nothing but whole numbers.
-double only_whole_from(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16: return 0x1p7;
-    case DType::kFloat16: return 0x1p10;
-    case DType::kFloat64: return 0x1p52;
-    case DType::kFloat32: return 0x1p23;
-    default: return 0;  // of eight bits: a handful of values
-  }
-}
-
 // Whole numbers that only happen to be whole: too large for the type to be anything else.
 bool happen_to_be_whole(DType dtype, bool fits_half, double min, double max) {
   const double largest = std::max(std::abs(min), std::abs(max));
   const bool all_large = std::min(std::abs(min), std::abs(max)) >= 0x1p10 && (min > 0) == (max > 0);
-  return largest >= only_whole_from(dtype) || (fits_half && all_large);
+  return largest >= metrics::only_whole_from(dtype) || (fits_half && all_large);
 }
 
 // Ids, indices, counts, masks: whole on both sides. Pixels may be rounded the other way.
@@ -346,7 +335,7 @@ bool Limit::holds(double value) const {
   return false;
 }
 
-std::vector<result::AppliedLimit> Rules::applied() const {
+std::vector<result::AppliedLimit> LimitRules::applied() const {
   std::vector<result::AppliedLimit> applied;
   const auto add = [&](const Limits& limits, std::string_view dtype) {
     for (const Limit& limit : limits.limits)

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+
 namespace plumb::judge {
 namespace {
 
@@ -56,8 +58,9 @@ void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums,
     row.message += (row.message.empty() ? "" : "; ") + clause;
   };
   if (const int64_t off = closeness.off(sums); off > 0) {
-    say(fmt::format("{} of {} elements are further off than atol {} + rtol {} |golden|", off,
-                    sums.count, tolerance.atol, tolerance.rtol));
+    say(fmt::format("{} of {} {} further off than atol {} + rtol {} |golden|", off,
+                    counted(static_cast<size_t>(sums.count), "element"), off == 1 ? "is" : "are",
+                    tolerance.atol, tolerance.rtol));
     const bool is_alone = row.reasons == std::vector<std::string>{"limit:close_share"};
     row.hint = is_alone ? looser_atol(tolerance, least_atol) : "";
   }

@@ -226,11 +226,18 @@ Result<void> check_identity(const EvalState& state, const Json& own, const fs::p
 Result<void> resume(EvalState& state) {
   const EvalOptions& options = state.options;
   if (options.output.empty()) return {};
+  std::error_code ignored;
+  for (const EvalSide& side : state.sides) {
+    const fs::path inside = fs::weakly_canonical(options.output, ignored)
+                                .lexically_relative(fs::weakly_canonical(side.path(), ignored));
+    if (side.model() == nullptr && !inside.empty() && *inside.begin() != "..")
+      return Error{"the results that are evaluated would be written into", "-o " + options.output,
+                   "name a directory outside of " + side.path()};
+  }
   auto lock = DirectoryLock::make(options.output);
   if (!lock) return lock.error();
   state.lock.emplace(std::move(*lock));
   const fs::path path = fs::path(options.output) / kJournal;
-  std::error_code ignored;
   if (options.fresh) fs::remove(path, ignored);
   auto journal = Journal::open(path);
   if (!journal) return journal.error();
@@ -262,6 +269,7 @@ struct Turn {
   std::vector<engine::Inputs> inputs;             // by feed
   std::vector<std::optional<GivenScores>> given;  // by side
   std::optional<Error> problem;
+  bool is_of_models = false;  // the problem: the sample could be loaded
 };
 using TurnPtr = std::shared_ptr<Turn>;
 
@@ -364,11 +372,16 @@ class Runner {
                                      i == state_.options.golden, like));
     for (std::optional<Error>& problem : problems)
       if (problem && !turn.problem) turn.problem = std::move(problem);
+    turn.is_of_models = turn.problem.has_value();
   }
 
-  // One that cannot be evaluated costs itself.
+  // One that cannot be evaluated costs itself; a model that runs none of the first ones will not
+  // run the others.
   Result<void> record(Turn& turn) {
+    constexpr size_t kHopeless = 3;
     if (turn.problem) {
+      refused_ += turn.is_of_models;
+      if (refused_ == kHopeless && state_.outcomes.empty()) return std::move(*turn.problem);
       result_.failures.push_back({turn.sample, std::move(*turn.problem)});
       return {};
     }
@@ -437,6 +450,7 @@ class Runner {
   RunContext& context_;
   EvalResult& result_;
   std::vector<bool> done_;  // by sample
+  size_t refused_ = 0;      // samples, by a model
   std::optional<Error> problem_;
   std::atomic<bool> fatal_ = false;
 };

@@ -46,9 +46,10 @@ Json bad_case_of(const BadCase& bad, const EvalResult& result) {
   return json;
 }
 
-Json model_of(const EvalModel& model, const EvalResult& result) {
+Json model_of(const EvalModel& model, const EvalResult& result, const EvalOptions& options) {
   Json json{{"model", model.path},    {"golden", model.is_golden}, {"engine", model.engine},
             {"output", model.output}, {"samples", model.samples},  {"labelled", model.labelled}};
+  for (const int64_t n : options.tops) json[fmt::format("top{}", n)] = nullptr;
   for (const EvalTop& top : model.tops)
     json[fmt::format("top{}", top.n)] = share(top.right, model.labelled);
   json["agree"] = share(model.agree, model.samples);
@@ -90,7 +91,8 @@ std::string to_json(const EvalResult& result, const EvalOptions& options) {
             {"models", Json::array()},
             {"failures", Json::array()},
             {"warnings", result.warnings}};
-  for (const EvalModel& model : result.models) json["models"].push_back(model_of(model, result));
+  for (const EvalModel& model : result.models)
+    json["models"].push_back(model_of(model, result, options));
   for (const EvalFailure& failure : result.failures)
     json["failures"].push_back({{"sample", result.names[failure.sample]},
                                 {"what", failure.error.what},

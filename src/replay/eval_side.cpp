@@ -10,7 +10,9 @@
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "dump/dump.h"
+#include "graph/caffe_onnx.h"
 #include "graph/model_content.h"
+#include "graph/onnx_external.h"
 #include "replay/gt_folder.h"
 
 namespace plumb::replay {
@@ -36,21 +38,27 @@ Result<std::string> print_of(const fs::path& path) {
   return fmt::format("{} bytes {:08x}", file->bytes().size(), crc32(0, file->bytes()));
 }
 
-// Of all files below a directory: names, sizes and times.
-std::string print_of_tree(const fs::path& path) {
-  std::vector<std::string> lines;
+// Of files that are too many or too large to be read: names, sizes and times.
+std::string print_of(std::vector<fs::path> files) {
+  std::sort(files.begin(), files.end());
+  uint32_t crc = 0;
+  for (const fs::path& file : files) {
+    std::error_code ignored;
+    const std::string line =
+        fmt::format("{} {} {}\n", file.string(), fs::file_size(file, ignored),
+                    fs::last_write_time(file, ignored).time_since_epoch().count());
+    crc = crc32(crc, as_bytes(line));
+  }
+  return fmt::format("{} files {:08x}", files.size(), crc);
+}
+
+std::vector<fs::path> files_below(const fs::path& path) {
+  std::vector<fs::path> files;
   std::error_code error;
   for (fs::recursive_directory_iterator at(path, error), end; !error && at != end;
-       at.increment(error)) {
-    std::error_code ignored;
-    if (!at->is_regular_file(ignored)) continue;
-    lines.push_back(fmt::format("{} {} {}", at->path().string(), at->file_size(ignored),
-                                at->last_write_time(ignored).time_since_epoch().count()));
-  }
-  std::sort(lines.begin(), lines.end());
-  uint32_t crc = 0;
-  for (const std::string& line : lines) crc = crc32(crc, as_bytes(line));
-  return fmt::format("{} files {:08x}", lines.size(), crc);
+       at.increment(error))
+    if (std::error_code ignored; at->is_regular_file(ignored)) files.push_back(at->path());
+  return files;
 }
 
 // An output by its name, as it is or as a file, or the first that can be.
@@ -93,17 +101,20 @@ Result<EvalSide> EvalSide::open(const RunSideOptions& side, const EvalOptions& o
 std::string EvalSide::engine() const { return model_ ? model_->engine().version() : "results"; }
 
 Result<std::string> EvalSide::print() const {
-  if (!model_) return print_of_tree(path_);
+  if (!model_) return print_of(files_below(path_));
   auto print = print_of(path_);
   if (!print) return print;
   *print += fmt::format(", {} {}", engine(), settings_);
-  auto weights = weights_.empty() && fs::path(path_).extension() != ".onnx"
-                     ? graph::find_caffe_weights(path_)
-                     : Result<fs::path>(fs::path(weights_));
-  if (!weights || weights->empty()) return print;
-  auto of_weights = print_of(*weights);
-  if (!of_weights) return of_weights;
-  return *print + ", weights " + *of_weights;
+  if (graph::is_caffe_network(path_)) {
+    auto weights = weights_.empty() ? graph::find_caffe_weights(path_) : fs::path(weights_);
+    if (!weights) return weights.error();
+    auto of_weights = print_of(*weights);
+    return of_weights ? *print + ", weights " + *of_weights : of_weights;
+  }
+  const engine::Model view = model_->view();
+  auto files = graph::external_files(view.graph, view.data);
+  if (!files) return files.error();
+  return files->empty() ? *print : *print + ", data " + print_of(std::move(*files));
 }
 
 Result<GivenScores> EvalSide::run(const engine::Inputs& inputs, const RunContext& context) {

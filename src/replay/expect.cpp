@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "compare/stream.h"
 #include "dump/memory.h"
 #include "engine/dump_model.h"
@@ -125,7 +126,8 @@ class CaseRunner {
                                               : row.message)};
     }
     if (passed != outputs)
-      return {CaseOutcome::kFail, fmt::format("{} of {} outputs compared", passed, outputs)};
+      return {CaseOutcome::kFail, fmt::format("{} of {} compared", passed,
+                                              counted(static_cast<size_t>(outputs), "output"))};
     return {};
   }
 

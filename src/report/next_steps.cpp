@@ -41,6 +41,17 @@ void add_inspection(const Run& run, const InputSide& side, const std::string* na
       (name == nullptr ? "" : " --stats --op " + shell_word(pattern_of(*name))));
 }
 
+// The files of a board beside a gt folder, which knows their types.
+std::optional<NextStep> board_check(const Run& run) {
+  const auto is_gt = [](const InputSide& side) { return side.convention == "pulsar-gt"; };
+  if (run.command != "compare" || is_gt(run.target) || !is_gt(run.golden) || !has(run, "no_header"))
+    return std::nullopt;
+  return NextStep{
+      "`plumb run` holds the files of a board against a gt folder, which knows their types",
+      {"$ plumb run " + shell_word(run.target.path, false) + " " +
+       shell_word(run.golden.path, false)}};
+}
+
 bool lacks_quant(const Run& run) {
   return (run.scenario == "quantized-original-vs-original" && run.graphs.empty() &&
           run.command == "compare") ||
@@ -83,7 +94,7 @@ std::string partner_text(const Run& run) {
 
 std::optional<NextStep> first_look(const Run& run, const Summary& s) {
   NextStep step;
-  if (has_culprit(run)) return std::nullopt;
+  if (has_culprit(run) || board_check(run)) return std::nullopt;
   if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
     step.text = "see what each side holds";
     add_inspection(run, run.target, nullptr, step);
@@ -110,6 +121,10 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   const auto advise = [&](bool applies, std::string text) {
     if (applies) steps.push_back({std::move(text), {}});
   };
+  if (auto step = board_check(run)) {
+    steps.push_back(std::move(*step));
+    return steps;
+  }
   advise(!run.doubts.empty(),
          "give the graph of this very model and build (the .om itself will do), or none");
   advise(has(run, "damaged_file"), "copy damaged files again from where they were written");

@@ -31,10 +31,6 @@ int badness(const Row& row) {
   return row.is_excused() ? 0 : 3;
 }
 
-bool is_output_slot(const Row& row) {
-  return row.target && (row.target->slot.empty() || row.target->slot.starts_with("output"));
-}
-
 // "a/b/c" of depth 2 is "a/b"; the whole name if it is not longer.
 std::string_view prefix_of(std::string_view name, int depth) {
   size_t end = 0;
@@ -199,6 +195,10 @@ double relative_error(const Run& run, const Row& row) {
   return row.verdict == Verdict::kFail && !row.values.empty()
              ? std::numeric_limits<double>::infinity()
              : kUnknown;
+}
+
+bool is_output_slot(const Row& row) {
+  return row.target && (row.target->slot.empty() || row.target->slot.starts_with("output"));
 }
 
 bool is_worse(const Run& run, const Row& row, const Row& before) {

@@ -55,6 +55,9 @@ ShownGraphs shown_graphs(const result::Run& run, const Roles& roles);
 // The worst of rows that belong together: whether `row` takes the place of `before`.
 bool is_worse(const result::Run& run, const result::Row& row, const result::Row& before);
 
+// Of the target, an output of its operator.
+bool is_output_slot(const result::Row& row);
+
 // rel_euclid; infinite where it fails without a number, NaN if nothing is known.
 double relative_error(const result::Run& run, const result::Row& row);
 

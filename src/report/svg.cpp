@@ -87,10 +87,8 @@ struct Course {
   explicit Course(const Run& run) {
     double most = 0, least = 1;
     for (const Row& row : run.rows) {
-      const bool is_output =
-          row.target && (row.target->slot.empty() || row.target->slot.starts_with("output"));
       const double error = relative_error(run, row);
-      if (!is_output || std::isnan(error)) continue;
+      if (!is_output_slot(row) || std::isnan(error)) continue;
       points.push_back({&row, error});
       if (error > 0 && error < 1e30) {
         least = std::min(least, error);

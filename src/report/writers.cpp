@@ -17,6 +17,7 @@ void pack_xlsx(const result::Run& run, FileSink& sink);
 void write_html(const result::Run& run, const Put& put);
 void write_svg(const result::Run& run, const Put& put);
 void write_markdown(const result::Run& run, const Put& put);
+void write_code_quality(const result::Run& run, const Put& put);
 void write_junit(const result::Run& run, const Put& put);
 
 namespace {
@@ -30,6 +31,8 @@ constexpr Writer kWriters[] = {
     {".md", "markdown", "summary and the rows worth a look, for a merge request", write_markdown},
     {".junit.xml", "junit", "one test case per row, for continuous integration", write_junit},
     {".xml", "junit", "the same", write_junit},
+    {"code-quality-report.json", "gitlab", "what GitLab shows in merge requests",
+     write_code_quality},
 };
 
 }  // namespace

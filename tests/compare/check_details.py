@@ -155,5 +155,5 @@ class Details(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PLUMB = str(pathlib.Path(sys.argv.pop(1)) / "plumb")
+    PLUMB = str(pathlib.Path(sys.argv.pop(1)).resolve() / "plumb")
     unittest.main()

@@ -9,6 +9,7 @@
 
 #include "base/proto_wire.h"
 #include "graph/caffe_layer.h"
+#include "graph/listing.h"
 #include "graph/onnx_build.h"
 
 namespace plumb::graph {
@@ -237,6 +238,45 @@ TEST(CaffeOnnx, IsAModelThatReadsBack) {
   EXPECT_EQ(write_onnx(*again), bytes);
   ASSERT_EQ(opsets_of(*again).size(), 1u);
   EXPECT_EQ(opsets_of(*again)[0].version, 13);
+}
+
+// Cut off anywhere, text or weights: an error or a smaller model, never a crash.
+TEST(CaffeOnnx, EveryTruncationIsHandled) {
+  const std::filesystem::path models =
+      std::filesystem::path(PLUMB_TEST_DATA) / "../../examples/models";
+  const std::string text = text_of(models / "digits.prototxt");
+  const std::string weights = text_of(models / "digits.caffemodel");
+  const auto translated = [](std::string_view network, std::string_view numbers) {
+    const auto content = content_from_caffe(as_bytes(network), as_bytes(numbers));
+    if (!content) return false;
+    const auto model = translate_caffe(*content);
+    return model.ok() && read_onnx(as_bytes(write_onnx(*model))).ok();
+  };
+  ASSERT_TRUE(translated(text, weights));
+  size_t fine = 0;
+  for (size_t size = 0; size < text.size(); size += 3)
+    fine += translated(std::string_view(text).substr(0, size), weights);
+  EXPECT_LT(fine, 100u);  // where a layer ends
+  for (size_t size = 0; size + 1 < weights.size(); size += 601)
+    EXPECT_FALSE(translated(text, std::string_view(weights).substr(0, size))) << size;
+}
+
+// One byte of the text changed: whatever becomes of it can be read.
+TEST(CaffeOnnx, ChangedBytesAreHandled) {
+  const std::string text = std::string(kInput) +
+                           layer("Pooling", "pooling_param { kernel_size: 3 stride: 2 pad: 1 }") +
+                           "layer { name: 'y' type: 'Reshape' bottom: 'x' top: 'y' reshape_param { "
+                           "shape { dim: 0 dim: -1 } } } layer { name: 'z' type: 'Slice' bottom: "
+                           "'y' top: 'z' top: 'w' slice_param { axis: 1 slice_point: 9 } }";
+  for (size_t i = 0; i < text.size(); ++i)
+    for (const char c : {'0', '9', '-', '.', '}', 'e', ' '}) {
+      std::string changed = text;
+      changed[i] = c;
+      const auto content = content_from_caffe(as_bytes(changed), {});
+      if (!content) continue;
+      const auto model = translate_caffe(*content);
+      EXPECT_TRUE(!model || read_onnx(as_bytes(write_onnx(*model))).ok()) << changed;
+    }
 }
 
 TEST(CaffeOnnx, TheTableIsSorted) {  // by letters, whatever their case

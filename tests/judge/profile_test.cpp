@@ -77,7 +77,7 @@ TEST(Profile, BuiltInLimits) {
   EXPECT_THAT(texts(standard->float32->limits),
               ElementsAre("cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.005",
                           "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
-                          "slice_rel_euclid < 0.9"));
+                          "slice_rel_euclid < 0.3"));
   EXPECT_THAT(texts(standard->integer->limits), ElementsAre("equal_share >= 1"));
   // Each type is judged more strictly than the next coarser one.
   const std::vector<Limit>*wide = &standard->float32->limits, *half = &standard->float16->limits,

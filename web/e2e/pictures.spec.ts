@@ -12,10 +12,10 @@ const kPictures: Record<string, { part?: string; view: string; keys?: string[]; 
   headline: { part: "#headline", view: "theme=light" },
   findings: { part: "#side", view: "theme=light", size: [1280, 760] },
   plot: { part: "#plot-card", view: "theme=light", keys: ["c"] },
-  whatif: { part: "#plot-card", view: "theme=light&limits=float32.rel_euclid:0.0001" },
+  whatif: { part: "#plot-card", view: "theme=light&limits=float32.rel_euclid:0.3" },
   graph: { part: "#graph-card", view: "theme=light&pane=graph", size: [1280, 900] },
   table: { part: "#table-card", view: "theme=light&pane=table&show=fail,near", size: [1280, 760] },
-  operator: { part: "#side", view: "theme=light", keys: ["c"], size: [1280, 1500] },
+  operator: { part: "#side", view: "theme=light", keys: ["c"], size: [1280, 2150] },
 };
 
 for (const [name, { part, view, keys, size }] of Object.entries(kPictures))

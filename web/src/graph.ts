@@ -14,6 +14,7 @@ import { causeOf } from "./words.ts";
 
 const kMargin = 0.35; // of the window, on each side of the bitmap
 const kReadable = 0.92; // scale at which names can be read
+const kFrame = 11; // milliseconds that a drawing may take while the view moves
 const kLeast = 0.004;
 const kMost = 3;
 
@@ -319,11 +320,12 @@ export class GraphView {
     ctx.fillRect(0, 0, width, height);
     const { camera } = this;
     const old = this.cached;
-    const scaled = old !== null && old.k !== camera.k;
-    if (!old || (scaled && this.lastCost < 9) || (!scaled && !this.covers(old))) this.render();
-    else if (scaled) {
+    const fits = old !== null && old.k === camera.k && this.covers(old);
+    // A drawing that takes longer than a frame waits until the view rests.
+    if (!old || (!fits && this.lastCost < kFrame)) this.render();
+    else if (!fits) {
       clearTimeout(this.sharpen);
-      this.sharpen = window.setTimeout(() => this.redraw(), 90);
+      this.sharpen = window.setTimeout(() => this.redraw(), 70);
     }
     const shown = this.cached!;
     const ratio = camera.k / shown.k;
@@ -333,11 +335,14 @@ export class GraphView {
     this.minimap.frame(camera, width, height);
   }
 
+  // Whether the bitmap has all of the graph that is in view.
   private covers(old: Camera): boolean {
     const { x, y, k } = this.camera;
-    const [mx, my] = [this.size.width * kMargin, this.size.height * kMargin];
-    const [dx, dy] = [(x - old.x) * k, (y - old.y) * k];
-    return dx >= 0 && dy >= 0 && dx <= 2 * mx && dy <= 2 * my;
+    const { width, height } = this.painter.fold.head;
+    const around = 60 / k; // bursts and rings reach beyond the nodes
+    const inside = (at: number, room: number, from: number, whole: number) =>
+      Math.max(at, -around) >= from && Math.min(at + room / k, whole + around) <= from + (room * (1 + 2 * kMargin)) / k;
+    return inside(x, this.size.width, old.x, width) && inside(y, this.size.height, old.y, height);
   }
 
   private render(): void {
@@ -361,13 +366,15 @@ export class GraphView {
   // Names of the operators that introduce error, readable at any distance, where they cover least.
   private drawPins(ctx: CanvasRenderingContext2D): void {
     const taken: Box[] = [];
+    const pinned = new Set<number>();
     const { fold, states, graph } = this.painter;
     const { k } = this.camera;
     for (const finding of this.model.report.head.findings) {
       if (finding.operator === null || taken.length >= 6) continue;
       const row = this.model.worstOf(this.model.report.rowsOf(finding.operator));
       const node = this.model.nodeOf(row, this.graphPlace());
-      if (node < 0 || states.role[node] !== Role.introduces) continue;
+      if (node < 0 || states.role[node] !== Role.introduces || pinned.has(node)) continue;
+      pinned.add(node);
       const left = (fold.x[node] - this.camera.x) * k;
       const top = (fold.y[node] - this.camera.y) * k;
       const [w, hh] = [fold.head.node_width * k, fold.head.node_height * k];

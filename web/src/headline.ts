@@ -41,7 +41,6 @@ export function drawHeadline(place: HTMLElement, model: Model, tools: HTMLElemen
     ),
     tiles(model),
     about(model, tools),
-    ...notes(model),
   );
 }
 
@@ -189,18 +188,19 @@ export function bar(of: Pick<Counts, "pass" | "fail" | "inconclusive" | "not_com
 function about(model: Model, tools: HTMLElement): HTMLElement {
   const { run, tool } = model.report.head;
   const side = (label: string, path: string, convention: string) =>
-    h("span", {}, `${label} `, named(path, 44), convention ? ` (${clean(convention)})` : "");
-  return h(
+    h("span", {}, `${label} `, named(path, 36), convention ? ` (${clean(convention)})` : "");
+  const facts = h(
     "div",
-    { class: "about" },
+    { class: "facts" },
     h("span", { class: "brand" }, `plumb ${clean(run.command)}`),
     side("target", run.target.path, run.target.convention),
     side("golden", run.golden.path, run.golden.convention),
     h("span", {}, "profile ", named(run.profile, 30)),
     h("span", {}, clean(run.scenario)),
     h("span", {}, `version ${clean(tool.version)}`),
-    tools,
+    ...notes(model),
   );
+  return h("div", { class: "about" }, facts, tools);
 }
 
 function notes(model: Model): HTMLElement[] {

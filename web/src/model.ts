@@ -170,7 +170,8 @@ export class Model {
       states.row[node] = row;
       states.mark[node] = this.marks[row];
     }
-    const role = this.report.role[row];
+    // Where it passes (another step, another rank), it introduces nothing.
+    const role = this.marks[row] === Mark.pass ? Role.none : this.report.role[row];
     if (role === Role.introduces || (role === Role.inherits && states.role[node] === Role.none))
       states.role[node] = role;
     if (changesMore(this.report.change[row], states.change[node])) states.change[node] = this.report.change[row];
@@ -187,8 +188,8 @@ export class Model {
     } else if (states.row[i] < 0 && !this.sliced) {
       states.mark[i] = [Mark.pass, Mark.fail, Mark.open, Mark.absent, Mark.unknown][graph.verdict[i]] ?? Mark.unknown;
     }
-    if (!this.sliced && graph.role[i] !== Role.none && states.role[i] !== Role.introduces)
-      states.role[i] = graph.role[i];
+    if (this.sliced || states.mark[i] === Mark.pass) return;
+    if (graph.role[i] !== Role.none && states.role[i] !== Role.introduces) states.role[i] = graph.role[i];
   }
 
   private judge(): void {

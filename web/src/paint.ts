@@ -126,6 +126,8 @@ const kEdgeWidth = [1, 1.6, 2.4, 3.4, 4.6, 6, 8];
 
 export class Painter {
   states: NodeStates;
+  private readonly fitting = new Map<string, string>(); // texts as they fit a node
+
   constructor(
     private readonly model: Model,
     readonly graph: Graph,
@@ -323,17 +325,35 @@ export class Painter {
     }
     ctx.textAlign = "left";
     const count = this.graph.kind[i] === 1 ? ` ×${this.graph.count[i]}` : "";
-    const title = clean(this.graph.type(i)) + count;
+    const title = (clean(this.graph.type(i)) + count).trim();
     const name = clean(this.graph.name(i));
+    const room = x[i] + w - left - 5;
     if (k < 0.62) {
-      ctx.font = `600 ${Math.min(15, h * 0.5)}px system-ui, sans-serif`;
-      ctx.fillText(fitted(title || name, (w - 24) / 8.2), left, y[i] + h / 2);
+      this.write(ctx, title || name, `600 ${Math.min(15, h * 0.5)}px system-ui, sans-serif`, left, y[i] + h / 2, room);
       return;
     }
-    ctx.font = "600 11px system-ui, sans-serif";
-    ctx.fillText(fitted(title, (w - 24) / 6.3), left, y[i] + h * 0.33);
-    ctx.font = "9.5px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace";
-    ctx.fillText(fitted(name, (w - 23) / 5.75), left, y[i] + h * 0.73);
+    this.write(ctx, title, "600 11px system-ui, sans-serif", left, y[i] + h * 0.33, room);
+    this.write(
+      ctx,
+      name,
+      "9.5px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace",
+      left,
+      y[i] + h * 0.73,
+      room,
+    );
+  }
+
+  // A text that fits the room, shortened in the middle.
+  private write(ctx: CanvasRenderingContext2D, text: string, font: string, x: number, y: number, room: number): void {
+    ctx.font = font;
+    const key = `${font}|${text}|${Math.round(room)}`;
+    let short = this.fitting.get(key);
+    if (short === undefined) {
+      const wide = ctx.measureText(text).width;
+      short = wide <= room ? text : shorten(text, Math.max(3, Math.floor((Array.from(text).length * room) / wide)));
+      this.fitting.set(key, short);
+    }
+    ctx.fillText(short, x, y);
   }
 
   private ring(ctx: CanvasRenderingContext2D, i: number, k: number, colour: string, width: number): void {
@@ -370,10 +390,6 @@ export class Painter {
     ctx.fill();
     ctx.globalAlpha = 1;
   }
-}
-
-function fitted(text: string, most: number): string {
-  return shorten(text, Math.max(3, Math.floor(most)));
 }
 
 // Half of a colour.

@@ -46,8 +46,8 @@ export class Panel {
         this.traced(),
         this.sides(row),
         this.split(row),
-        this.numbers(row),
         details,
+        this.numbers(row),
         this.statistics(row),
       ].filter((part) => part !== null),
     );

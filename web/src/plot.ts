@@ -98,7 +98,9 @@ export class Plot {
       return;
     }
     const xs = Float64Array.from(this.series.rows, (_, i) => i);
-    const ys = Array.from(this.series.values, (value, i) => (this.series.placed[i] ? value : null));
+    // The line leaves out what has no error: constants between operators would tear it to the ground.
+    const { values, placed, exact, low } = this.series;
+    const ys = Array.from(values, (value, i) => (placed[i] && !(exact && value === low) ? value : null));
     this.chart = new uPlot(this.options(), [xs, ys as number[]], this.place);
     this.place.append(this.tip);
     this.place.setAttribute("aria-label", this.summary());
@@ -113,7 +115,7 @@ export class Plot {
   }
 
   private options(): uPlot.Options {
-    const { low, high, log, rows } = this.series;
+    const { low, high, log, rows, exact } = this.series;
     const axis = {
       stroke: () => palette()["ink-3"],
       grid: { stroke: () => palette().line, width: 1, filter: (_u: uPlot, ticks: number[]) => ticks },
@@ -142,10 +144,11 @@ export class Plot {
           grid: { ...axis.grid, filter: (_u, ticks) => ticks.map((t) => (log && !isDecade(t) ? null : t)) },
           size: kAxisWidth,
           gap: 4,
-          values: (_u, ticks) => ticks.map((t) => (t === null || (log && !isDecade(t)) ? "" : number(t))),
+          values: (_u, ticks) =>
+            ticks.map((t) => (t === null || (log && !isDecade(t)) ? "" : exact && t <= low * 1.001 ? "0" : number(t))),
         },
       ],
-      series: [{}, { stroke: () => palette().edge, width: 1, points: { show: false }, spanGaps: false }],
+      series: [{}, { stroke: () => palette().edge, width: 1, points: { show: false }, spanGaps: this.series.exact }],
       hooks: {
         draw: [(u) => this.draw(u)],
         setCursor: [(u) => this.hover(u)],
@@ -287,7 +290,8 @@ export class Plot {
     }
     ctx.globalAlpha = 1;
     for (let i = from; i <= to; i++)
-      if (placed[i] && report.role[rows[i]] === Role.introduces && marks[rows[i]] !== Mark.pass) this.label(u, i, "▼", c.fail, ratio);
+      if (placed[i] && report.role[rows[i]] === Role.introduces && marks[rows[i]] !== Mark.pass)
+        this.label(u, i, "▼", c.fail, ratio);
     if (worst >= from && worst <= to && report.role[rows[worst]] !== Role.introduces)
       this.label(u, worst, "worst", c["ink-2"], ratio);
   }

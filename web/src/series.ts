@@ -19,6 +19,7 @@ export interface Series {
   rows: Int32Array;
   values: Float64Array; // on the scale of the plot, never NaN where `placed`
   placed: Uint8Array; // 0: nothing to draw
+  exact: boolean; // some have no error at all: they lie at the bottom of a log scale
   log: boolean;
   worseUp: boolean; // larger is worse
   low: number;
@@ -61,15 +62,17 @@ export function seriesOf(model: Model, metric: string): Series {
   const placed = new Uint8Array(rows.length);
   const values = new Float64Array(rows.length);
   let worst = -1;
+  let exact = false;
   for (let i = 0; i < rows.length; i++) {
     const value = raw[i];
     const failed = model.marks[rows[i]] === Mark.fail;
     if (Number.isNaN(value) && !failed) continue;
     placed[i] = 1;
+    exact ||= log && value === 0;
     values[i] = Number.isNaN(value) ? (worseUp ? high : low) : Math.min(high, Math.max(low, value));
     if (!Number.isNaN(value) && (worst < 0 || (worseUp ? value > raw[worst] : value < raw[worst]))) worst = i;
   }
-  return { metric, rows, values, placed, log, worseUp, low, high, worst, lines };
+  return { metric, rows, values, placed, exact, log, worseUp, low, high, worst, lines };
 }
 
 function linesOf(model: Model, metric: string, rows: Int32Array): Line[] {

@@ -2,11 +2,33 @@
 //
 // The strip that appears once a limit was moved: what would change, marked as hypothetical, with the
 // profile to save and the way back.
+import type { Limit } from "./data.ts";
 import { download, h } from "./dom.ts";
-import { tomlOf } from "./judge.ts";
+import { holds, keyOf, tomlOf } from "./judge.ts";
 import type { Model } from "./model.ts";
 import { Mark } from "./report.ts";
 import { counted } from "./text.ts";
+
+// How many rows fail, how many would, and how many of these only because of limits that were not moved.
+function counts(model: Model): [number, number, number] {
+  const { report, limits, moved } = model;
+  let [judged, supposed, kept] = [0, 0, 0];
+  for (const row of model.rows) {
+    const failed = report.mark(row) === Mark.fail;
+    if (failed) judged++;
+    if (model.marks[row] !== Mark.fail) continue;
+    supposed++;
+    const mine = limits.of(row).filter((limit) => moved.has(keyOf(limit)));
+    const broken = (limit: Limit, bound: number) => !holds(limit.operation, bound, limits.value(limit.metric, row));
+    if (
+      failed &&
+      mine.some((limit) => broken(limit, limit.value)) &&
+      !mine.some((limit) => broken(limit, moved.get(keyOf(limit))!))
+    )
+      kept++;
+  }
+  return [judged, supposed, kept];
+}
 
 export function drawWhatIf(place: HTMLElement, model: Model): void {
   const update = () => {
@@ -15,18 +37,14 @@ export function drawWhatIf(place: HTMLElement, model: Model): void {
       place.replaceChildren();
       return;
     }
-    let failNow = 0;
-    let failThen = 0;
-    for (const row of model.rows) {
-      if (model.report.mark(row) === Mark.fail) failNow++;
-      if (model.marks[row] === Mark.fail) failThen++;
-    }
+    const [judged, supposed, kept] = counts(model);
+    const others = kept > 0 ? `; ${kept} hold the moved limit but break another` : "";
     place.replaceChildren(
       h("b", {}, "HYPOTHETICAL"),
       h(
         "span",
         { id: "what-if" },
-        `With ${counted(model.moved.size, "limit")} moved ${failThen} instead of ${failNow} tensors would fail. The verdict of the run stays.`,
+        `With ${counted(model.moved.size, "limit")} moved ${supposed} instead of ${judged} tensors would fail${others}. The verdict of the run stays.`,
       ),
       h(
         "button",
