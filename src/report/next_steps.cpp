@@ -48,8 +48,7 @@ std::optional<NextStep> board_check(const Run& run) {
     return std::nullopt;
   return NextStep{
       "`plumb run` holds the files of a board against a gt folder, which knows their types",
-      {"$ plumb run " + shell_word(run.target.path, false) + " " +
-       shell_word(run.golden.path, false)}};
+      {"$ plumb run " + shell_word(run.target.path) + " " + shell_word(run.golden.path)}};
 }
 
 bool lacks_quant(const Run& run) {
