@@ -36,6 +36,15 @@ bool operator_matches(const std::string& pattern, const std::string& name) {
   return matches(plain, name) || matches(plain, separators_replaced(name));
 }
 
+std::string pattern_of(std::string_view name) {
+  std::string pattern;
+  for (const char c : name) {
+    if (std::string_view("*?[\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
 bool slot_matches(std::string pattern, const std::string& slot) {
   if (const size_t dot = pattern.find('.');
       dot != std::string::npos && pattern.find(':') == std::string::npos)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace plumb {
 
@@ -11,6 +12,8 @@ namespace plumb {
 // with the separators that dump tools replace
 // ('/', '.', ':') written as '_'.
 bool operator_matches(const std::string& pattern, const std::string& name);
+// The pattern that means this name and no other.
+std::string pattern_of(std::string_view name);
 
 // `slot` is "output:0"; the pattern that, "output" (all outputs), or with the dump tools' dot:
 // "output.0".

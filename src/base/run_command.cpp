@@ -47,11 +47,7 @@ Result<pid_t> start(const std::string& command, const std::filesystem::path& log
 
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("/._-+,:@").find(c) != std::string_view::npos;
-}
-
-std::string quoted_if_needed(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), is_plain) ? std::string(text) : shell_quoted(text);
+         std::string_view("/._-+,:@=%").find(c) != std::string_view::npos;
 }
 
 }  // namespace
@@ -90,8 +86,13 @@ std::string shell_quoted(std::string_view text) {
   return quoted + "'";
 }
 
+std::string shell_word(std::string_view text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), is_plain);
+  return plain ? std::string(text) : shell_quoted(text);
+}
+
 std::string with_path(std::string_view command, std::string_view path) {
-  const std::string file = quoted_if_needed(path);
+  const std::string file = shell_word(path);
   const bool has_braces = command.find("{}") != std::string_view::npos;
   const auto is_place = [&](size_t i) {
     if (has_braces) return command.substr(i, 2) == "{}";

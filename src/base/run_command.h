@@ -27,6 +27,8 @@ Result<CommandEnd> run_command(const std::string& command, const std::filesystem
 
 // The text in quotes, for a shell.
 std::string shell_quoted(std::string_view text);
+// ... in quotes only if the shell would take it for something else.
+std::string shell_word(std::string_view text);
 
 // The command with a file's path where "{}" stands; if it does not, in place of words that are
 // "%"; else at the end. A path that the shell would take apart is quoted.

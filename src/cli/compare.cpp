@@ -22,6 +22,7 @@ struct Request {
   Spec spec;
   std::vector<std::string> paths, allowed;
   std::string save_map, explain;
+  std::string again;  // the command itself
   bool plan = false, no_diagnose = false;
   SelectionOptions selecting;
   ElementView view;
@@ -134,6 +135,19 @@ int show_plan(const Request& request, const SessionState& state) {
   return kAgreement;
 }
 
+// Who introduced the error, and why; where both models are known by their graphs, they are held
+// against each other, too.
+void explain(const Request& request, const Session& session, result::Run& run,
+             RunContext& context) {
+  const diagnose::ModelPaths paths = diagnose::models_of(run);
+  std::optional<diagnose::ModelDifferences> models;
+  if (!paths.target.empty() && !paths.golden.empty() && diagnose::differs(run))
+    if (auto loaded = diagnose::ModelDifferences::load({paths.target, {}, paths.golden, {}}))
+      models = std::move(*loaded);
+  diagnose::explain(run, diagnose::Tensors(&session), context,
+                    {models ? &*models : nullptr, {request.again, result_file(request.output)}});
+}
+
 int compare(const Request& request, const result::Circumstances& told, const Session& session,
             RunContext& context) {
   const SessionState& state = session.state();
@@ -145,8 +159,7 @@ int compare(const Request& request, const result::Circumstances& told, const Ses
   }
   if (!*run) return fail_with(run->error());
   guide::add_circumstances(told, (*run)->circumstances);
-  if (!request.no_diagnose && !context.cancelled)
-    diagnose::explain(**run, diagnose::Tensors(&session), context);
+  if (!request.no_diagnose && !context.cancelled) explain(request, session, **run, context);
   if (!request.spec.checksum && !request.common.quiet)
     for (const std::string& rule : state.rules->unused(**run)) print_warning(rule);
   bool all_written = present(**run, request.output, state.wanted);
@@ -170,6 +183,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   Request request;
   declare(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
+  request.again = command_again(argc, argv, {"--json", "-o"});
   Spec& spec = request.spec;
   request.allowed = split_lists(request.allowed);
   spec.metrics = split_lists(spec.metrics);

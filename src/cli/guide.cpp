@@ -191,7 +191,7 @@ Result<void> present(const Walk& walk, const GuideOptions& options, const Output
   if (prints_json)
     fmt::print("{}", json);
   else
-    fmt::print("{}{}", verdict_text(walk, options.keep, terminal_width(), wants_colour(output)),
+    fmt::print("{}{}", verdict_text(walk, terminal_width(), wants_colour(output)),
                "path\n" + path_text(walk, terminal_width(), wants_colour(output)));
   if (!output.json.empty() && !prints_json)
     if (auto written = write_file(output.json, json); !written) return written;

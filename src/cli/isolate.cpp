@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb isolate RESULT.json --op NAME --model MODEL`: replays an operator with the target's real
-// inputs, and says whether it made the error or was handed it.
-#include "replay/isolate.h"
+// inputs, and says whether it made the error or was handed it. With --all each of them, and says
+// who loses most.
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
 #include "cli/engine_options.h"
-#include "cli/output_check.h"
+#include "cli/output_options.h"
 #include "cli/terminal.h"
+#include "diagnose/explain.h"
+#include "replay/isolate_all.h"
+#include "report/findings_text.h"
+#include "report/own_errors.h"
 #include "report/replayed.h"
 #include "report/text.h"
+#include "result/json_read.h"
 
 namespace plumb::cli {
 namespace {
@@ -19,7 +25,9 @@ namespace {
 struct IsolateRequest {
   std::vector<std::string> paths;
   replay::IsolateOptions options;
-  std::string output, json;
+  bool all = false;
+  std::vector<std::string> outputs;
+  std::string json;
   std::vector<int64_t> steps;
   EngineOptions limits;
   CommonOptions common;
@@ -32,6 +40,7 @@ void declare(Options& options, IsolateRequest& request) {
       "what `plumb compare --json` wrote, or `plumb run --keep\nDIR --layers all --json`");
   options.group("operator");
   options.text("--op,--ops", "NAME", isolate.op, "operator of the model, or of the target");
+  options.flag("--all", request.all, "every operator: own and inherited error, who loses most");
   options.text("--to", "NAME", isolate.to, "the last one of a range that begins at --op");
   options.integers("--step,--steps", "N", request.steps,
                    "this step, token or sample (default: the first)");
@@ -48,10 +57,20 @@ void declare(Options& options, IsolateRequest& request) {
   options.text("--engine", "NAME", isolate.engine, "what runs the operator (default: onnxruntime)");
   request.limits.declare(options);
   options.group("output");
-  options.text("-o", "FILE", request.output, "pack a reproduction as .zip");
+  options.texts("-o", "FILE", request.outputs,
+                "pack a reproduction as .zip; with --all: the result, as\n.xlsx, .csv, .json, .md "
+                "or .junit.xml, repeatable");
   options.text("--json", "FILE", request.json,
-               "write verdict and numbers as JSON; '-' prints it instead\nof the table");
+               "write verdict and numbers as JSON (--all: the result\nwith all own errors); '-' "
+               "prints it instead of the table");
   request.common.declare(options);
+}
+
+OutputOptions output_of(const IsolateRequest& request) {
+  OutputOptions output;
+  output.outputs = request.outputs;
+  output.json = request.json;
+  return output;
 }
 
 Result<void> check(const IsolateRequest& request) {
@@ -60,16 +79,26 @@ Result<void> check(const IsolateRequest& request) {
                  "plumb isolate", "name the .json that `plumb compare --json` wrote"};
   if (request.steps.size() > 1)
     return Error{"one step at a time", "plumb isolate --step", "name the one to look at"};
-  if (request.options.op.empty())
-    return Error{"which operator?", "plumb isolate", "name it: --op NAME"};
-  if (!request.output.empty() && std::filesystem::path(request.output).extension() != ".zip")
-    return Error{"a reproduction is a .zip file", "-o " + request.output,
+  const bool has_operator = !request.options.op.empty() || !request.options.to.empty();
+  if (request.all && has_operator)
+    return Error{"all operators, or one?", "plumb isolate --all with --op or --to",
+                 "leave one of them out"};
+  if (!request.all && request.options.op.empty())
+    return Error{"which operator?", "plumb isolate", "name it: --op NAME, or take each: --all"};
+  if (request.all && !(request.options.inputs.empty() && request.options.profile.empty()))
+    return Error{"--input and --profile are for one operator", "plumb isolate --all",
+                 "leave them out, or name an operator: --op NAME"};
+  const OutputOptions output = output_of(request);
+  if (!request.all && (output.outputs.size() > 1 ||
+                       (output.outputs.size() == 1 &&
+                        std::filesystem::path(output.outputs[0]).extension() != ".zip")))
+    return Error{"a reproduction is one .zip file", "-o " + output.outputs.back(),
                  "name it so: -o pack.zip"};
-  const NamedPath outputs[] = {{"-o", request.output},
-                               {"--json", request.json == "-" ? "" : request.json}};
+  if (request.all)
+    if (auto checked = output.check(); !checked) return checked;
   const NamedPath inputs[] = {{"RESULT.json", request.paths[0]},
                               {"--model", request.options.model}};
-  return check_outputs(outputs, inputs);
+  return check_outputs(output.paths(), inputs);
 }
 
 Result<void> write_text(const std::string& path, const std::string& text) {
@@ -93,21 +122,52 @@ int present(replay::Isolated& isolated, const IsolateRequest& request) {
   fmt::print("{}", prints_json ? json : report::render(isolated.replayed, terminal_width()));
   if (!request.json.empty() && !prints_json)
     if (auto written = write_text(request.json, json); !written) return fail_with(written.error());
-  if (!request.output.empty()) {
-    auto size = pack(isolated, request.output);
+  for (const std::string& output : request.outputs) {
+    auto size = pack(isolated, output);
     if (!size) return fail_with(size.error());
     if (!prints_json)
       fmt::print("  pack      {} ({}): model, inputs, outputs; README.md says how to replay them\n",
-                 report::printable(request.output), report::bytes_text(static_cast<double>(*size)));
+                 report::printable(output), report::bytes_text(static_cast<double>(*size)));
   }
   return isolated.replayed.fails("own") ? kDifference : kAgreement;
+}
+
+// Every operator: the ranking, who is to blame, and the result with all own errors.
+int isolate_each(const IsolateRequest& request, RunContext& context) {
+  auto saved = result::load_result(request.options.result);
+  if (!saved) return fail_with(saved.error());
+  result::Run& run = saved->run;
+  auto isolated = replay::isolate_all(run, request.options, context);
+  if (context.cancelled) return kInterrupted;
+  if (!isolated) return fail_with(isolated.error());
+  if (isolated->reopened.gone > 0 && !request.common.quiet)
+    print_warning(fmt::format("{} tensors that were compared are not there any more",
+                              isolated->reopened.gone));
+  diagnose::explain(run, diagnose::Tensors(&isolated->reopened.session, isolated->reopened.ids),
+                    context, {nullptr, {"", request.options.result, {"", request.options.model}}});
+  if (context.cancelled) return kInterrupted;
+  const OutputOptions output = output_of(request);
+  if (!print_json(run, output)) {
+    const replay::OwnErrors& measured = isolated->measured;
+    fmt::print("{}", report::own_errors_text(run, terminal_width(), wants_colour(output)));
+    fmt::print(
+        "  time      {:.2g} s, {:.2g} s of them in the engine (two passes), {:.2g} s to open "
+        "it\n\n",
+        isolated->replaying_s, measured.running_s, measured.opening_s);
+    fmt::print("{}", report::findings_text(run, terminal_width(), wants_colour(output)));
+  }
+  if (!write_files(run, output)) return kTrouble;
+  const bool has_culprit =
+      std::any_of(run.findings.begin(), run.findings.end(),
+                  [](const result::Finding& each) { return !each.operator_name.empty(); });
+  return has_culprit ? kDifference : kAgreement;
 }
 
 }  // namespace
 
 int run_isolate(int argc, char** argv, RunContext& context) {
   Options options(
-      "isolate", "Replay one operator with the target's real inputs: did it make the error?",
+      "isolate", "Replay operators with the target's real inputs: who made the error?",
       "The operator is cut out of the original model and run twice, with golden's inputs and with\n"
       "those of the target. What comes out splits the error into what was inherited and its "
       "own.\n\n"
@@ -116,7 +176,8 @@ int run_isolate(int argc, char** argv, RunContext& context) {
       "  plumb run a.onnx b.onnx --layers all --keep kept --json r.json; plumb isolate r.json --op "
       "conv1\n"
       "  plumb isolate result.json --op conv1 --to relu1 --model model.onnx -o pack.zip\n"
-      "exit status: 0 the operator introduces no error, 1 it does, 2 trouble");
+      "  plumb isolate result.json --all --model model.onnx -o losers.xlsx\n"
+      "exit status: 0 no operator introduces an error, 1 one does, 2 trouble");
   IsolateRequest request;
   declare(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
@@ -127,6 +188,7 @@ int run_isolate(int argc, char** argv, RunContext& context) {
   request.options.result = request.paths[0];
   if (!request.steps.empty()) request.options.step = request.steps.front();
   context.jobs = request.common.jobs;
+  if (request.all) return isolate_each(request, context);
   std::vector<std::string> warnings;
   auto isolated = replay::isolate(request.options, context, warnings);
   if (!request.common.quiet)

@@ -6,6 +6,7 @@
 
 #include <tbb/parallel_for.h>
 
+#include "base/run_command.h"
 #include "cli/terminal.h"
 #include "report/annotations.h"
 #include "report/terminal.h"
@@ -40,6 +41,29 @@ std::vector<NamedPath> OutputOptions::paths() const {
   for (const std::string& path : outputs) named.push_back({"-o", path});
   if (json != "-") named.push_back({"--json", json});
   return named;
+}
+
+std::string command_again(int argc, char** argv, const std::vector<std::string>& dropped) {
+  std::string command = "plumb";
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    bool is_dropped = false;
+    for (const std::string& option : dropped) {
+      const bool is_short = option.size() == 2;
+      is_dropped |=
+          word == option || (word.starts_with(option) && (is_short || word[option.size()] == '='));
+      if (word == option) ++i;  // and its value
+    }
+    if (!is_dropped) command += " " + shell_word(word);
+  }
+  return command;
+}
+
+std::string result_file(const OutputOptions& options) {
+  if (!options.json.empty() && options.json != "-") return options.json;
+  for (const std::string& output : options.outputs)
+    if (output.ends_with(".json")) return output;
+  return {};
 }
 
 bool OutputOptions::have_page() const {

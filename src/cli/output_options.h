@@ -21,6 +21,12 @@ struct OutputOptions {
   bool have_page() const;  // which shows the details of rows
 };
 
+// The command line that is being run, for a shell, without options that say what is written or
+// shown (each has a value): for commands that go on with its result. argv[0] is the subcommand.
+std::string command_again(int argc, char** argv, const std::vector<std::string>& dropped);
+// The file that the result is written to as JSON; empty: none is.
+std::string result_file(const OutputOptions& options);
+
 // "a,b" "c" as "a" "b" "c".
 std::vector<std::string> split_lists(const std::vector<std::string>& lists);
 

@@ -131,7 +131,7 @@ int run_cases(const RunRequest& request, RunContext& context) {
 int present(const replay::Ran& ran, const RunRequest& request, const RunContext& context) {
   if (!print_json(ran.run, request.output))
     fmt::print("{}", report::score_table(ran.run, {terminal_width(), wants_colour(request.output),
-                                                   request.output.all}));
+                                                   request.output.all, request.output.hints}));
   if (const bool all_written = write_files(ran.run, request.output); !all_written || ran.problem)
     return context.cancelled ? kInterrupted : kTrouble;
   return exit_status(ran.run, request.allowed);
@@ -190,6 +190,8 @@ int run_run(int argc, char** argv, RunContext& context) {
   auto limits = request.limits.limits(context);
   if (!limits) return fail_with(limits.error());
   request.run.limits = *limits;
+  request.run.invocation = {command_again(argc, argv, {"--json", "-o", "--layers", "--keep"}),
+                            result_file(request.output)};
   auto told = guide::circumstances_from(request.circumstances);
   if (!told) return fail_with(told.error());
   request.run.circumstances = std::move(*told);

@@ -48,10 +48,24 @@ const Node* inserted_before(const Net& net, const Node& node, int hops = 4) {
   return nullptr;
 }
 
+// How the models differ there. An operator that was made from several has their differences, too.
+std::vector<const graph::Difference*> differences_at(const Case& of, const Node& node, size_t row) {
+  if (of.models == nullptr) return {};
+  std::vector<std::string_view> target{node.name}, golden{of.run.rows[row].golden->operator_name};
+  const auto place = static_cast<size_t>(&node - of.net.nodes.data());
+  if (of.run.network && place < of.run.network->nodes.size())
+    for (const std::string& origin : of.run.network->nodes[place].origins) {
+      target.push_back(origin);
+      golden.push_back(origin);
+    }
+  return of.models->at(target, golden);
+}
+
 Suspect suspect_of(const Case& of, const Root& root) {
   const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, root.noise),
+  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, root.noise), {},
                   {}, {},   {}};
+  suspect.differences = differences_at(of, node, suspect.row);
   suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
                                    : of.tensors.pair(suspect.row);
   // What an inserted operator gives out tells more than what comes of it.
@@ -96,6 +110,7 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
     finding->rule = rule.name;
     finding->cause = rule.cause;
     finding->consequences = names_of(of.net, root.consequences);
+    if (!rule.name.starts_with("model-")) add_differences(suspect, *finding);
     if (const Node* inserted = inserted_before(of.net, suspect.node)) {
       finding->operator_name = inserted->name;
       finding->evidence.push_back({fmt::format("{} ({}) stands before {}, and only in the target",
@@ -159,13 +174,12 @@ Finding accumulated(const Case& of) {
       "precision (float32, or 16 bits instead of 8 where the model is quantized), in the operators "
       "that "
       "add most first.";
-  if (of.run.command != "run")
-    finding.next = "plumb run TARGET.onnx GOLDEN.onnx --layers all --input FILE";
+  finding.next = of.commands.rank_all();
   return finding;
 }
 
 // Something differs, and nothing that is at hand tells why.
-Finding unknown(const Run& run) {
+Finding unknown(const Run& run, const Commands& commands) {
   Finding finding;
   finding.rule = finding.cause = "unknown";
   finding.confidence = 0.3;
@@ -178,6 +192,7 @@ Finding unknown(const Run& run) {
         "Only outputs were compared, so nobody can be told: --layers all compares every operator, "
         "and "
         "replays it.";
+    finding.next = commands.all_layers();
   } else if (run.network == nullptr) {
     finding.advice =
         "Nothing tells which operator feeds which: give the graph of the model (--graph), and dump "
@@ -208,7 +223,8 @@ void tell_own_errors(const Net& net, Run& run) {
   }
 }
 
-void explain_operators(Run& run, Tensors& tensors, const RunContext& context) {
+void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
+                       const AtHand& at_hand) {
   run.findings.clear();
   Net net = net_of(run);
   const bool fails = differs(run);
@@ -222,7 +238,8 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context) {
                                           [](const Node& node) { return node.stands_for; });
   const bool is_on_grids = look_at_grids(net, tensors, context) || has_quantizers;
   const Roots roots = find_roots(net);
-  const Case of{run, net, roots, tensors, is_on_grids};
+  const Commands commands(run, at_hand.invocation);
+  const Case of{run, net, roots, tensors, commands, at_hand.models, is_on_grids};
   for (const Root& root : roots.roots) {
     if (context.cancelled) return;
     if (!fails && root.ratio < kQuietStep) continue;
@@ -231,13 +248,14 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context) {
   std::stable_sort(run.findings.begin(), run.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
   if (run.findings.empty() && fails)
-    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
+    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of)
+                                                                 : unknown(run, commands));
 }
 
 }  // namespace
 
-void explain(Run& run, Tensors tensors, const RunContext& context) {
-  explain_operators(run, tensors, context);
+void explain(Run& run, Tensors tensors, const RunContext& context, const AtHand& at_hand) {
+  explain_operators(run, tensors, context, at_hand);
   if (!context.cancelled) explain_as_a_whole(run);
 }
 

@@ -3,14 +3,24 @@
 // Explains a finished run: who introduced the error, why, and what to do next.
 #pragma once
 
+#include "diagnose/commands.h"
+#include "diagnose/model_differences.h"
+#include "diagnose/run_rule.h"
 #include "diagnose/tensors.h"
 #include "plumb/row.h"
 
 namespace plumb::diagnose {
 
+// What else is known of a run.
+struct AtHand {
+  const ModelDifferences* models = nullptr;  // how the two models differ; null: not known
+  Invocation invocation;                     // for commands to go on with
+};
+
 // Fills findings and estimated own errors. A run without a difference has no findings. Where
 // tensors are at hand, those of a few suspects are looked at; else the numbers of the rows have to
 // do.
-void explain(result::Run& run, Tensors tensors, const RunContext& context);
+void explain(result::Run& run, Tensors tensors, const RunContext& context,
+             const AtHand& at_hand = {});
 
 }  // namespace plumb::diagnose

@@ -3,6 +3,7 @@
 // An operator that the converter made from several is wrong, though what it reads is right.
 #include <fmt/format.h>
 
+#include "diagnose/converter_files.h"
 #include "diagnose/rule.h"
 
 namespace plumb::diagnose {
@@ -20,13 +21,10 @@ std::optional<result::Finding> explain_fusion(const Suspect& suspect) {
   finding.advice = fmt::format(
       "The fused operator {} does not compute what {} compute one after the other. Convert once "
       "with "
-      "fusion off (atc --fusion_switch_file=fusion_switch.cfg, in it {{\"Switch\": "
-      "{{\"GraphFusion\": "
-      "{{\"ALL\": \"off\"}}, \"UBFusion\": {{\"ALL\": \"off\"}}}}}}) and compare again: if the "
-      "error is gone, "
-      "it was the fusion.",
-      suspect.node.name, fmt::join(origins, ", "));
-  finding.next = look_command(suspect);
+      "fusion off (atc --fusion_switch_file=fusion_switch.cfg, in it {}) and compare again: if the "
+      "error is gone, it was the fusion.",
+      suspect.node.name, fmt::join(origins, ", "), kFusionOff);
+  finding.next = convert_command(suspect);
   return finding;
 }
 

@@ -25,7 +25,7 @@ std::optional<result::Finding> explain_inputs(const Suspect& suspect) {
     finding.advice[0] =
         static_cast<char>(std::toupper(static_cast<unsigned char>(finding.advice[0])));
   }
-  finding.next = "plumb inspect " + suspect.of.run.target.path + " --stats";
+  finding.next = suspect.of.commands.show(suspect.its_row().target->operator_name);
   return finding;
 }
 

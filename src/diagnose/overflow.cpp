@@ -46,7 +46,7 @@ std::optional<result::Finding> explain_overflow(const Suspect& suspect) {
       "{} overflows. Keep it in float32 (atc: --keep_dtype or --modify_mixlist with its name, or "
       "--precision_mode_v2=origin for all), or scale what it reads.",
       suspect.node.name);
-  finding.next = fmt::format("plumb overflow {}", suspect.of.run.target.path);
+  finding.next = convert_command(suspect);
   return finding;
 }
 

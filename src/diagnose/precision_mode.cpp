@@ -87,7 +87,7 @@ std::optional<result::Finding> explain_precision(const Suspect& suspect) {
       "or "
       "--precision_mode_v2=origin for all).",
       suspect.node.name, narrow->name, usual);
-  finding.next = look_command(suspect);
+  finding.next = convert_command(suspect);
   return finding;
 }
 

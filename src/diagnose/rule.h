@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 
+#include "diagnose/commands.h"
 #include "diagnose/levels.h"
+#include "diagnose/model_differences.h"
 #include "diagnose/roots.h"
 #include "diagnose/tensors.h"
 #include "diagnose/transforms.h"
@@ -23,7 +25,9 @@ struct Case {
   const Net& net;
   const Roots& roots;
   Tensors& tensors;
-  bool is_on_grids = false;  // most outputs of the target are quantized values
+  const Commands& commands;
+  const ModelDifferences* models = nullptr;  // null: the models are not at hand
+  bool is_on_grids = false;                  // most outputs of the target are quantized values
 };
 
 // An operator that introduced an error. What is not at hand is null.
@@ -34,8 +38,9 @@ struct Suspect {
   size_t row = 0;    // its worst output
   double noise = 0;  // relative error that is normal there
   std::shared_ptr<const compare::PairValues> values;
-  std::optional<Levels> levels;        // of the target's values
-  std::optional<Transform> transform;  // what turns golden into the target
+  std::optional<Levels> levels;                       // of the target's values
+  std::optional<Transform> transform;                 // what turns golden into the target
+  std::vector<const graph::Difference*> differences;  // of the models, at this operator
 
   const result::Row& its_row() const { return of.run.rows[row]; }
   double value(std::string_view metric) const;  // of its row; kUnknown if undefined
@@ -63,6 +68,8 @@ result::Evidence evidence_of(const Suspect& suspect, std::string text, std::stri
                              double value);
 // What turns golden into the target, if that is known: as detail and evidence.
 void add_transform(const Suspect& suspect, result::Finding& finding);
+// How the models differ at the suspect, as evidence.
+void add_differences(const Suspect& suspect, result::Finding& finding);
 // The target is what golden is before a Relu.
 bool misses_relu(const Suspect& suspect);
 // Numbers as people read them: three or four digits.
@@ -70,6 +77,8 @@ std::string short_text(double value);
 std::string percent_text(double share);  // "3.1 %"
 // What lets somebody look at an operator alone: replays it, or without a model shows its tensors.
 std::string look_command(const Suspect& suspect);
+// ... or, where a converter made the target, writes what it needs to leave the operator as it was.
+std::string convert_command(const Suspect& suspect);
 // How sure a step makes us that the operator itself is to blame.
 double confidence_of(const Root& root);
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/run_command.h"
 #include "diagnose/rule.h"
 #include "tensor/shape.h"
 
@@ -16,10 +15,12 @@ Explain explain_overflow, explain_weights, explain_inputs, explain_stale, explai
     explain_clipping;
 Explain explain_outlier_channel, explain_levels, explain_precision, explain_fusion;
 Explain explain_transform, explain_operator;
+Explain explain_model_weights, explain_model_levels, explain_model_precision,
+    explain_model_operator;
 
 extern const std::span<const Threshold> kClippingThresholds, kOutlierThresholds,
     kPrecisionThresholds;
-extern const std::span<const Threshold> kOperatorThresholds;
+extern const std::span<const Threshold> kOperatorThresholds, kModelThresholds;
 
 std::span<const Rule> rules() {
   // clang-format off
@@ -28,11 +29,15 @@ std::span<const Rule> rules() {
       {"weights", "weights", "a constant of the model is not golden's", {}, explain_weights},
       {"inputs-differ", "inputs_differ", "an input of the model is not golden's", {}, explain_inputs},
       {"stale-buffer", "transform", "the output is another operator's, bit for bit", {}, explain_stale},
+      {"model-weights", "weights", "the models have other weights there", kModelThresholds, explain_model_weights},
+      {"model-levels", "quantization", "the target's weights take few values", kModelThresholds, explain_model_levels},
+      {"model-precision", "precision_mode", "the target's weights are rounded to a narrower type", kModelThresholds, explain_model_precision},
       {"precision-mode", "precision_mode", "the output holds values of a narrower type than the network's", kPrecisionThresholds, explain_precision},
       {"saturation", "saturation", "values pile up at a limit where golden goes on", kClippingThresholds, explain_saturation},
       {"calibration-clipping", "calibration_clipping", "values on a grid end where golden goes on", kClippingThresholds, explain_clipping},
       {"outlier-channel", "outlier_channel", "one scale for a tensor whose largest channel is far larger than the others", kOutlierThresholds, explain_outlier_channel},
       {"levels", "quantization", "few values on an even grid", {}, explain_levels},
+      {"model-operator", "operator", "the models have another attribute or operator there", {}, explain_model_operator},
       {"fusion", "fusion", "an operator that was made from several is wrong", {}, explain_fusion},
       {"transform", "transform", "golden becomes the target by a simple change", {}, explain_transform},
       {"operator", "operator", "inputs agree, outputs do not", kOperatorThresholds, explain_operator},
@@ -57,11 +62,12 @@ double confidence_of(const Root& root) {
 }
 
 std::string look_command(const Suspect& suspect) {
-  const std::string op = shell_quoted(std::string(suspect.node.name));
-  if (suspect.of.run.network)
-    return fmt::format("plumb isolate RESULT.json --op {} --model MODEL.onnx", op);
-  return fmt::format("plumb inspect {} --stats --op {}", shell_quoted(suspect.of.run.target.path),
-                     op);
+  return suspect.of.commands.look_at(suspect.its_row().target->operator_name);
+}
+
+std::string convert_command(const Suspect& suspect) {
+  const std::string command = suspect.of.commands.write_config();
+  return command.empty() ? look_command(suspect) : command;
 }
 
 result::Evidence evidence_of(const Suspect& suspect, std::string text, std::string_view metric,
@@ -81,9 +87,13 @@ result::Finding finding_about(const Suspect& suspect, double confidence) {
           evidence_of(suspect, fmt::format("{} has the shape {}", name, to_string(*(*side)->shape)),
                       "", static_cast<double>(element_count(*(*side)->shape).value_or(0))));
   if (std::isinf(root.out)) return finding;
+  const bool is_measured = std::isfinite(suspect.node.own) && root.in > 0;
   finding.evidence.push_back(evidence_of(
       suspect,
-      root.in > 0
+      is_measured
+          ? fmt::format("relative error {}, {} of it its own: {} times what is normal here",
+                        short_text(root.out), short_text(suspect.node.own), short_text(root.ratio))
+      : root.in > 0
           ? fmt::format("relative error {} where the inputs have {}: {} times what is normal here",
                         short_text(root.out), short_text(root.in), short_text(root.ratio))
           : fmt::format("relative error {}, {} times what is normal here", short_text(root.out),

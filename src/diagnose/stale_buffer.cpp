@@ -77,6 +77,7 @@ std::optional<result::Finding> explain_stale(const Suspect& suspect) {
         "{} did not write its output, or its buffer was shared with {} and written over: look at "
         "memory reuse of these two, and dump once with reuse off.",
         suspect.node.name, other.name);
+    finding.next = look_command(suspect);
     return finding;
   }
   return {};

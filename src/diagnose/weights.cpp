@@ -20,7 +20,8 @@ std::optional<result::Finding> explain_weights(const Suspect& suspect) {
   finding.advice =
       fmt::format("The weights of {} differ: convert the very model that golden was made with.",
                   suspect.node.name);
-  finding.next = "plumb diff TARGET.onnx GOLDEN.onnx";
+  finding.next = suspect.of.commands.diff();
+  if (finding.next.empty()) finding.next = look_command(suspect);
   return finding;
 }
 

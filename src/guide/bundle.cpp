@@ -84,8 +84,7 @@ class Maker {
 
   Result<Bundle> make() {
     text("guide.json", to_json(walk_), "path, answers and findings");
-    text("path.txt",
-         path_text(walk_, 100, false) + "\n" + verdict_text(walk_, "results", 100, false),
+    text("path.txt", path_text(walk_, 100, false) + "\n" + verdict_text(walk_, 100, false),
          "the same for people");
     text("answers.toml", to_toml(walk_.answers), "to walk the path again");
     for (const Compared& compared : walk_.compared)

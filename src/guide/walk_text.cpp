@@ -54,17 +54,6 @@ struct Members {
   }
 };
 
-// The file of the comparison that a step made, or the one before it.
-std::string result_behind(const Walk& walk, std::string_view step, const std::string& directory) {
-  std::string file;
-  for (const Taken& taken : walk.path) {
-    if (!directory.empty() && !taken.compared.empty())
-      file = fmt::format("{}/{}.json", directory, taken.compared.back());
-    if (taken.step->id == step) break;
-  }
-  return file;
-}
-
 }  // namespace
 
 std::string path_text(const Walk& walk, size_t width, bool colour) {
@@ -79,8 +68,7 @@ std::string path_text(const Walk& walk, size_t width, bool colour) {
   return block.text();
 }
 
-std::string verdict_text(const Walk& walk, const std::string& directory, size_t width,
-                         bool colour) {
+std::string verdict_text(const Walk& walk, size_t width, bool colour) {
   if (walk.findings.empty())
     return fmt::format("AGREEMENT  nothing was found to be wrong ({})\n",
                        walk.path.empty() ? "" : printable(walk.path.back().outcome.text));
@@ -90,11 +78,7 @@ std::string verdict_text(const Walk& walk, const std::string& directory, size_t 
   for (size_t i = 0; i < walk.findings.size(); ++i) {
     result::Run one;
     one.findings = {walk.findings[i].finding};
-    const std::string file = result_behind(walk, walk.findings[i].step, directory);
-    // A command to be copied names a file that is there.
-    std::string& next = one.findings[0].next;
-    if (file.empty() && next.find("RESULT.json") != std::string::npos) next.clear();
-    text += report::findings_text(one, file, width, colour, i + 1);
+    text += report::findings_text(one, width, colour, i + 1);
   }
   return text;
 }

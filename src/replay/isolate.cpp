@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "compare/gather.h"
 #include "compare/session_state.h"
+#include "diagnose/reopen.h"
 #include "dump/memory.h"
 #include "graph/onnx_cut.h"
 #include "graph/onnx_external.h"
@@ -43,30 +44,11 @@ std::vector<const Metric*> columns_for(const judge::LimitRules& rules) {
   return columns;
 }
 
-// Paths in a result are as they were typed, maybe beside the result.
-std::string path_now(const std::string& path, const fs::path& directory) {
-  std::error_code ignored;
-  const fs::path beside = directory / path;
-  return !fs::exists(path, ignored) && fs::exists(beside, ignored) ? beside.string() : path;
-}
-
 // Where a dump is now.
 std::string dump_path(const std::string& named, const result::InputSide& side,
                       const fs::path& directory) {
   if (!named.empty()) return named;
-  return path_now(side.kept.empty() ? side.path : side.kept, directory);
-}
-
-// The model that made the golden tensors.
-Result<std::string> model_path(const IsolateOptions& options, const result::Run& run,
-                               const fs::path& directory) {
-  if (!options.model.empty()) return options.model;
-  if (!run.golden.kept.empty()) return path_now(run.golden.path, directory);
-  if (run.command == "run")
-    return Error{"the result is of a run that kept no tensors", options.result,
-                 "run it again with --layers all --keep DIR --json FILE, and give that result"};
-  return Error{"where is the original model?", "plumb isolate",
-               "name the ONNX file that the golden dump was made with: --model FILE"};
+  return diagnose::path_now(side.kept.empty() ? side.path : side.kept, directory);
 }
 
 result::Replayed description(const IsolateOptions& options, const result::Saved& saved,
@@ -252,13 +234,24 @@ class PartReplay {
 
 }  // namespace
 
+Result<std::string> original_model(const IsolateOptions& options, const result::Run& run) {
+  if (!options.model.empty()) return options.model;
+  if (!run.golden.kept.empty())
+    return diagnose::path_now(run.golden.path, fs::path(options.result).parent_path());
+  if (run.command == "run")
+    return Error{"the result is of a run that kept no tensors", options.result,
+                 "run it again with --layers all --keep DIR --json FILE, and give that result"};
+  return Error{"where is the original model?", "plumb isolate",
+               "name the ONNX file that the golden dump was made with: --model FILE"};
+}
+
 Result<Isolated> isolate(const IsolateOptions& given, RunContext& context,
                          std::vector<std::string>& warnings) {
   const auto saved = result::load_result(given.result);
   if (!saved) return saved.error();
   const result::Run& run = saved->run;
   const fs::path directory = fs::path(given.result).parent_path();
-  auto model = model_path(given, run, directory);
+  auto model = original_model(given, run);
   if (!model) return model.error();
   IsolateOptions options = given;
   options.model = std::move(*model);

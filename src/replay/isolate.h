@@ -32,4 +32,7 @@ struct Isolated {
 Result<Isolated> isolate(const IsolateOptions& options, RunContext& context,
                          std::vector<std::string>& warnings);
 
+// The model that made the golden tensors: as named, else the one that the result says was run.
+Result<std::string> original_model(const IsolateOptions& options, const result::Run& run);
+
 }  // namespace plumb::replay

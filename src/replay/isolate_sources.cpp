@@ -267,6 +267,7 @@ TensorSources Sources::of_input(std::string_view tensor, std::span<const size_t>
 }
 
 Result<engine::Tensor> load(const Source& source) {
+  constexpr int64_t kMostReserved = int64_t{1} << 28;  // shapes come from files
   auto reader = dump::EntryReader::open(*source.set, *source.entry);
   if (!reader) return reader.error();
   io::TensorReader& tensor = reader->reader();
@@ -274,6 +275,8 @@ Result<engine::Tensor> load(const Source& source) {
   if (loaded.dtype == DType::kOpaque)
     return Error{"the type of a tensor cannot be decoded", reader->path(),
                  "dump it as a type that `plumb formats` lists"};
+  if (const auto size = byte_count(loaded.dtype, element_count(loaded.shape).value_or(0)))
+    loaded.bytes.reserve(static_cast<size_t>(std::min(*size, kMostReserved)));
   auto read = io::for_each_piece(tensor, [&](Bytes piece, int64_t, int64_t) {
     loaded.bytes.insert(loaded.bytes.end(), piece.begin(), piece.end());
   });

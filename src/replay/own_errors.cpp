@@ -2,12 +2,17 @@
 #include "replay/own_errors.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tbb/parallel_for.h>
 
+#include "base/threads.h"
 #include "compare/session_state.h"
 #include "graph/onnx_build.h"
 #include "graph/onnx_cut.h"
@@ -28,30 +33,102 @@ struct Shown {
   Source target, golden;
 };
 
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 // So much is fed and given out at a time; what one operator needs may be more.
 constexpr int64_t kMostBytes = int64_t{1} << 29;
 
-Result<std::vector<double>> numbers(const engine::TensorView& tensor) {
-  const auto count = element_count(tensor.shape);
-  if (!count || kind_of(tensor.dtype) != DKind::kFloat)
-    return Error{"no floating-point numbers", "", "look at another operator"};
-  std::vector<double> values(static_cast<size_t>(*count));
-  decode_double(tensor.dtype, tensor.bytes.data(), *count, values.data());
-  return values;
+// One tensor after another, decoded in pieces: three tensors of doubles would not fit the cache.
+class Numbers {
+ public:
+  explicit Numbers(const engine::TensorView& tensor)
+      : tensor_(tensor),
+        count_(kind_of(tensor.dtype) == DKind::kFloat ? element_count(tensor.shape).value_or(-1)
+                                                      : -1) {}
+  int64_t count() const { return count_; }  // -1: these are no floating-point numbers
+  const double* read(int64_t from, int64_t count) {
+    const auto size = static_cast<size_t>(byte_count(tensor_.dtype, from).value_or(0));
+    decode_double(tensor_.dtype, tensor_.bytes.data() + size, count, piece_);
+    return piece_;
+  }
+  static constexpr int64_t kPiece = 2048;
+
+ private:
+  const engine::TensorView tensor_;
+  int64_t count_;
+  double piece_[kPiece];
+};
+
+// |a - b| against golden, relative Euclidean. Where only one of them is finite, or both are
+// infinite in another way, the distance is infinite.
+class Distance {
+ public:
+  void add(double a, double b, double golden) {
+    if (std::isfinite(golden)) golden_ += golden * golden;
+    if (a == b || (std::isnan(a) && std::isnan(b))) return;
+    const double off = a - b;
+    sum_ += std::isfinite(off) ? off * off : std::numeric_limits<double>::infinity();
+  }
+  double relative() const {
+    return golden_ > 0 ? std::sqrt(sum_ / golden_)
+                       : (sum_ > 0 ? std::numeric_limits<double>::infinity() : 0);
+  }
+
+ private:
+  double sum_ = 0, golden_ = 0;
+};
+
+// The same of float32 tensors of finite numbers; nullopt if some are not. Four sums each, which the
+// processor adds side by side, in a fixed order.
+std::optional<result::OwnError> split_finite(const float* target, const float* golden,
+                                             const float* again, int64_t count) {
+  constexpr int kSums = 4;
+  double own[kSums] = {}, inherited[kSums] = {}, size[kSums] = {};
+  const auto add = [&](int64_t i, int k) {
+    const double t = target[i], g = golden[i], a = again[i];
+    own[k] += (t - a) * (t - a);
+    inherited[k] += (a - g) * (a - g);
+    size[k] += g * g;
+  };
+  int64_t i = 0;
+  for (; i + kSums <= count; i += kSums)
+    for (int k = 0; k < kSums; ++k) add(i + k, k);
+  for (; i < count; ++i) add(i, 0);
+  const auto sum = [](const double(&of)[kSums]) { return (of[0] + of[1]) + (of[2] + of[3]); };
+  const double all = sum(size);
+  if (!std::isfinite(sum(own)) || !std::isfinite(sum(inherited)) || !(all > 0)) return {};
+  return result::OwnError{std::sqrt(sum(own) / all), std::sqrt(sum(inherited) / all), true};
 }
 
-double relative(const std::vector<double>& a, const std::vector<double>& b,
-                const std::vector<double>& unit) {
-  double dd = 0, uu = 0;
-  for (size_t i = 0; i < unit.size(); ++i) {
-    if (a[i] == b[i]) {  // infinities among them
-      uu += std::isfinite(unit[i]) ? unit[i] * unit[i] : 0;
-      continue;
+const float* floats_of(const engine::TensorView& tensor) {
+  const bool is_plain = tensor.dtype == DType::kFloat32 &&
+                        reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
+  return is_plain ? reinterpret_cast<const float*>(tensor.bytes.data()) : nullptr;
+}
+
+// What remains of an error between two tensors, each against golden; nullopt if they are no numbers
+// of the same shape.
+std::optional<result::OwnError> split_error(const engine::TensorView& target,
+                                            const engine::TensorView& golden,
+                                            const engine::TensorView& again) {
+  Numbers t(target), g(golden), a(again);
+  if (t.count() < 0 || t.count() != g.count() || a.count() != g.count()) return {};
+  const float *fast_t = floats_of(target), *fast_g = floats_of(golden), *fast_a = floats_of(again);
+  if (fast_t != nullptr && fast_g != nullptr && fast_a != nullptr)
+    if (const auto split = split_finite(fast_t, fast_g, fast_a, g.count())) return split;
+  Distance own, inherited;
+  for (int64_t from = 0; from < g.count(); from += Numbers::kPiece) {
+    const int64_t count = std::min(Numbers::kPiece, g.count() - from);
+    const double *ts = t.read(from, count), *gs = g.read(from, count), *as = a.read(from, count);
+    for (int64_t i = 0; i < count; ++i) {
+      own.add(ts[i], as[i], gs[i]);
+      inherited.add(as[i], gs[i], gs[i]);
     }
-    dd += (a[i] - b[i]) * (a[i] - b[i]);
-    uu += unit[i] * unit[i];
   }
-  return uu > 0 ? std::sqrt(dd / uu) : dd > 0 ? std::numeric_limits<double>::infinity() : 0;
+  return result::OwnError{own.relative(), inherited.relative(), true};
 }
 
 class Measurement {
@@ -60,28 +137,45 @@ class Measurement {
               result::Run& run)
       : golden_(golden), state_(session.state()), ids_(ids), run_(run), model_(golden.model) {}
 
-  Result<int64_t> measure(const RunContext& context) {
+  Result<OwnErrors> measure(const RunContext& context) {
     find_shown();
-    if (shown_.empty()) return 0;
+    if (shown_.empty()) return times_;
     if (auto cut = cut_apart(); !cut) return cut.error();
-    int64_t measured = 0, bytes = 0;
+    int64_t bytes = 0;
     Parts some;
     for (Part& part : parts()) {
-      if (context.cancelled) return measured;
+      if (context.cancelled) return times_;
       if (!can_be_fed(part)) continue;
       for (const size_t node : part) bytes += bytes_of(model_.graph.nodes[node]);
       some.push_back(std::move(part));
       if (bytes < kMostBytes) continue;
-      measured += replay_those_that_run(some, context);
+      times_.measured += replay_those_that_run(some, context);
       some.clear();
       bytes = 0;
     }
-    measured += replay_those_that_run(some, context);
-    if (measured == 0 && problem_) return std::move(*problem_);
-    return measured;
+    times_.measured += replay_those_that_run(some, context);
+    if (times_.measured == 0 && problem_) return std::move(*problem_);
+    if (auto proven = conclude(); !proven) return proven.error();
+    return times_;
   }
 
  private:
+  // Whether this is the model that golden was made with.
+  Result<void> conclude() {
+    if (unlike_.empty()) return {};
+    const std::string names =
+        fmt::format("{}{}",
+                    fmt::join(unlike_.begin(),
+                              unlike_.begin() + std::min<int64_t>(3, std::ssize(unlike_)), ", "),
+                    unlike_.size() > 3 ? fmt::format(" and {} more", unlike_.size() - 3) : "");
+    if (2 * std::ssize(unlike_) > proven_)
+      return Error{"the model does not reproduce the golden tensors from the golden inputs", names,
+                   "name the model that the golden dump was made with, by --model"};
+    run_.warnings.push_back(fmt::format(
+        "not measured, since the model does not reproduce golden from golden's inputs: {}", names));
+    return {};
+  }
+
   using Part = std::vector<size_t>;  // nodes that run together or not at all
   using Parts = std::vector<Part>;
 
@@ -91,7 +185,7 @@ class Measurement {
     std::vector<size_t> nodes;
     for (const Part& part : some) nodes.insert(nodes.end(), part.begin(), part.end());
     std::sort(nodes.begin(), nodes.end());
-    auto measured = replay(nodes);
+    auto measured = replay(nodes, context);
     if (measured) return *measured;
     if (!problem_) problem_ = measured.error();
     if (some.size() == 1) return 0;
@@ -105,7 +199,8 @@ class Measurement {
     std::unordered_map<std::string, std::string> tensors;
     for (const graph::OnnxNode& node : model_.graph.nodes)
       for (size_t k = 0; k < node.outputs.size(); ++k) {
-        if (node.outputs[k].empty()) continue;
+        // A constant belongs to whoever reads it: golden's, not the target's.
+        if (node.outputs[k].empty() || node.type == "Constant") continue;
         const std::string slot = fmt::format("\noutput:{}", k);
         tensors.try_emplace(pair::normalised(node.name) + slot, node.outputs[k]);
         if (k == 0) tensors.try_emplace(pair::normalised(node.outputs[0]) + slot, node.outputs[0]);
@@ -204,33 +299,61 @@ class Measurement {
     return bytes;
   }
 
-  // What the target's operator read, as the model wants it.
-  Result<engine::Tensor> target_as_fed(const Shown& each) const {
-    auto golden = load_info(each.golden);
-    if (!golden) return golden.error();
-    auto target = load(each.target);
-    if (!target) return target.error();
-    return fitted(std::move(*target), golden->dtype, golden->shape);
+  // Both sides of a tensor, as they are stored.
+  struct Pair {
+    std::optional<engine::Tensor> target, golden;
+  };
+
+  // Everything that some operators read and give, read once and side by side.
+  void load_pairs(std::span<const size_t> nodes, const RunContext& context) {
+    std::set<size_t> places;
+    for (const std::string& input : graph::boundary_of(model_, nodes).inputs) {
+      const auto tensor = tensor_of_.find(input);
+      const auto at = by_tensor_.find(tensor == tensor_of_.end() ? input : tensor->second);
+      if (at != by_tensor_.end()) places.insert(at->second);
+    }
+    for (const size_t node : nodes)
+      for (const std::string_view output : model_.graph.nodes[node].outputs)
+        if (const auto at = by_tensor_.find(std::string(output)); at != by_tensor_.end())
+          places.insert(at->second);
+    pairs_.clear();
+    for (const size_t place : places) pairs_.try_emplace(place);
+    std::vector<std::pair<const size_t, Pair>*> each;
+    for (auto& pair : pairs_) each.push_back(&pair);
+    on_threads_of(context, [&] {
+      tbb::parallel_for(size_t{0}, each.size(), [&](size_t i) {
+        const Shown& shown = shown_[each[i]->first];
+        if (auto target = load(shown.target)) each[i]->second.target = std::move(*target);
+        if (auto golden = load(shown.golden)) each[i]->second.golden = std::move(*golden);
+      });
+    });
   }
 
-  static Result<engine::Tensor> load_info(const Source& source) {
-    auto reader = dump::EntryReader::open(*source.set, *source.entry);
-    if (!reader) return reader.error();
-    return engine::Tensor{reader->reader().dtype(), reader->reader().shape(), {}};
-  }
-
-  Result<int64_t> replay(std::span<const size_t> nodes) {
+  struct Fed {
     engine::Inputs inputs;
     graph::Outside outside;
+  };
+
+  // What a part reads, as one of the sides has it.
+  Fed feed(std::span<const size_t> nodes, bool with_target) const {
+    Fed fed;
     for (const std::string& input : graph::boundary_of(model_, nodes).inputs) {
       const auto tensor = tensor_of_.find(input);
       const auto at = by_tensor_.find(tensor == tensor_of_.end() ? input : tensor->second);
       if (at == by_tensor_.end()) continue;  // an input of the model that nobody dumped
-      auto fed = target_as_fed(shown_[at->second]);
-      if (!fed) return fed.error();
-      outside.types[input] = {fed->dtype, fed->shape};
-      inputs[input] = std::move(*fed);
+      const Pair& pair = pairs_.at(at->second);
+      if (!pair.golden || !pair.target) continue;
+      auto loaded = with_target ? fitted(*pair.target, pair.golden->dtype, pair.golden->shape)
+                                : Result<engine::Tensor>(*pair.golden);
+      if (!loaded) continue;
+      fed.outside.types[input] = {loaded->dtype, loaded->shape};
+      fed.inputs[input] = std::move(*loaded);
     }
+    return fed;
+  }
+
+  // The operators alone, as a file for an engine; empty if nobody shows what they give.
+  Result<std::string> cut_out(std::span<const size_t> nodes, const graph::Outside& outside) const {
     auto part = graph::cut(model_, nodes, outside);
     if (!part) return part.error();
     std::vector<std::string> wanted;
@@ -241,31 +364,76 @@ class Measurement {
     std::erase_if(part->graph.outputs, [&](const graph::OnnxValue& value) {
       return !by_tensor_.contains(std::string(value.name));
     });
-    if (part->graph.outputs.empty()) return 0;
+    if (part->graph.outputs.empty()) return std::string();
     if (part->is_external())
       if (auto inlined = graph::inline_external(*part, golden_.view.data); !inlined)
         return inlined.error();
-    const std::string bytes = graph::write_onnx(*part);
-    auto session = golden_.engine.open({as_bytes(bytes), {}, {}, {}}, {});
-    if (!session) return session.error();
-    int64_t measured = 0;
-    auto ran = (*session)->run(inputs, [&](const engine::Output& output) -> Result<void> {
-      const auto at = by_tensor_.find(output.port.name);
-      if (output.tensor && at != by_tensor_.end())
-        measured += split(shown_[at->second], *output.tensor);
-      return {};
-    });
-    if (!ran) return ran.error();
-    return measured;
+    return graph::write_onnx(*part);
   }
 
-  bool split(const Shown& each, const engine::TensorView& again) {
-    const auto target = load(each.target), golden = load(each.golden);
-    if (!target || !golden) return false;
-    const auto t = numbers(target->view()), g = numbers(golden->view()), a = numbers(again);
-    if (!t || !g || !a || t->size() != g->size() || a->size() != g->size()) return false;
-    run_.rows[each.row].own_error = {relative(*t, *a, *g), relative(*a, *g, *g), true};
-    return true;
+  Result<int64_t> replay(std::span<const size_t> nodes, const RunContext& context) {
+    load_pairs(nodes, context);
+    Fed fed = feed(nodes, true);
+    auto bytes = cut_out(nodes, fed.outside);
+    if (!bytes) return bytes.error();
+    if (bytes->empty()) return 0;
+    const auto start = Clock::now();
+    auto session = golden_.engine.open({as_bytes(*bytes), {}, {}, {}}, {});
+    if (!session) return session.error();
+    times_.opening_s += seconds_since(start);
+    std::vector<size_t> measured;  // places in shown_
+    const auto use = [&](const engine::Output& output, size_t shown) {
+      if (split(shown, *output.tensor)) measured.push_back(shown);
+    };
+    auto ran = run(**session, fed.inputs, use);
+    if (!ran) return ran.error();
+    if (!golden_.must_prove_itself) return std::ssize(measured);
+    fed.inputs.clear();
+    ran = run(**session, feed(nodes, false).inputs,
+              [&](const engine::Output& output, size_t shown) { check(shown, *output.tensor); });
+    if (!ran) return ran.error();
+    return std::count_if(measured.begin(), measured.end(), [&](size_t shown) {
+      return run_.rows[shown_[shown].row].own_error.has_value();
+    });
+  }
+
+  // Hands over what comes out, with its place in shown_. The engine's time is without that.
+  template <class Use>
+  Result<void> run(engine::Session& session, const engine::Inputs& inputs, const Use& use) {
+    const auto start = Clock::now();
+    double used_s = 0;
+    auto ran = session.run(inputs, [&](const engine::Output& output) -> Result<void> {
+      const auto begin = Clock::now();
+      const auto at = by_tensor_.find(output.port.name);
+      if (output.tensor && at != by_tensor_.end()) use(output, at->second);
+      used_s += seconds_since(begin);
+      return {};
+    });
+    times_.running_s += seconds_since(start) - used_s;
+    return ran;
+  }
+
+  bool split(size_t place, const engine::TensorView& again) {
+    const Pair& pair = pairs_.at(place);
+    if (!pair.target || !pair.golden) return false;
+    const auto own = split_error(pair.target->view(), pair.golden->view(), again);
+    if (own) run_.rows[shown_[place].row].own_error = *own;
+    return own.has_value();
+  }
+
+  // What the model makes of golden's own inputs has to be what golden gave.
+  void check(size_t place, const engine::TensorView& again) {
+    const Shown& each = shown_[place];
+    const auto& golden = pairs_.at(place).golden;
+    if (!golden) return;
+    const auto off = split_error(golden->view(), golden->view(), again);
+    if (!off) return;
+    ++proven_;
+    constexpr double kMostOff = 0.01;  // arithmetic in 16 bits, or of another engine, is better
+    if (off->inherited <= kMostOff) return;
+    run_.rows[each.row].own_error.reset();
+    unlike_.push_back(
+        fmt::format("{} ({:.3g})", run_.rows[each.row].golden->operator_name, off->inherited));
   }
 
   const GoldenModel& golden_;
@@ -276,14 +444,18 @@ class Measurement {
   std::vector<Shown> shown_;
   std::unordered_map<std::string, size_t> by_tensor_;       // places in shown_
   std::unordered_map<std::string, std::string> tensor_of_;  // what a new input stands for
-  std::optional<Error> problem_;                            // the first part that could not be run
+  std::map<size_t, Pair> pairs_;  // of what is replayed now, by place in shown_
+  OwnErrors times_;
+  int64_t proven_ = 0;               // tensors whose operators were fed with golden's inputs
+  std::vector<std::string> unlike_;  // ... and gave something else than golden
+  std::optional<Error> problem_;     // the first part that could not be run
 };
 
 }  // namespace
 
-Result<int64_t> measure_own_errors(const GoldenModel& golden, const Session& session,
-                                   std::span<const RowId> ids, result::Run& run,
-                                   const RunContext& context) {
+Result<OwnErrors> measure_own_errors(const GoldenModel& golden, const Session& session,
+                                     std::span<const RowId> ids, result::Run& run,
+                                     const RunContext& context) {
   return Measurement(golden, session, ids, run).measure(context);
 }
 

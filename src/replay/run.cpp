@@ -181,7 +181,7 @@ class Runner {
     return {};
   }
 
-  void explain() { comparison_.explain(golden_, context_); }
+  void explain() { comparison_.explain(target_, golden_, context_); }
   result::Run& result() { return comparison_.run; }
 
  private:

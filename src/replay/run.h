@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "diagnose/commands.h"
 #include "engine/model.h"
 #include "input/sample_options.h"
 #include "plumb/run_context.h"
@@ -32,10 +33,11 @@ struct RunOptions {
   std::string gt;                       // results of a gt folder to compare with; empty: what fits
   result::Circumstances circumstances;  // that the diagnosis takes as evidence
   std::string labels;                   // a file with the right classes of the samples
-  std::string output_gt, keep;  // directories for a gt folder of Pulsar, and for the tensors
-  int threads = 1;              // of the engines
-  WorkerLimits limits;          // of each engine
-  int batch_outputs = 0;        // tensors an engine holds at a time; 0: as many as memory allows
+  std::string output_gt, keep;      // directories for a gt folder of Pulsar, and for the tensors
+  int threads = 1;                  // of the engines
+  WorkerLimits limits;              // of each engine
+  diagnose::Invocation invocation;  // for commands that go on with the result
+  int batch_outputs = 0;  // tensors an engine holds at a time; 0: as many as memory allows
 };
 
 struct Ran {

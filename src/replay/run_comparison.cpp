@@ -137,7 +137,7 @@ void RunComparison::limit_details() {
   limited_rows_ = run.rows.size();
 }
 
-void RunComparison::explain(const RunSide& golden, RunContext& context) {
+void RunComparison::explain(const RunSide& target, const RunSide& golden, RunContext& context) {
   limit_details();
   if (!session_ || context.cancelled || ids_.size() != run.rows.size()) return;
   if (golden.model && !golden.model->is_caffe() && options_.layers == "all") {
@@ -151,7 +151,14 @@ void RunComparison::explain(const RunSide& golden, RunContext& context) {
         run.warnings.push_back(
             fmt::format("the operators' own errors are estimated: {}", done.error().what));
   }
-  diagnose::explain(run, diagnose::Tensors(&*session_, ids_), context);
+  // What the models are told is evidence, too, as far as it can be read.
+  std::optional<diagnose::ModelDifferences> models;
+  if (target.model && golden.model && diagnose::differs(run))
+    if (auto loaded = diagnose::ModelDifferences::load(
+            {target.path, options_.target.weights, golden.path, options_.golden.weights}))
+      models = std::move(*loaded);
+  diagnose::explain(run, diagnose::Tensors(&*session_, ids_), context,
+                    {models ? &*models : nullptr, options_.invocation});
 }
 
 Result<void> RunComparison::choose_results(RunSide& target, RunSide& golden) {

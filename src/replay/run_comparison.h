@@ -28,7 +28,7 @@ class RunComparison {
                    RunContext& context);
 
   // Once all samples were added: who introduced the error, and why, by the tensors of the latest.
-  void explain(const RunSide& golden, RunContext& context);
+  void explain(const RunSide& target, const RunSide& golden, RunContext& context);
   // Adds the rows of a sample that was not run, as they would have been.
   void add_unreached(int64_t step);
 
@@ -49,8 +49,8 @@ class RunComparison {
   bool is_board_against_simulator_ = false;
   std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
   std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
-  std::vector<RowId> ids_;  // of the rows of the latest sample, by row of the run; -1 for others
-  size_t limited_rows_ = 0;     // whose details were limited
+  std::vector<RowId> ids_;   // of the rows of the latest sample, by row of the run; -1 for others
+  size_t limited_rows_ = 0;  // whose details were limited
   int64_t compared_bytes_ = 0;  // since memory was given back
 };
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/run_command.h"
 #include "report/text.h"
 
 namespace plumb::report {
@@ -45,15 +44,6 @@ constexpr CauseWords kStages[] = {
     {"stage:unknown", "quantization or conversion loses accuracy"},
 };
 
-// The result's own name in commands that are to be copied.
-std::string with_file(std::string text, std::string_view file) {
-  constexpr std::string_view kPlace = "RESULT.json";
-  if (file.empty()) return text;
-  if (const size_t at = text.find(kPlace); at != std::string::npos)
-    text.replace(at, kPlace.size(), shell_quoted(std::string(file)));
-  return text;
-}
-
 std::string title_of(const Finding& finding) {
   for (const CauseWords& stage : kStages)
     if (stage.cause == finding.detail && finding.operator_name.empty())
@@ -65,8 +55,7 @@ std::string title_of(const Finding& finding) {
   return title;
 }
 
-void add_finding(const Finding& finding, std::string_view key, std::string_view file,
-                 Block& block) {
+void add_finding(const Finding& finding, std::string_view key, Block& block) {
   block.line(key,
              fmt::format("{}, confidence {:.0f} %", title_of(finding), 100 * finding.confidence));
   for (const result::Evidence& evidence : finding.evidence)
@@ -79,8 +68,7 @@ void add_finding(const Finding& finding, std::string_view key, std::string_view 
                                    ? " to " + printable(finding.consequences.back())
                                    : ""));
   if (!finding.advice.empty()) block.line("advice", printable(finding.advice));
-  if (!finding.next.empty())
-    block.verbatim("next", "$ " + printable(with_file(finding.next, file)));
+  if (!finding.next.empty()) block.verbatim("next", "$ " + printable(finding.next));
 }
 
 }  // namespace
@@ -97,7 +85,7 @@ bool has_culprit(const Run& run) {
 
 void add_culprit(const Run& run, Block& block) {
   if (!has_culprit(run)) return;
-  add_finding(run.findings.front(), "culprit", "", block);
+  add_finding(run.findings.front(), "culprit", block);
   if (run.findings.size() > 1)
     block.line("also", fmt::format("{}{}", title_of(run.findings[1]),
                                    run.findings.size() > 2
@@ -106,12 +94,11 @@ void add_culprit(const Run& run, Block& block) {
                                        : ""));
 }
 
-std::string findings_text(const Run& run, std::string_view result, size_t width, bool colour,
-                          size_t first) {
+std::string findings_text(const Run& run, size_t width, bool colour, size_t first) {
   if (run.findings.empty()) return "nothing to explain: no compared tensor differs\n";
   Block block(width, colour);
   for (size_t i = 0; i < run.findings.size(); ++i)
-    add_finding(run.findings[i], fmt::format("{}.", i + first), result, block);
+    add_finding(run.findings[i], fmt::format("{}.", i + first), block);
   return block.text();
 }
 

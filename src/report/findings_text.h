@@ -19,8 +19,7 @@ bool has_culprit(const result::Run& run);
 // The most probable finding in a few lines; nothing if there is none.
 void add_culprit(const result::Run& run, Block& block);
 
-// All of them, numbered from `first`. `result` is the file that commands to copy name.
-std::string findings_text(const result::Run& run, std::string_view result, size_t width,
-                          bool colour, size_t first = 1);
+// All of them, numbered from `first`.
+std::string findings_text(const result::Run& run, size_t width, bool colour, size_t first = 1);
 
 }  // namespace plumb::report

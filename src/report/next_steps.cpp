@@ -2,11 +2,11 @@
 #include "report/next_steps.h"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "base/name_pattern.h"
 #include "base/run_command.h"
 #include "report/findings_text.h"
 #include "report/ranking.h"
@@ -27,19 +27,6 @@ bool has(const Run& run, std::string_view reason) {
   });
 }
 
-// A word as bash reads it back. Patterns match themselves.
-std::string shell_word(std::string_view word, bool is_pattern) {
-  std::string text;
-  bool plain = !word.empty();
-  for (const char c : word) {
-    if (is_pattern && std::string_view("*?[\\").find(c) != std::string_view::npos) text += '\\';
-    text += c;
-    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                      std::string_view("_./:=@%+,-").find(c) != std::string_view::npos);
-  }
-  return plain ? text : shell_quoted(text);
-}
-
 // To see what a side holds, or one operator of it.
 void add_inspection(const Run& run, const InputSide& side, const std::string* name,
                     NextStep& step) {
@@ -49,32 +36,9 @@ void add_inspection(const Run& run, const InputSide& side, const std::string* na
     return !word.empty() && word[0] != '-' && printable(word) == word;
   };
   if (!copies(side.path) || (name != nullptr && !copies(*name))) return;
-  step.commands.push_back("$ plumb inspect " + shell_word(side.path, false) +
-                          (name == nullptr ? "" : " --stats --op " + shell_word(*name, true)));
-}
-
-// Where to start looking.
-std::optional<NextStep> first_look(const Run& run, const Summary& s) {
-  NextStep step;
-  if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
-    step.text = "see what each side holds";
-    add_inspection(run, run.target, nullptr, step);
-    add_inspection(run, run.golden, nullptr, step);
-    return step;
-  }
-  const Row* start = divergence_of(run, s).row;
-  if (start == nullptr || !start->target) return std::nullopt;
-  const std::string& name = start->target->operator_name;
-  step.text =
-      run.is_ordered
-          ? fmt::format("start at {}; what comes after it may only have inherited its error",
-                        printable(name))
-          : fmt::format(
-                "look at {}; which operator ran first is not recorded, so it may "
-                "have inherited its error",
-                printable(name));
-  add_inspection(run, run.target, &name, step);
-  return step;
+  step.commands.push_back(
+      "$ plumb inspect " + shell_word(side.path) +
+      (name == nullptr ? "" : " --stats --op " + shell_word(pattern_of(*name))));
 }
 
 // The files of a board beside a gt folder, which knows their types.
@@ -84,8 +48,7 @@ std::optional<NextStep> board_check(const Run& run) {
     return std::nullopt;
   return NextStep{
       "`plumb run` holds the files of a board against a gt folder, which knows their types",
-      {"$ plumb run " + shell_word(run.target.path, false) + " " +
-       shell_word(run.golden.path, false)}};
+      {"$ plumb run " + shell_word(run.target.path) + " " + shell_word(run.golden.path)}};
 }
 
 bool lacks_quant(const Run& run) {
@@ -128,6 +91,30 @@ std::string partner_text(const Run& run) {
 
 }  // namespace
 
+std::optional<NextStep> first_look(const Run& run, const Summary& s) {
+  NextStep step;
+  if (has_culprit(run) || board_check(run)) return std::nullopt;
+  if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
+    step.text = "see what each side holds";
+    add_inspection(run, run.target, nullptr, step);
+    add_inspection(run, run.golden, nullptr, step);
+    return step;
+  }
+  const Row* start = divergence_of(run, s).row;
+  if (start == nullptr || !start->target) return std::nullopt;
+  const std::string& name = start->target->operator_name;
+  step.text =
+      run.is_ordered
+          ? fmt::format("start at {}; what comes after it may only have inherited its error",
+                        printable(name))
+          : fmt::format(
+                "look at {}; which operator ran first is not recorded, so it may "
+                "have inherited its error",
+                printable(name));
+  add_inspection(run, run.target, &name, step);
+  return step;
+}
+
 std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   std::vector<NextStep> steps;
   const auto advise = [&](bool applies, std::string text) {
@@ -137,8 +124,6 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
     steps.push_back(std::move(*step));
     return steps;
   }
-  if (!has_culprit(run))  // else the first finding says what to do
-    if (auto step = first_look(run, s)) steps.push_back(std::move(*step));
   advise(!run.doubts.empty(),
          "give the graph of this very model and build (the .om itself will do), or none");
   advise(has(run, "damaged_file"), "copy damaged files again from where they were written");

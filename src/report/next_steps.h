@@ -3,6 +3,7 @@
 // What to do next, by what a run shows.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ struct NextStep {
   std::vector<std::string> commands;  // to be copied as they are
 };
 
-// Most urgent first.
+// Where to start looking, where no finding says it.
+std::optional<NextStep> first_look(const result::Run& run, const result::Summary& summary);
+// What else, most urgent first.
 std::vector<NextStep> next_steps(const result::Run& run, const result::Summary& summary);
 
 }  // namespace plumb::report

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <tuple>
+#include <unordered_set>
 
 namespace plumb::report {
 namespace {
@@ -64,6 +65,51 @@ std::vector<const Row*> worth_a_look(const Run& run) {
   std::vector<const Row*> rows;
   for (const auto& [key, row] : keyed) rows.push_back(row);
   return rows;
+}
+
+const Row* culprit_row(const Run& run, const Summary& s) {
+  if (!run.findings.empty() && !run.findings.front().operator_name.empty()) {
+    const std::string& name = run.findings.front().operator_name;
+    const Row* found = nullptr;
+    for (const Row& row : run.rows) {
+      if (!row.target || row.target->operator_name != name) continue;
+      const bool is_output = row.target->slot.starts_with("output");
+      if (is_output && row.verdict != Verdict::kPass && !row.is_excused()) return &row;
+      if (found == nullptr || (is_output && !found->target->slot.starts_with("output")))
+        found = &row;
+    }
+    if (found != nullptr) return found;
+  }
+  return s.first_divergence ? &run.rows[*s.first_divergence] : nullptr;
+}
+
+ShownRows rows_to_show(const Run& run, const Summary& s, size_t most) {
+  ShownRows shown;
+  const std::vector<const Row*> worst = worth_a_look(run);
+  std::unordered_set<const Row*> chosen;
+  const auto choose = [&](const Row* row) {
+    if (chosen.size() < most && chosen.insert(row).second) shown.rows.push_back(row);
+  };
+  const Row* culprit = run.is_ordered ? culprit_row(run, s) : nullptr;
+  if (culprit != nullptr) {
+    choose(culprit);
+    const auto choose_near = [&](ptrdiff_t step, size_t count) {
+      for (auto at = culprit - run.rows.data() + step;
+           count > 0 && at >= 0 && at < std::ssize(run.rows); at += step) {
+        const Row& row = run.rows[static_cast<size_t>(at)];
+        if (row.verdict == Verdict::kNotCompared) continue;
+        choose(&row);
+        --count;
+      }
+    };
+    choose_near(-1, 3);
+    choose_near(1, 3);
+  }
+  for (const Row* row : worst) choose(row);
+  if (run.is_ordered) std::sort(shown.rows.begin(), shown.rows.end());
+  shown.more = static_cast<size_t>(std::count_if(
+      worst.begin(), worst.end(), [&](const Row* row) { return !chosen.contains(row); }));
+  return shown;
 }
 
 Divergence divergence_of(const Run& run, const Summary& s) {

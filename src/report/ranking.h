@@ -17,6 +17,18 @@ namespace plumb::report {
 // rows without a partner. In order of execution among equals. Borrows from `run`.
 std::vector<const result::Row*> worth_a_look(const result::Run& run);
 
+// The row of the operator that is most probably to blame, else the first divergence; null if there
+// is none, or if the order of execution is not known.
+const result::Row* culprit_row(const result::Run& run, const result::Summary& summary);
+
+// At most so many of those worth a look, with the rows around the culprit: in order of execution,
+// where that is known. Borrows from `run`.
+struct ShownRows {
+  std::vector<const result::Row*> rows;
+  size_t more = 0;  // worth a look, but not among them
+};
+ShownRows rows_to_show(const result::Run& run, const result::Summary& summary, size_t most);
+
 struct LeftOut {
   std::string reason;  // the first of the row's reasons
   std::vector<const result::Row*> rows;

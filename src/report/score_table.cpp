@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "report/findings_text.h"
+#include "report/ranking.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -18,7 +20,8 @@ using result::Row;
 using result::Run;
 using result::Verdict;
 
-constexpr size_t kShown = 20;  // layers on the screen, unless all are asked for
+// Layers on the screen, unless all are asked for: usually, and where more of them differ.
+constexpr size_t kShown = 20, kMostShown = 40;
 
 // The rows of one layer over all samples.
 struct Layer {
@@ -93,7 +96,7 @@ std::vector<Column> columns_of(const Run& run) {
           {"max abs", true, 5},
           {"shape", false, 3},
           {"dtype", false, 2},
-          {"what", false, 8, true, 20}};
+          {"what", false, 8, true, 20, true}};
 }
 
 // Distance and cosine over the samples: means, extremes, and whose are the worst.
@@ -133,33 +136,68 @@ std::vector<std::string> cells_of(const Run& run, const Layer& layer, const Row&
   return cells;
 }
 
+bool is_fine(const Layer& layer) {
+  const Row& row = worst_verdict(layer);
+  return row.verdict == Verdict::kPass && !row.suspicious;
+}
+
+bool holds(const Layer& layer, const Row* row) {
+  return std::find(layer.rows.begin(), layer.rows.end(), row) != layer.rows.end();
+}
+
+// Of many layers the model's outputs, those around the culprit, then those that differ; if there is
+// no culprit, the first ones.
+std::vector<bool> shown_layers(const std::vector<Layer>& layers, const Row* culprit, bool all) {
+  std::vector<bool> shown(layers.size(), all || layers.size() <= kShown);
+  size_t count = 0;
+  const auto show = [&](size_t i, size_t most) {
+    if (shown[i] || count >= most) return;
+    shown[i] = true;
+    ++count;
+  };
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (layers[i].worst->is_model_output) show(i, kMostShown);
+  constexpr size_t kAround = 3;
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (culprit != nullptr && holds(layers[i], culprit))
+      for (size_t k = i - std::min(i, kAround); k < std::min(layers.size(), i + kAround + 1); ++k)
+        show(k, kMostShown);
+  for (size_t i = 0; i < layers.size(); ++i)
+    if (!is_fine(layers[i])) show(i, kMostShown);
+  count = 0;
+  for (size_t i = 0; i < layers.size() && culprit == nullptr; ++i) show(i, kShown);
+  return shown;
+}
+
 }  // namespace
 
 std::string score_table(const Run& run, const TerminalStyle& style) {
+  const std::vector<Layer> layers = layers_of(run);
+  const Row* culprit = culprit_row(run, run.summary());
+  const std::vector<bool> is_shown = shown_layers(layers, culprit, style.all);
   Table table;
   table.columns = columns_of(run);
-  size_t hidden = 0;
-  for (const Layer& layer : layers_of(run)) {
-    const Row& row = worst_verdict(layer);
-    const bool is_fine = row.verdict == Verdict::kPass && !row.suspicious;
-    if (!style.all && is_fine && !row.is_model_output && table.rows.size() >= kShown) {
+  size_t hidden = 0, odd = 0;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (!is_shown[i]) {
       ++hidden;
+      odd += !is_fine(layers[i]);
       continue;
     }
-    table.rows.push_back(cells_of(run, layer, row));
+    const Row& row = worst_verdict(layers[i]);
+    table.rows.push_back(cells_of(run, layers[i], row));
+    if (has_culprit(run) && holds(layers[i], culprit)) table.rows.back()[1] += " ◄";
     const Colour colour = colour_of(row);
     if (style.colour) table.colours.push_back(colour == Colour::kGrey ? "2" : sgr(colour));
   }
-  std::string text = fmt::format("{} ({}) against {} ({})\n\n", run.target.path,
-                                 run.target.convention, run.golden.path, run.golden.convention);
-  text += table.render(style.width);
+  std::string text = render_answer(run, style);
+  text += "\n" + table.render(style.width);
   if (hidden > 0)
-    text += fmt::format("... and {} more that pass (--all shows them)\n", counted(hidden, "layer"));
+    text += fmt::format("... and {} more{} (--all shows them)\n", counted(hidden, "layer"),
+                        odd == 0 ? " that pass" : fmt::format(", {} of them no plain pass", odd));
   for (const result::Accuracy& of : run.accuracy)
     text += fmt::format("\n{}\n", printable(accuracy_text(run, of)));
-  TerminalStyle without_rows = style;
-  without_rows.rows = false;
-  return text + "\n" + render(run, without_rows);
+  return text + "\n" + render_rest(run, style);
 }
 
 }  // namespace plumb::report

@@ -20,6 +20,15 @@ std::string shortened(const std::string& text, size_t width) {
   return fmt::format("{}…{}", starting(text, head), ending(text, width - 1 - head));
 }
 
+// As many whole words as fit; a single long one loses its middle.
+std::string first_words(const std::string& text, size_t width) {
+  if (display_width(text) <= width) return text;
+  const std::string_view head = starting(text, width - 1);
+  const size_t end = text[head.size()] == ' ' ? head.size() : head.find_last_of(' ');
+  return end == std::string_view::npos ? shortened(text, width)
+                                       : fmt::format("{}…", head.substr(0, end));
+}
+
 // How wide each column is; 0 if it is not shown.
 class Layout {
  public:
@@ -89,7 +98,8 @@ std::string Table::render(size_t limit) const {
       const size_t width = layout.width(c);
       if (width == 0) continue;
       if (!line.empty()) line.append(kGap, ' ');
-      const std::string cell = shortened(cell_of(c), width);
+      const std::string cell =
+          columns[c].is_prose ? first_words(cell_of(c), width) : shortened(cell_of(c), width);
       const std::string pad(width - display_width(cell), ' ');
       line += columns[c].right ? pad + cell : cell + pad;
       if (c == 0 || whole_line) painted = line.size();

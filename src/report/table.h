@@ -16,6 +16,7 @@ struct Column {
   int importance = 9;     // the lowest is dropped first; 9 is never dropped
   bool shortens = false;  // may lose its middle
   size_t shortest = 16;   // other columns are dropped rather than this one made shorter
+  bool is_prose = false;  // loses whole words at its end instead
 };
 
 struct Table {

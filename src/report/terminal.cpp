@@ -15,6 +15,7 @@
 #include "report/next_steps.h"
 #include "report/ranking.h"
 #include "report/sparkline.h"
+#include "report/symptom.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -76,8 +77,8 @@ class Rows {
     for (const std::string& name : style.metrics)
       for (const Metric* metric : run.metrics)
         if (metric->name == name) shown_.push_back(metric);
-    table_.columns = {{"verdict"},    {"operator", false, 9, true, 20}, {"slot"}, {"step", true},
-                      {"rank", true}, {"reason", false, 9, true, 22}};
+    table_.columns = {{"verdict"},    {"operator", false, 9, true, 20},    {"slot"}, {"step", true},
+                      {"rank", true}, {"reason", false, 9, true, 22, true}};
     for (size_t i = 0; i < shown_.size(); ++i)
       table_.columns.push_back(
           {std::string(shown_[i]->name), true, std::max(5, 8 - static_cast<int>(i))});
@@ -85,15 +86,18 @@ class Rows {
                                                  {"dtype", false, 3},
                                                  {"golden operator", false, 2, true},
                                                  {"graph", false, 2, true},
-                                                 {"what", false, 1, true, 40}});
+                                                 {"what", false, 1, true, 40, true}});
   }
 
-  void add(const Run& run, const Row& row) {
+  void add(const Run& run, const Row& row, bool is_culprit) {
     const auto number = [](const std::optional<int64_t>& n) { return n ? fmt::to_string(*n) : ""; };
     const Side& side = row.any_side();
-    std::vector<std::string> cells = {
-        std::string(marked_verdict(row)), printable(side.operator_name),  printable(side.slot),
-        steps_ ? number(row.step) : "",   ranks_ ? number(row.rank) : "", reason_cell(row, style_)};
+    std::vector<std::string> cells = {std::string(marked_verdict(row)),
+                                      printable(side.operator_name) + (is_culprit ? " ◄" : ""),
+                                      printable(side.slot),
+                                      steps_ ? number(row.step) : "",
+                                      ranks_ ? number(row.rank) : "",
+                                      reason_cell(row, style_)};
     for (const Metric* metric : shown_)
       cells.push_back(row.values.empty() ? "" : rounded_text(run.metrics, row, metric->name));
     cells.insert(cells.end(), {both(row, shape_text),
@@ -249,15 +253,12 @@ void add_notes(const Run& run, const std::vector<const Row*>& rows, bool wants_h
   }
 }
 
-void add_next_steps(const Run& run, const Summary& s, Block& block) {
-  std::string_view key = "next";
-  for (const NextStep& step : next_steps(run, s)) {
-    block.line(std::exchange(key, ""), step.text);
-    for (const std::string& command : step.commands) block.verbatim("", command);
-  }
+void add_step(std::string_view key, const NextStep& step, Block& block) {
+  block.line(key, step.text);
+  for (const std::string& command : step.commands) block.verbatim("", command);
 }
 
-// The verdict, and where it first went wrong.
+// The verdict: what users of the model see, what is inside, and how that is called.
 void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, Block& block) {
   std::string word(verdict_word(s));
   std::transform(word.begin(), word.end(), word.begin(),
@@ -265,39 +266,49 @@ void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, 
   const size_t word_width = word.size();
   if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of(s)), word);
   block.wrap(word + "  ", word_width + 2, headline(run, s));
+  if (s.outputs.rows > 0) block.line("outputs", outputs_text(s));
+  if (const std::string symptom = symptom_text(run, s); !symptom.empty())
+    block.line("symptom", symptom);
+}
+
+void add_divergence(const Run& run, const Summary& s, Block& block) {
   const auto [row, title] = divergence_of(run, s);
   if (row == nullptr) return add_culprit(run, block);  // by what is known beside the tensors
   const std::string why = why_text(*row), start = std::string(title) + ": ";
   block.wrap(start, start.size(),
              printable(place_text(*row)) + (why.empty() ? "" : ": " + printable(why)));
-  if (s.outputs.rows > 0) block.line("outputs", outputs_text(s));
-  add_culprit(run, block);
 }
 
-// The rows worth a look, or all of them.
-std::string rows_text(const Run& run, const std::vector<const Row*>& worst,
-                      const TerminalStyle& style) {
-  std::vector<const Row*> shown;
-  if (!style.all) shown = worst;
+// Those worth a look around the culprit, or all of them.
+std::string rows_text(const Run& run, const Summary& s, const TerminalStyle& style) {
+  ShownRows shown;
+  if (!style.all) shown = rows_to_show(run, s, kMostRows);
   for (const Row& row : run.rows)
-    if (style.all && !row.is_filtered()) shown.push_back(&row);
-  if (!style.rows || shown.empty()) return {};
-  const size_t more = style.all || shown.size() <= kMostRows ? 0 : shown.size() - kMostRows;
-  shown.resize(shown.size() - more);
+    if (style.all && !row.is_filtered()) shown.rows.push_back(&row);
+  if (shown.rows.empty()) return {};
+  const Row* culprit = has_culprit(run) ? culprit_row(run, s) : nullptr;
   Rows table(run, style);
-  for (const Row* row : shown) table.add(run, *row);
+  for (const Row* row : shown.rows) table.add(run, *row, row == culprit);
   std::string text = table.text();
-  if (more > 0) text += fmt::format("... and {} more; --all shows them\n", more);
-  return text + "\n";
+  if (shown.more > 0) text += fmt::format("... and {} more; --all shows them\n", shown.more);
+  return "\n" + text + "\n";
 }
 
 }  // namespace
 
-std::string render(const Run& run, const TerminalStyle& style) {
+std::string render_answer(const Run& run, const TerminalStyle& style) {
   const Summary s = run.summary();
-  const std::vector<const Row*> worst = worth_a_look(run);
   Block block(style.width, style.colour);
   add_headline(run, s, style, block);
+  add_culprit(run, block);
+  add_divergence(run, s, block);
+  if (const auto step = first_look(run, s)) add_step("next", *step, block);
+  return block.text();
+}
+
+std::string render_rest(const Run& run, const TerminalStyle& style) {
+  const Summary s = run.summary();
+  Block block(style.width, style.colour);
   block.line("sides", sides_text(run));
   if (run.scenario != "dump-vs-dump" && run.scenario != "file-vs-file" && !run.scenario.empty())
     block.line("scenario", printable(run.scenario));
@@ -307,9 +318,14 @@ std::string render(const Run& run, const TerminalStyle& style) {
     block.line("closest", fmt::format("{}, cosine {}", printable(place_text(*row)),
                                       rounded_text(run.metrics, *row, "cosine")));
   if (run.baseline) add_baseline(*run.baseline, block);
-  add_notes(run, worst, style.hints, block);
-  add_next_steps(run, s, block);
-  return rows_text(run, worst, style) + block.text();
+  add_notes(run, worth_a_look(run), style.hints, block);
+  std::string_view key = "next";
+  for (const NextStep& step : next_steps(run, s)) add_step(std::exchange(key, ""), step, block);
+  return block.text();
+}
+
+std::string render(const Run& run, const TerminalStyle& style) {
+  return render_answer(run, style) + rows_text(run, run.summary(), style) + render_rest(run, style);
 }
 
 }  // namespace plumb::report

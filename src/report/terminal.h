@@ -18,11 +18,16 @@ struct TerminalStyle {
   bool all = false;     // every row, in order of execution, rather than those worth a look
   bool hints = false;   // the limits with which rows would pass
   bool ascii = false;   // the terminal shows no other characters
-  bool rows = true;     // false: the verdict and what belongs to it only
   // Columns, as far as the run has them; the first is the last to go when there is no room.
   std::vector<std::string> metrics = {"cosine", "rel_euclid", "max_abs", "max_rel"};
 };
 
+// The answer, the rows around the culprit, the rest.
 std::string render(const result::Run& run, const TerminalStyle& style);
+
+// Parts of it, for whoever has rows of their own: verdicts, culprit, cause and next command; and
+// what was compared with what, totals, notes, further steps.
+std::string render_answer(const result::Run& run, const TerminalStyle& style);
+std::string render_rest(const result::Run& run, const TerminalStyle& style);
 
 }  // namespace plumb::report

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 #include "io/npy.h"
 #include "io/zip.h"
 #include "replay/run_part.h"
+#include "result/json_read.h"
 #include "scratch.h"
 
 namespace plumb {
@@ -208,6 +210,83 @@ TEST_F(Isolate, FindsOperatorsInBranches) {
     EXPECT_EQ(ran.status, 0);
     EXPECT_THAT(ran.text, HasSubstr("bit for bit"));
   }
+}
+
+const result::Row& row_of(const result::Run& run, const std::string& op) {
+  for (const result::Row& row : run.rows)
+    if (row.target && row.golden && row.target->operator_name == op &&
+        row.target->slot == "output:0")
+      return row;
+  ADD_FAILURE() << "no row of " << op;
+  return run.rows.front();
+}
+
+// What the replay of one operator says is the truth for all of them.
+TEST_F(Isolate, MeasuresEachOperator) {
+  compare("chain_bad_both.onnx");
+  const Ran all = isolate("--all --json all.json -o all.csv");
+  EXPECT_EQ(all.status, 1) << all.text;
+  EXPECT_TRUE(fs::exists(scratch_.path() / "all.csv"));
+  const auto saved = result::load_result((scratch_.path() / "all.json").string());
+  ASSERT_TRUE(saved.ok());
+  for (const char* op : {"conv", "r", "mul", "gate", "add"}) {
+    SCOPED_TRACE(op);
+    const result::Row& row = row_of(saved->run, op);
+    ASSERT_TRUE(row.own_error);
+    EXPECT_TRUE(row.own_error->measured);
+    const Ran alone = isolate(std::string("--op ") + op);
+    const auto number = [&](const char* title) {  // rel_euclid stands behind tensor and cosine
+      const size_t at = alone.text.find(std::string("\n") + title + " ");
+      std::istringstream line(alone.text.substr(at + 1, alone.text.find('\n', at + 1) - at));
+      std::string word, name, slot, cosine, distance;
+      line >> word >> name >> slot >> cosine >> distance;
+      return std::stod(distance);
+    };
+    EXPECT_NEAR(row.own_error->inherited, number("inherited"),
+                1e-5 * row.own_error->inherited + 1e-9);
+    // `own` is relative to what was replayed there, and to golden here.
+    EXPECT_NEAR(row.own_error->value, number("own"), 0.5 * number("own") + 1e-9);
+  }
+  EXPECT_EQ(row_of(saved->run, "conv").own_error->inherited, 0);
+  EXPECT_EQ(row_of(saved->run, "r").own_error->value, 0);
+  EXPECT_GT(row_of(saved->run, "mul").own_error->value, 0);
+  EXPECT_GT(row_of(saved->run, "mul").own_error->inherited, 0);
+  // Who loses most stands first.
+  const size_t title = all.text.find('\n');
+  const std::string first = all.text.substr(title + 1, all.text.find('\n', title + 1) - title);
+  EXPECT_TRUE(first.find(" conv ") != std::string::npos || first.find(" mul ") != std::string::npos)
+      << all.text;
+  EXPECT_EQ(isolate("--all --json - --quiet").text.find("{\n  \"schema\": \"plumb.result/1\""), 0U);
+}
+
+TEST_F(Isolate, MeasuresWhatARunKept) {
+  ASSERT_EQ(plumb("run " + kModels + "chain_bad_mul.onnx " + kModels +
+                  "chain.onnx --layers all --seed 3 --shape x:1,1,4,4 --keep kept --json run.json")
+                .status,
+            1);
+  const Ran all = plumb("isolate run.json --all --json all.json");
+  EXPECT_EQ(all.status, 1) << all.text;
+  const auto saved = result::load_result((scratch_.path() / "all.json").string());
+  ASSERT_TRUE(saved.ok());
+  EXPECT_GT(row_of(saved->run, "mul").own_error->value, 0);
+  EXPECT_EQ(row_of(saved->run, "conv").own_error->value, 0);
+  EXPECT_EQ(row_of(saved->run, "add").own_error->value, 0);
+  // Nobody to blame, nothing to rank but zeros.
+  ASSERT_EQ(plumb("run " + kModels + "chain.onnx " + kModels +
+                  "chain.onnx --layers all --seed 3 --shape x:1,1,4,4 --keep same --json same.json")
+                .status,
+            0);
+  EXPECT_EQ(plumb("isolate same.json --all").status, 0);
+}
+
+TEST_F(Isolate, TellsOperatorsThatAreNotGoldens) {
+  compare("chain_bad_mul.onnx");
+  const Ran ran = plumb("isolate result.json --all --model " + kModels + "chain_bad_conv.onnx");
+  EXPECT_THAT(ran.text,
+              HasSubstr("the model does not reproduce golden from golden's inputs: conv"));
+  const Ran refused = isolate("--all --op conv");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.text, HasSubstr("all operators, or one?"));
 }
 
 engine::Tensor tensor_in(Bytes npy) {

@@ -25,6 +25,14 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// The line of titles above the rows.
+size_t titles_at(const std::vector<std::string>& lines) {
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (lines[i].starts_with("verdict ")) return i;
+  ADD_FAILURE() << "no table";
+  return 0;
+}
+
 TEST(Terminal, AgreesWithItsGoldenFiles) {
   for (const NamedRun& sample : sample_runs())
     for (const size_t width : {0, 60, 80, 120}) {
@@ -50,20 +58,23 @@ TEST(Terminal, KeepsToItsWidth) {
 
 TEST(Terminal, NarrowOnesShowTheEssentials) {
   const std::string text = render(failing_run(), {60});
-  const std::string titles = lines_of(text)[0];
+  const std::string titles = lines_of(text)[titles_at(lines_of(text))];
   for (const char* title : {"verdict", "operator", "slot", "reason"})
     EXPECT_THAT(titles, HasSubstr(title));
   EXPECT_THAT(text, HasSubstr("first divergence: res5a_branch2a/BatchNorm output:0"));
 }
 
 TEST(Terminal, WideOnesShowNumbers) {
-  const std::string titles = lines_of(render(failing_run(), {200}))[0];
+  const auto titles_of = [](const std::string& text) {
+    return lines_of(text)[titles_at(lines_of(text))];
+  };
+  const std::string titles = titles_of(render(failing_run(), {200}));
   for (const char* title : {"cosine", "rel_euclid", "max_abs", "max_rel", "shape", "dtype"})
     EXPECT_THAT(titles, HasSubstr(title));
   TerminalStyle style;
   style.metrics = {"target_nan"};
-  EXPECT_THAT(lines_of(render(failing_run(), style))[0], HasSubstr("target_nan"));
-  EXPECT_THAT(lines_of(render(failing_run(), style))[0], Not(HasSubstr("cosine")));
+  EXPECT_THAT(titles_of(render(failing_run(), style)), HasSubstr("target_nan"));
+  EXPECT_THAT(titles_of(render(failing_run(), style)), Not(HasSubstr("cosine")));
 }
 
 TEST(Terminal, HoldsNoControlCharacters) {
@@ -98,11 +109,98 @@ TEST(Terminal, StopsAtFortyRows) {
 
 TEST(Terminal, AllRowsInOrderOfExecution) {
   const auto lines = lines_of(render(failing_run(), {.all = true}));
-  EXPECT_THAT(lines[1], HasSubstr("✓ pass"));
-  EXPECT_THAT(lines[1], HasSubstr("conv1/Conv2D"));
-  EXPECT_THAT(lines[1], HasSubstr("conv1/relu"));  // the golden operator's name, where it differs
-  EXPECT_THAT(lines[21], HasSubstr("label"));
+  const size_t first = titles_at(lines) + 1;
+  EXPECT_THAT(lines[first], HasSubstr("✓ pass"));
+  EXPECT_THAT(lines[first], HasSubstr("conv1/Conv2D"));
+  EXPECT_THAT(lines[first], HasSubstr("conv1/relu"));  // golden's name, where it differs
+  EXPECT_THAT(lines[first + 20], HasSubstr("label"));
   for (const std::string& line : lines) EXPECT_THAT(line, Not(HasSubstr(" filtered  ")));
+}
+
+result::Run run_with_culprit() {
+  auto run = sample_run();
+  for (int i = 0; i < 60; ++i) {
+    const bool fails = i >= 30;
+    run.rows.push_back(
+        paired(fmt::format("op{:02}", i), fails ? Verdict::kFail : Verdict::kPass,
+               fails ? values(0.9 - 0.001 * i, 0.4, 1, 1) : values(1, 0, 0, 0),
+               fails ? std::vector<std::string>{"limit:cosine"} : std::vector<std::string>{}));
+  }
+  run.rows.back().is_model_output = true;
+  result::Finding finding;
+  finding.rule = finding.cause = "operator";
+  finding.operator_name = "op30";
+  finding.confidence = 0.9;
+  finding.evidence = {{"relative error 0.4", 30, "rel_euclid", 0.4}};
+  finding.advice = "Look at it.";
+  finding.next = "plumb inspect npu/ --stats --op op30";
+  run.findings = {finding};
+  return run;
+}
+
+// The answer first: verdicts, symptom, culprit with its numbers, what to do; then the rows around
+// the culprit in order of execution, not those with the lowest cosine.
+TEST(Terminal, TheAnswerComesFirst) {
+  const auto lines = lines_of(render(run_with_culprit(), {80}));
+  const std::vector<std::string> starts = {
+      "FAIL  30 of 60 compared tensors differ",
+      "  outputs   1 of 1 differs; inside the model: 29",
+      "  symptom   the outputs are very different (op59: cosine 0.841)",
+      "  culprit   op30: the operator computes something else",
+      "            relative error 0.4",
+      "  advice    Look at it.",
+      "  next      $ plumb inspect npu/ --stats --op op30"};
+  for (size_t i = 0; i < starts.size(); ++i)
+    EXPECT_TRUE(lines[i].starts_with(starts[i])) << i << ": " << lines[i];
+  const size_t first = titles_at(lines) + 1;
+  for (int i = 0; i < 33; ++i)
+    EXPECT_THAT(lines[first + static_cast<size_t>(i)], HasSubstr(fmt::format(" op{} ", 27 + i)));
+  EXPECT_THAT(lines[first + 3], HasSubstr(" op30 ◄ "));
+  EXPECT_THAT(lines[first], HasSubstr("✓ pass"));
+}
+
+TEST(Terminal, HintsOnlyIfAsked) {
+  auto run = run_with_culprit();
+  run.rows.back().hint = "would pass with cosine >= 0.84";
+  EXPECT_THAT(render(run, {80}), Not(HasSubstr("would pass")));
+  TerminalStyle style;
+  style.hints = true;
+  EXPECT_THAT(render(run, style), HasSubstr("would pass with cosine >= 0.84"));
+}
+
+// What is told in words loses words, not letters.
+TEST(Terminal, WordsAreNotCut) {
+  auto run = run_with_culprit();
+  for (result::Row& row : run.rows)
+    if (row.verdict == Verdict::kFail)
+      row.message = "cosine is below 0.99999; relative distance is above 0.001; more of the same";
+  const std::string whole = run.rows.back().message + " ";
+  size_t cuts = 0;
+  for (size_t width = 130; width < 190; ++width) {
+    const std::string text = render(run, {width});
+    std::smatch cut;
+    if (!std::regex_search(text, cut, std::regex("(cosine is[^\n]*)…\n"))) continue;
+    EXPECT_TRUE(whole.starts_with(cut.str(1) + " ")) << width << ": " << cut.str(1);
+    ++cuts;
+  }
+  EXPECT_GT(cuts, 0U);
+}
+
+TEST(Terminal, SymptomsHaveTheirNames) {
+  auto run = run_with_culprit();
+  run.rows.back().values = values(0.9995, 0.03, 1, 1);
+  run.findings.clear();
+  EXPECT_THAT(render(run, {}), HasSubstr("symptom   the outputs are slightly different (op59: "));
+  run.scenario = "npu-vs-npu";
+  EXPECT_THAT(render(run, {}), HasSubstr(" after an upgrade: usually driver"));
+  run.rows.back().reasons = {"nan_only_in_target"};
+  EXPECT_THAT(render(run, {}),
+              HasSubstr("the outputs are very different (op59: nan_only_in_target)"));
+  run.rows.back().verdict = Verdict::kPass;
+  run.rows.back().reasons.clear();
+  EXPECT_THAT(render(run, {}), HasSubstr("symptom   none in the outputs; if the application"));
+  run.rows.back().is_model_output = false;
+  EXPECT_THAT(render(run, {}), Not(HasSubstr("symptom")));
 }
 
 TEST(Terminal, TotalsAddUp) {

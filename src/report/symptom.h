@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What users of the model see, as the vendors' troubleshooting guides call it: outputs that are
+// very different, slightly different, right although the application is wrong, or different since
+// an upgrade. Each has its usual causes.
+#pragma once
+
+#include <string>
+
+#include "plumb/row.h"
+
+namespace plumb::report {
+
+// Empty if it is not known which tensors are the model's outputs, or if they were not compared.
+std::string symptom_text(const result::Run& run, const result::Summary& summary);
+
+}  // namespace plumb::report
