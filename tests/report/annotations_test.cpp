@@ -27,7 +27,7 @@ TEST(Annotations, CulpritFirst) {
 }
 
 TEST(Annotations, TenOfAKind) {
-  Run run = sample_run();
+  result::Run run = sample_run();
   for (int i = 0; i < 30; ++i)
     run.rows.push_back(paired("op" + std::to_string(i), Verdict::kFail, {}, {"shape_mismatch"}));
   const std::string text = annotations(run);
@@ -37,7 +37,7 @@ TEST(Annotations, TenOfAKind) {
 
 // A name cannot begin a line, nor end a title.
 TEST(Annotations, NamesAreInert) {
-  Run run = sample_run();
+  result::Run run = sample_run();
   run.rows.push_back(
       paired("a\n::error::b,c:d 100%", Verdict::kFail, {}, {"limit:cosine"}, "50%\r\nx"));
   const std::string text = annotations(run);

@@ -11,7 +11,7 @@ namespace {
 
 // Ten operators; the error grows by ten with each of the last six.
 Run growing_run() {
-  Run run = sample_run();
+  result::Run run = sample_run();
   for (int i = 0; i < 10; ++i)
     run.rows.push_back(paired("op" + std::to_string(i), Verdict::kPass,
                               values(1, i < 4 ? 0 : std::pow(10.0, i - 10), 0, 0)));
@@ -29,7 +29,7 @@ TEST(Sparkline, HigherIsWorse) {
 }
 
 TEST(Sparkline, CulpritIsMarked) {
-  Run run = growing_run();
+  result::Run run = growing_run();
   run.findings.push_back({"operator", "operator", "op2", "", 0.9, {}, "", "", {}});
   EXPECT_EQ(sparkline(run, 66, false).culprit, "  ▲ op2");
   run.findings[0].operator_name = "op8";
