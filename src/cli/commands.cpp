@@ -37,7 +37,7 @@ std::span<const Command> commands() {
       Command{"run", "run two models on the same input and compare", run_run},
       Command{"dump", "run a model and save what every operator computes", run_dump},
       Command{"diagnose", "why a comparison came out as it did, and what to do next", run_diagnose},
-      Command{"report", "show a saved result, or write it as a page, a table, a picture", run_report},
+      Command{"report", "a saved result on the screen, as a page, table or picture", run_report},
       Command{"isolate", "replay one operator: did it make the error or inherit it?", run_isolate},
       Command{"diff", "compare two models without running them", run_diff},
       Command{"env", "tell what accuracy depends on at this machine", run_env},

@@ -106,6 +106,7 @@ bool present(const result::Run& run, const OutputOptions& options,
              const std::vector<const Metric*>& wanted) {
   report::TerminalStyle style;
   style.width = terminal_width();
+  style.ascii = shows_ascii_only();
   style.colour = wants_colour(options);
   style.all = options.all;
   style.hints = options.hints;

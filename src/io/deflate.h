@@ -12,9 +12,8 @@ namespace plumb::io {
 
 class Deflater {
  public:
-  // Packed bytes go to `out` as they become known. On the rows of a spreadsheet level 3 takes two
-  // fifths of the default's time and a fifth more room.
-  explicit Deflater(std::function<void(Bytes)> out, int level = 3);
+  // Packed bytes go to `out` as they become known.
+  explicit Deflater(std::function<void(Bytes)> out);
   ~Deflater();
 
   void write(Bytes data);

@@ -346,6 +346,7 @@ std::vector<result::AppliedLimit> LimitRules::applied() const {
   add(profile.any, "");
   for (const Class& one : kClasses)
     if (const std::optional<Limits>& limits = profile.*one.limits) add(*limits, one.name);
+  add({profile.output, {}}, "output");
   return applied;
 }
 

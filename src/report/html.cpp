@@ -10,8 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
+#include "base/gzip_pack.h"
 #include "base/utf8.h"
-#include "report/packed_text.h"
 #include "report/page_columns.h"
 #include "report/page_rows.h"
 #include "report/page_template.h"
@@ -37,11 +38,17 @@ struct PanelShape {
 };
 constexpr PanelShape kShapes[] = {{"wide", 2.2}, {"square", 1.1}, {"tall", 0.55}};
 
-void put_block(std::string_view attributes, const Put& put, const auto& write) {
+// Packed, then base64: a few pieces at a time.
+void put_block(std::string_view attributes, std::string_view content, const Put& put) {
+  constexpr size_t kPiece = 3 << 16;
   put(fmt::format("<script type=\"text/plain\" {}>", attributes));
-  PackedText text(put);
-  write(text);
-  text.finish();
+  const std::string packed = gzip_pack(as_bytes(content));
+  std::string text;
+  for (size_t at = 0; at < packed.size(); at += kPiece) {
+    text.clear();
+    append_base64(text, as_bytes(std::string_view(packed).substr(at, kPiece)));
+    put(text);
+  }
   put("</script>\n");
 }
 
@@ -175,16 +182,11 @@ std::string head_json(const Run& run, std::string_view graphs, const PageColumns
       details.rows.size(), details.chunks(), json_text(details.note), notes);
 }
 
-void put_texts(const PageColumns& columns, const Put& put) {
-  put_block("id=\"plumb-texts\"", put, [&](PackedText& text) {
-    std::string json;
-    for (const std::string& each : columns.texts()) {
-      json = &each == &columns.texts().front() ? "[" : ",\n";
-      append_json_text(json, each);
-      text.write(json);
-    }
-    text.write("]");
-  });
+std::string texts_json(const PageColumns& columns) {
+  std::string json;
+  for (const std::string& text : columns.texts())
+    append_json_text(json += json.empty() ? "[" : ",\n", text);
+  return json + "]";
 }
 
 void put_details(const Run& run, const DetailsHeld& details, const Put& put) {
@@ -193,16 +195,14 @@ void put_details(const Run& run, const DetailsHeld& details, const Put& put) {
     const std::span rows =
         std::span(details.rows)
             .subspan(first, std::min(kRowsPerChunk, details.rows.size() - first));
+    std::string json = fmt::format("{{\"rows\": [{}], \"details\": [", fmt::join(rows, ", "));
+    for (const size_t row : rows) {
+      if (row != rows.front()) json += ",\n";
+      json += result::details_json(*run.rows[row].details);
+    }
     put_block(fmt::format("id=\"plumb-details-{}\" data-first=\"{}\" data-last=\"{}\"", chunk,
                           rows.front(), rows.back()),
-              put, [&](PackedText& text) {
-                text.write(fmt::format("{{\"rows\": [{}], \"details\": [", fmt::join(rows, ", ")));
-                for (const size_t row : rows) {
-                  if (row != rows.front()) text.write(",\n");
-                  text.write(result::details_json(*run.rows[row].details));
-                }
-                text.write("]}");
-              });
+              json + "]}", put);
   }
 }
 
@@ -220,11 +220,9 @@ void write_html(const Run& run, const Put& put) {
   const std::string_view page = page_template();
   const size_t marker = page.find(kPageMarker);
   put(page.substr(0, marker));
-  put_block("id=\"plumb-head\"", put, [&](PackedText& text) {
-    text.write(head_json(run, graphs, columns, details, shown.note));
-  });
-  put_block("id=\"plumb-columns\"", put, [&](PackedText& text) { text.write(columns.bytes()); });
-  put_texts(columns, put);
+  put_block("id=\"plumb-head\"", head_json(run, graphs, columns, details, shown.note), put);
+  put_block("id=\"plumb-columns\"", columns.bytes(), put);
+  put_block("id=\"plumb-texts\"", texts_json(columns), put);
   put_details(run, details, put);
   put(page.substr(marker + kPageMarker.size()));
 }

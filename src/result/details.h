@@ -8,7 +8,7 @@
 namespace plumb::result {
 
 inline constexpr size_t kMostFullDetails = 2000;  // rows with heat map and errors by channel
-inline constexpr size_t kMostDetails = 20000;     // rows with any
+inline constexpr size_t kMostDetails = 10000;     // rows with any
 
 // Those that fail first, then those that are inconclusive or near a limit, then those with the
 // largest rel_euclid keep theirs.
