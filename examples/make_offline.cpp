@@ -410,8 +410,14 @@ Model quantized_original(const Network& n, const QuantizedNetwork& q) {
   return m;
 }
 
+// What goes wrong on the device.
+struct Faults {
+  bool zero_point = false;  // conv2 takes its integers for what they stand for: one node is wrong
+  bool is_fused = false;    // dequantization and relu2 are one operator ...
+  bool no_relu = false;     // ... that forgets relu2
+};
 // ... and as the device runs it, fusion off: int8 in, int32 out, float16 again.
-Model device_quantized(const Network& n, const QuantizedNetwork& q) {
+Model device_quantized(const Network& n, const QuantizedNetwork& q, Faults faults = {}) {
   Model m = begin(n);
   const auto quantized_layer = [&](const std::string& name, const QuantizedLayer& layer) {
     Step quant = kept("AscendQuant", name + "_quant_layer", {m.back().name},
@@ -420,7 +426,9 @@ Model device_quantized(const Network& n, const QuantizedNetwork& q) {
     quant.quantization = layer.input;
     Step filter = inserted("Const", name + "_filter", {}, layer.filter, "NCHW");
     filter.dtype = DType::kInt8;
-    Step sums = kept("Conv2D", name, {quant.name, filter.name}, integer_sums(layer, quant.output));
+    QuantizedLayer used = layer;
+    if (faults.zero_point && name == "conv2") used.input.offset = 0;
+    Step sums = kept("Conv2D", name, {quant.name, filter.name}, integer_sums(used, quant.output));
     sums.dtype = DType::kInt32;
     Step dequant = kept("AscendDequant", name + "_dequant_layer", {name},
                         each(numbers(layer, sums.output), half));
@@ -430,8 +438,16 @@ Model device_quantized(const Network& n, const QuantizedNetwork& q) {
   m.push_back(kept("Relu", "relu1", {"conv1_dequant_layer"}, relu(m.back().output)));
   m.push_back(kept("Pooling", "pool1", {"relu1"}, max_pool(m.back().output)));
   quantized_layer("conv2", q.conv2);
-  m.push_back(kept("Relu", "relu2", {"conv2_dequant_layer"}, relu(m.back().output)));
-  finish(m, "relu2", n);
+  if (faults.is_fused) {
+    Step& last = m.back();
+    last.name = "conv2_dequant_relu2";
+    last.origins = {"conv2_dequant_layer", "relu2"};
+    last.origin = "relu2";
+    if (!faults.no_relu) last.output = relu(last.output);
+  } else {
+    m.push_back(kept("Relu", "relu2", {"conv2_dequant_layer"}, relu(m.back().output)));
+  }
+  finish(m, m.back().name, n);
   return m;
 }
 
@@ -581,7 +597,11 @@ int main(int argc, char** argv) {
         "  npu_other_chip/      the same on another processor\n"
         "  npu_next/            converted by the next toolkit, and model_next.json\n"
         "  quantized_original/  outputs of the quantized original, npy, and quant.json\n"
-        "  npu_quantized/       that one converted with fusion off, and npu_quantized.json\n\n"
+        "  npu_quantized/       that one converted with fusion off, and npu_quantized.json\n"
+        "  npu_quantized_node/  the same with one operator wrong\n"
+        "  npu_quantized_fused/, npu_quantized_broken/  with fusion on, right and wrong, and\n"
+        "                       npu_quantized_fused.json\n"
+        "  quantized_badly/     the quantized original after a calibration with too few samples\n\n"
         "  make_offline_example net\n"
         "  plumb compare net/npu net/original --graph net/model.json\n");
     return wants_help ? 0 : 2;
@@ -592,7 +612,11 @@ int main(int argc, char** argv) {
               without_fusion = unfused(network, exact), next = next_version(network);
   const QuantizedNetwork integers = quantize(network, golden);
   const Model quantized = quantized_original(network, integers),
-              quantized_device = device_quantized(network, integers);
+              quantized_device = device_quantized(network, integers),
+              quantized_fused = device_quantized(network, integers, {.is_fused = true});
+  // Ranges of samples that reach a third as far as the data do.
+  QuantizedNetwork clipped = integers;
+  for (QuantizedLayer* layer : {&clipped.conv1, &clipped.conv2}) layer->input.scale *= 3;
   if (!save_npy(root / "original", golden) || !save_dump(root / "npu", converted) ||
       !save_graph(root / "model.json", converted) ||
       !save_dump(root / "npu_broken", fused(network, true)) ||
@@ -603,7 +627,14 @@ int main(int argc, char** argv) {
       !save_npy(root / "quantized_original", quantized) ||
       !save_graph(root / "quant.json", quantized) ||
       !save_dump(root / "npu_quantized", quantized_device) ||
-      !save_graph(root / "npu_quantized.json", quantized_device))
+      !save_graph(root / "npu_quantized.json", quantized_device) ||
+      !save_dump(root / "npu_quantized_node",
+                 device_quantized(network, integers, {.zero_point = true})) ||
+      !save_dump(root / "npu_quantized_fused", quantized_fused) ||
+      !save_graph(root / "npu_quantized_fused.json", quantized_fused) ||
+      !save_dump(root / "npu_quantized_broken",
+                 device_quantized(network, integers, {.is_fused = true, .no_relu = true})) ||
+      !save_npy(root / "quantized_badly", quantized_original(network, clipped)))
     return 2;
   std::printf("%s: dumps and graphs of a small network; make_offline_example --help lists them\n",
               root.c_str());

@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(profile.error());
   if (const auto rules = judge::parse_rules(text, "/nonexistent")) {
     if (rules->empty()) __builtin_trap();
-    for (const judge::Rule& rule : *rules) check(rule.profile);
+    for (const judge::LimitRule& rule : *rules) check(rule.profile);
   } else {
     check(rules.error());
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How a run stands against an earlier one, its baseline: outputs that got worse, which fail it
-// whatever its limits say, and operators that came, went or changed. compare/baseline.h fills it.
+// whatever its limits say, and operators that came, went or changed. judge/baseline.h fills it.
 #pragma once
 
 #include <cstdint>

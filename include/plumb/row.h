@@ -14,6 +14,8 @@
 
 #include "plumb/accuracy.h"
 #include "plumb/baseline.h"
+#include "plumb/circumstances.h"
+#include "plumb/details.h"
 #include "plumb/finding.h"
 #include "plumb/metric.h"
 #include "plumb/network.h"
@@ -22,6 +24,12 @@
 
 #pragma GCC visibility push(default)  // the library exports this
 namespace plumb::result {
+
+using metrics::ChannelErrors;
+using metrics::Details;
+using metrics::HeatMap;
+using metrics::PairHistogram;
+using metrics::WorstElement;
 
 // One side of a row; empty strings for what is not known.
 struct Side {
@@ -77,6 +85,7 @@ struct Row {
   std::shared_ptr<const Judgement> if_inner;  // what holds unless it is an output of the model
   int64_t bytes = 0;                          // of both sides, as they were compared
   std::optional<OwnError> own_error;          // of an operator's output
+  std::shared_ptr<const Details> details;     // null if nobody asked for them
 
   bool is_filtered() const;  // left out because the user said so
   // Not compared because the other model has no such tensor by design: fused away, inserted by the
@@ -102,6 +111,14 @@ struct InputSide {
 struct Told {
   std::string graph, golden_graph, quant, name_map, mode, convention;
   bool operator==(const Told&) const = default;
+};
+
+// A limit that rows were judged by.
+struct AppliedLimit {
+  std::string metric, operation;  // "cosine", ">="
+  double value = 0;
+  std::string dtype;  // "float32", "integer": of such pairs; empty: of all others
+  bool operator==(const AppliedLimit&) const = default;
 };
 
 struct Run;
@@ -142,11 +159,13 @@ struct Run {
   std::string command;   // "compare"
   std::string scenario;  // "dump-vs-dump", "file-vs-file"
   std::string profile;
+  std::vector<AppliedLimit> limits;  // of the profile; of rules by operator, those of the last one
   std::optional<double> atol, rtol;  // limits of their own, by element; see Spec
   std::string precision;  // what the target computes in, as the user says: "tf32"; else empty
   InputSide target, golden;
   std::vector<std::string> graphs;  // files that told how operators correspond
   Told told;
+  Circumstances circumstances;  // versions that differ, and what the user knows of the models
   // Outputs of the model, by target operator, of which nothing was compared.
   std::vector<std::string> outputs_not_compared;
   // Whether the target records in which order its operators ran; else rows are in order of names.

@@ -58,6 +58,7 @@ struct Spec {
   std::string precision;
   std::vector<std::string> metrics;  // names or "all"; empty: all that one pass gives
   bool checksum = false;             // compare CRC-32 only
+  bool details = false;              // rows have their details: see plumb/details.h
   std::string floor;                 // a second golden run, whose noise sets the limits
   std::string baseline;              // an earlier result that this one is held against
   std::string command = "compare";   // for the report

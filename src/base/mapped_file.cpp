@@ -230,7 +230,7 @@ void MappedFile::prepare(Bytes part) const { advise(part, MADV_POPULATE_READ); }
 void MappedFile::release(Bytes part) const { advise(part, MADV_DONTNEED); }
 
 void MappedFile::count_small_read(size_t size) const {
-  constexpr size_t kMost = 4 << 20;
+  constexpr size_t kMost = 8 << 20;
   if (read_in_parts_.fetch_add(size, std::memory_order_relaxed) + size < kMost) return;
   read_in_parts_.store(0, std::memory_order_relaxed);
   release(bytes_);

@@ -7,7 +7,8 @@
 
 namespace plumb {
 
-// With * and ? as in the shell, on the exact name or with the separators that dump tools replace
+// With * and ? as in the shell (a backslash before them takes their meaning), on the exact name or
+// with the separators that dump tools replace
 // ('/', '.', ':') written as '_'.
 bool operator_matches(const std::string& pattern, const std::string& name);
 

@@ -15,6 +15,14 @@ using report::printable;
 
 namespace {
 
+// CLI11 takes [a,b] for a list. What stands in front of such a word keeps it whole.
+constexpr char kWhole = '\x1f';
+
+std::string unmarked(std::string word) {
+  if (word.starts_with(kWhole)) word.erase(0, 1);
+  return word;
+}
+
 // Help as a screenful: what it does, usage, the arguments, options by group, examples.
 class HelpLayout : public CLI::Formatter {
  public:
@@ -76,7 +84,7 @@ struct Options::Parser {
   std::string group;
 
   CLI::Option* declared(CLI::Option* option, std::string_view metavariable) const {
-    return option->type_name(std::string(metavariable))->group(group);
+    return option->type_name(std::string(metavariable))->group(group)->transform(unmarked);
   }
   std::vector<std::string> names() const {
     std::vector<std::string> all;
@@ -125,6 +133,7 @@ void Options::texts(const std::string& names, std::string_view metavariable,
   parser_->declared(option, metavariable)
       ->type_size(1)
       ->expected(1)
+      ->allow_extra_args(false)  // --op=[a]: no list, either
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
@@ -146,13 +155,16 @@ void Options::count(const std::string& names, std::string_view metavariable, int
 
 void Options::arguments(std::string_view metavariable, std::vector<std::string>& values,
                         std::string help, bool required) {
-  parser_->app.add_option(std::string(metavariable), values, std::move(help))->required(required);
+  parser_->app.add_option(std::string(metavariable), values, std::move(help))
+      ->required(required)
+      ->transform(unmarked);
 }
 
 std::optional<int> Options::parse(int argc, char** argv) {
   CLI::App& app = parser_->app;
   const std::string command = "plumb " + app.get_name();
-  const auto refuse = [&](const std::string& extra) {
+  const auto refuse = [&](const std::string& word) {
+    const std::string extra = unmarked(word);
     print_error(
         {(extra.starts_with("-") ? "unknown option '" : "unexpected argument '") + extra + "'",
          command,
@@ -160,7 +172,12 @@ std::optional<int> Options::parse(int argc, char** argv) {
              " --help` lists the options"});
   };
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words;  // last first, as CLI11 takes them
+    for (int i = argc; i-- > 1;) {
+      const std::string word = argv[i];
+      words.push_back(word.starts_with('[') && word.ends_with(']') ? kWhole + word : word);
+    }
+    app.parse(std::move(words));
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());

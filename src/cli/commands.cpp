@@ -24,8 +24,10 @@ int run_overflow(int argc, char** argv, RunContext& context);
 int run_lint(int argc, char** argv, RunContext& context);
 int run_tune(int argc, char** argv, RunContext& context);
 int run_calib_check(int argc, char** argv, RunContext& context);
+int run_eval(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
+int run_report(int argc, char** argv, RunContext& context);
 int run_profiles(int argc, char** argv, RunContext& context);
 int run_rules(int argc, char** argv, RunContext& context);
 int run_msaccucmp(int argc, char** argv, RunContext& context);
@@ -37,6 +39,7 @@ std::span<const Command> commands() {
       Command{"run", "run two models on the same input and compare", run_run},
       Command{"dump", "run a model and save what every operator computes", run_dump},
       Command{"diagnose", "why a comparison came out as it did, and what to do next", run_diagnose},
+      Command{"report", "a saved result on the screen, as a page, table or picture", run_report},
       Command{"isolate", "replay one operator: did it make the error or inherit it?", run_isolate},
       Command{"diff", "compare two models without running them", run_diff},
       Command{"env", "tell what accuracy depends on at this machine", run_env},
@@ -50,6 +53,7 @@ std::span<const Command> commands() {
       Command{"sensitivity", "which layers lose most when quantized", run_sensitivity},
       Command{"tune", "search the cheapest mixed precision that reaches a target", run_tune},
       Command{"calib-check", "does the calibration set represent the real data", run_calib_check},
+      Command{"eval", "how often models name the right class, side by side", run_eval},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},

@@ -4,6 +4,7 @@
 // include/plumb/session.h; docs/architecture.md follows one tensor through it.
 #include <fmt/format.h>
 
+#include "cli/circumstance_options.h"
 #include "cli/element_view.h"
 #include "cli/output_options.h"
 #include "cli/plan_view.h"
@@ -25,6 +26,7 @@ struct Request {
   SelectionOptions selecting;
   ElementView view;
   ToleranceOptions tolerance;
+  CircumstanceOptions circumstances;
   OutputOptions output;
   CommonOptions common;
 };
@@ -63,12 +65,16 @@ void declare(Options& options, Request& request) {
   options.texts("--metrics", "LIST", spec.metrics,
                 "numbers to compute: names or 'all' (see `plumb\nmetrics`; default: all that one "
                 "pass gives)");
+  options.flag("--details", spec.details,
+               "keep histograms, errors by channel, heat maps and worst\nelements in the result "
+               "(always if a page is written)");
   options.flag("--checksum", spec.checksum, "compare CRC-32 only: equal or not");
   options.texts("--allow", "WHAT", request.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
   options.text("--baseline", "FILE", spec.baseline,
                "an earlier result (.json): no output may be worse");
   options.flag("--no-diagnose", request.no_diagnose, "do not look for causes");
+  request.circumstances.declare(options);
   request.view.declare(options);
   request.output.declare(options);
   request.common.declare(options);
@@ -79,11 +85,13 @@ Result<void> check_outputs(const Request& request) {
   const Spec& spec = request.spec;
   std::vector<NamedPath> outputs = request.output.paths();
   outputs.push_back({"--save-map", request.save_map});
-  const NamedPath inputs[] = {{"TARGET", request.paths[0]},   {"GOLDEN", request.paths[1]},
-                              {"--graph", spec.target.graph}, {"--golden-graph", spec.golden.graph},
-                              {"--quant", spec.quant},        {"--map", spec.name_map},
-                              {"--profile", spec.profile},    {"--rules", spec.rules},
-                              {"--floor", spec.floor},        {"--baseline", spec.baseline}};
+  std::vector<NamedPath> inputs = {
+      {"TARGET", request.paths[0]},   {"GOLDEN", request.paths[1]},
+      {"--graph", spec.target.graph}, {"--golden-graph", spec.golden.graph},
+      {"--quant", spec.quant},        {"--map", spec.name_map},
+      {"--profile", spec.profile},    {"--rules", spec.rules},
+      {"--floor", spec.floor},        {"--baseline", spec.baseline}};
+  for (NamedPath& path : request.circumstances.paths()) inputs.push_back(std::move(path));
   return cli::check_outputs(outputs, inputs);
 }
 
@@ -126,7 +134,8 @@ int show_plan(const Request& request, const SessionState& state) {
   return kAgreement;
 }
 
-int compare(const Request& request, const Session& session, RunContext& context) {
+int compare(const Request& request, const result::Circumstances& told, const Session& session,
+            RunContext& context) {
   const SessionState& state = session.state();
   std::optional<Result<result::Run>> run;
   {
@@ -135,6 +144,7 @@ int compare(const Request& request, const Session& session, RunContext& context)
     run = compare_all(session, context);
   }
   if (!*run) return fail_with(run->error());
+  guide::add_circumstances(told, (*run)->circumstances);
   if (!request.no_diagnose && !context.cancelled)
     diagnose::explain(**run, diagnose::Tensors(&session), context);
   if (!request.spec.checksum && !request.common.quiet)
@@ -170,7 +180,10 @@ int run_compare(int argc, char** argv, RunContext& context) {
   spec.selection = request.selecting.selection;
   spec.hints = request.selecting.words;
   spec.convention = request.selecting.convention;
+  spec.details |= request.output.have_page();
   context.jobs = request.common.jobs;
+  const auto told = guide::circumstances_from(request.circumstances);
+  if (!told) return fail_with(told.error());
   auto session = Session::open(spec, context);
   if (!session) return fail_with(session.error());
   const SessionState& state = session->state();
@@ -178,7 +191,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
     if (auto saved = save_map(state.rows, request.save_map); !saved)
       return fail_with(saved.error());
   if (request.plan || !request.explain.empty()) return show_plan(request, state);
-  return compare(request, *session, context);
+  return compare(request, *told, *session, context);
 }
 
 }  // namespace plumb::cli

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb convert PATH... -o DIR`: decodes tensors to npy, npz, bin or safetensors, in plain order.
+// `plumb convert NET.prototxt -o FILE.onnx`: a Caffe network as an ONNX model.
 #include "scan/convert.h"
 
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/file_sink.h"
 #include "cli/command.h"
+#include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/selection.h"
+#include "graph/caffe_onnx.h"
 
 namespace plumb::cli {
 namespace {
@@ -28,35 +32,66 @@ void print_report(const scan::ConvertReport& report, const std::string& output, 
   fmt::print("\n");
 }
 
+int convert_network(const std::string& path, const std::string& weights,
+                    const graph::CaffeTranslation& how, const std::string& output, bool quiet) {
+  if (!output.ends_with(".onnx"))
+    return fail_with({"a Caffe network becomes one ONNX file", "-o " + output, "-o model.onnx"});
+  const NamedPath outputs[] = {{"-o", output}};
+  const NamedPath inputs[] = {{"PATH", path}, {"--weights", weights}};
+  if (auto fine = check_outputs(outputs, inputs); !fine) return fail_with(fine.error());
+  const auto model = graph::translate_caffe(path, weights, how);
+  if (!model) return fail_with(model.error());
+  const std::string text = graph::write_onnx(*model);
+  if (auto written = write_file(output, text); !written) return fail_with(written.error());
+  if (!quiet)
+    fmt::print("{} and {} written to {} ({})\n", counted(model->graph.nodes.size(), "node"),
+               counted(model->graph.initializers.size(), "constant"), output,
+               bytes_text(static_cast<double>(text.size())));
+  return kAgreement;
+}
+
 }  // namespace
 
 int run_convert(int argc, char** argv, RunContext& context) {
   Options options(
-      "convert", "Decode tensor files and dumps to npy, npz, bin or safetensors.",
+      "convert",
+      "Decode tensor files and dumps to npy, npz, bin or safetensors; translate a Caffe network\n"
+      "to ONNX.",
       "Dumps become F.input.K.npy and F.output.K.npy, containers F.KEY.npy, overflow records\n"
       "F.output.K.json. Names that are too long are shortened and listed in mapping.csv.\n\n"
       "examples\n"
       "  plumb convert npu_dump/ -o npy/\n"
       "  plumb convert Conv2D.conv1.3.17.1682931245 -o npy/ --slot output:0 --layout NHWC\n"
       "  plumb convert checkpoint.pt -o out/ --format safetensors\n"
+      "  plumb convert deploy.prototxt -o model.onnx\n"
       "exit status: 0 all converted, 1 some tensor failed, 2 nothing converted or a path is "
       "unreadable");
   std::vector<std::string> paths;
   scan::ConvertOptions wanted;
   SelectionOptions selecting;
   CommonOptions common;
-  options.arguments("PATH...", paths, "files or directories");
+  std::string weights;
+  bool every_blob = false;
+  options.arguments("PATH...", paths, "files or directories, or the .prototxt of a Caffe network");
   options.group("output");
-  options.text("-o,--output", "DIR", wanted.output, "directory for the results");
+  options.text("-o,--output", "DIR", wanted.output,
+               "directory for the results; of a network FILE.onnx");
   options.text("--format", "NAME", wanted.format, "npy (default), npz, bin or safetensors");
   options.text("--layout", "NAME", wanted.layout,
                "plain (default: row-major, logical shape), stored (as\n"
                "in the file), or a layout such as NCHW or FRACTAL_Z");
+  options.text("--weights", "FILE", weights, ".caffemodel of the network (default: beside it)");
+  options.flag("--every-blob", every_blob, "a BatchNorm of it and the Scale behind stay apart");
   selecting.declare(options);
   common.declare(options);
   if (auto status = options.parse(argc, argv)) return *status;
   if (wanted.output.empty())
     return fail_with({"where should the results go?", "plumb convert", "name a directory: -o DIR"});
+  if (paths.size() == 1 && graph::is_caffe_network(paths[0]))
+    return convert_network(paths[0], weights, {!every_blob}, wanted.output, common.quiet);
+  if (!weights.empty())
+    return fail_with({"weights are not converted by themselves", "--weights " + weights,
+                      "name its prototxt: plumb convert deploy.prototxt --weights FILE"});
   auto read = selecting.request();
   if (!read) return fail_with(read.error());
   wanted.read = std::move(*read);

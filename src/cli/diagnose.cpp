@@ -4,6 +4,8 @@
 // they are still there.
 #include <fmt/format.h>
 
+#include "cli/circumstance_options.h"
+#include "cli/guide.h"
 #include "cli/output_options.h"
 #include "cli/terminal.h"
 #include "diagnose/explain.h"
@@ -18,17 +20,21 @@ struct DiagnoseRequest {
   std::vector<std::string> paths;
   diagnose::Moved moved;
   bool no_data = false;
+  CircumstanceOptions circumstances;
+  GuideOptions guide;
   OutputOptions output;
   CommonOptions common;
 };
 
 void declare(Options& options, DiagnoseRequest& request) {
-  options.arguments("RESULT.json", request.paths, "what `plumb compare --json` wrote");
+  options.arguments("RESULT.json", request.paths, "what `plumb compare --json` wrote", false);
   options.group("files");
   options.text("--target", "DIR", request.moved.target,
                "where the target's dump is now (default: as the result\nsays)");
   options.text("--golden", "DIR", request.moved.golden, "likewise, the golden dump");
   options.flag("--no-data", request.no_data, "do not read the dumps again");
+  request.circumstances.declare(options);
+  request.guide.declare(options);
   request.output.declare(options);
   request.common.declare(options);
 }
@@ -41,21 +47,34 @@ int run_diagnose(int argc, char** argv, RunContext& context) {
                   "examples\n"
                   "  plumb diagnose result.json\n"
                   "  plumb diagnose result.json --json explained.json\n"
+                  "  plumb diagnose result.json --target-env after.json --golden-env before.json\n"
+                  "  plumb diagnose --guide\n"
+                  "  plumb diagnose --guide --answers answers.toml --bundle case.zip\n"
                   "exit status: 0 there is nothing to explain, 1 there is a finding, 2 trouble");
   DiagnoseRequest request;
   declare(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
+  if (request.guide.guide && request.paths.empty())
+    return run_guide(request.guide, request.circumstances, request.output, request.common, context);
+  if (request.guide.guide)
+    return fail_with({"the guide makes its comparisons itself", "--guide " + request.paths[0],
+                      "leave the result out, or explain it without --guide"});
   if (request.paths.size() != 1)
-    return fail_with({fmt::format("one result is needed, {} given", request.paths.size()),
-                      "plumb diagnose", "name the .json that `plumb compare --json` wrote"});
+    return fail_with(
+        {fmt::format("one result is needed, {} given", request.paths.size()), "plumb diagnose",
+         "name the .json that `plumb compare --json` wrote, or walk a path with --guide"});
   if (auto checked = request.output.check(); !checked) return fail_with(checked.error());
-  const NamedPath inputs[] = {{"RESULT.json", request.paths[0]}};
+  std::vector<NamedPath> inputs = request.circumstances.paths();
+  inputs.push_back({"RESULT.json", request.paths[0]});
   if (auto checked = check_outputs(request.output.paths(), inputs); !checked)
     return fail_with(checked.error());
+  const auto told = guide::circumstances_from(request.circumstances);
+  if (!told) return fail_with(told.error());
   auto saved = result::load_result(request.paths[0]);
   if (!saved) return fail_with(saved.error());
   context.jobs = request.common.jobs;
   result::Run& run = saved->run;
+  guide::add_circumstances(*told, run.circumstances);
   std::string why;
   std::optional<Session> session;
   if (!request.no_data)

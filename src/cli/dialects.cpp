@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/counted.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "dialect/msaccucmp/command.h"
@@ -106,8 +107,10 @@ int run(const msprobe::MergeRun& run, RunContext&) {
   const auto merged = msprobe::merge_results(run);
   if (!merged) return fail_with(merged.error());
   for (const std::string& warning : merged->warnings) print_warning(warning);
-  fmt::print("{}\n{} rows of {} ranks on {} sheets\n", merged->file.string(), merged->rows,
-             merged->ranks.size(), merged->sheets);
+  fmt::print("{}\n{} of {} on {}\n", merged->file.string(),
+             counted(static_cast<size_t>(merged->rows), "row"),
+             counted(merged->ranks.size(), "rank"),
+             counted(static_cast<size_t>(merged->sheets), "sheet"));
   return kAgreement;
 }
 

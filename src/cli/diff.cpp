@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/output_check.h"
 #include "cli/terminal.h"
+#include "graph/caffe_onnx.h"
 #include "pair/model_alignment.h"
 #include "report/text.h"
 
@@ -98,6 +99,19 @@ void print_report(const ModelDiff& diff, const DiffRequest& request) {
                                         : "no difference found, but only a run can tell");
 }
 
+// Of a Caffe network and an ONNX model the network is translated.
+Result<void> make_alike(graph::ModelContent& target, graph::ModelContent& golden,
+                        const DiffRequest& request) {
+  if (target.graph.format == golden.graph.format) return {};
+  const bool is_target = target.graph.format == "prototxt";
+  auto translated = is_target
+                        ? graph::translated_content(request.models[0], request.target_weights)
+                        : graph::translated_content(request.models[1], request.golden_weights);
+  if (!translated) return translated.error();
+  (is_target ? target : golden) = std::move(*translated);
+  return {};
+}
+
 }  // namespace
 
 int run_diff(int argc, char** argv, RunContext&) {
@@ -106,11 +120,11 @@ int run_diff(int argc, char** argv, RunContext&) {
       "examples\n"
       "  plumb diff converted.onnx original.onnx\n"
       "  plumb diff new.prototxt old.prototxt --golden-weights old/v2.caffemodel\n"
+      "  plumb diff converted.onnx deploy.prototxt\n"
       "  plumb diff optimised.onnx original.onnx --all --json diff.json\n"
       "exit status: 0 the same, 1 different or only a run can tell, 2 a model is unreadable");
   DiffRequest request;
-  options.arguments("TARGET GOLDEN", request.models,
-                    "two .onnx files, or two .prototxt files of Caffe", false);
+  options.arguments("TARGET GOLDEN", request.models, "models: .onnx, or .prototxt of Caffe", false);
   options.text("--target-weights", "FILE", request.target_weights,
                ".caffemodel of the target (default: beside it)");
   options.text("--golden-weights", "FILE", request.golden_weights, "likewise");
@@ -138,15 +152,11 @@ int run_diff(int argc, char** argv, RunContext&) {
                               {"--golden-weights", request.golden_weights}};
   if (auto fine = check_outputs(outputs, inputs); !fine) return fail_with(fine.error());
 
-  const auto target = graph::load_content(request.models[0], request.target_weights);
+  auto target = graph::load_content(request.models[0], request.target_weights);
   if (!target) return fail_with(target.error());
-  const auto golden = graph::load_content(request.models[1], request.golden_weights);
+  auto golden = graph::load_content(request.models[1], request.golden_weights);
   if (!golden) return fail_with(golden.error());
-  if (target->graph.format != golden->graph.format)
-    return fail_with({"models of two kinds are compared by running them",
-                      fmt::format("{} is {}, {} is {}", request.models[0], target->graph.format,
-                                  request.models[1], golden->graph.format),
-                      "plumb run TARGET GOLDEN --layers all"});
+  if (auto alike = make_alike(*target, *golden, request); !alike) return fail_with(alike.error());
   const auto alignment = pair::align_models(target->graph, golden->graph);
   const ModelDiff diff = graph::diff_models(*target, *golden, alignment, {*tolerance});
   const std::string json = to_json(diff, {request.models[0], request.models[1]});

@@ -8,7 +8,7 @@
 #include "base/file_sink.h"
 #include "cli/command.h"
 #include "cli/output_check.h"
-#include "engine/engine.h"
+#include "guide/environment_here.h"
 #include "report/text.h"
 
 namespace plumb::cli {
@@ -23,14 +23,6 @@ struct EnvOptions {
   std::string out, root;
   bool no_engines = false;
 };
-
-void add_engines(Environment& environment) {
-  for (const engine::EngineInfo& info : engine::engines()) {
-    const auto loaded = engine::load_engine(info.name);
-    environment.engines.push_back(
-        {std::string(info.name), loaded ? (*loaded)->version() : std::string()});
-  }
-}
 
 void print_fits(const std::vector<scan::EnvFit>& fits) {
   for (const scan::EnvFit& fit : fits) fmt::print("{}\n", printable(fit.message));
@@ -124,7 +116,7 @@ int run_env(int argc, char** argv, RunContext& context) {
     return fail_with({"there is no such directory", "--root " + request.root,
                       "name a copy of /usr/local/Ascend"});
   Environment environment = scan::look_around({request.root}, context);
-  if (request.root.empty() && !request.no_engines) add_engines(environment);
+  if (request.root.empty() && !request.no_engines) guide::add_engines(environment);
   for (const std::string& warning : environment.warnings) print_warning(printable(warning));
   if (request.out != "-") print_environment(environment);
   return save(request.out, to_json(environment));

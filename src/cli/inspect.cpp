@@ -298,9 +298,13 @@ Result<void> hand_over(const Request& request, const std::string& json, Show sho
 
 // A file without tensors may be a model; 0 tensors is not worth an answer of its own then.
 std::optional<int> show_model(const Request& request) {
-  const auto model = scan::inspect_model(request.paths[0]);
+  const dump::Selection& selection = request.selecting.selection;
+  const auto model = scan::inspect_model(request.paths[0], selection.ops);
   if (!model) return fail_with(model.error());
   if (*model == nullptr) return std::nullopt;
+  if (request.stats || !selection.slots.empty() || !selection.steps.empty() ||
+      !selection.ranks.empty())
+    print_warning("--stats, --slot, --step and --rank are for tensors: a model has none to read");
   const auto shown = hand_over(request, to_json(**model, request.command_line),
                                [&] { print_model(**model, request.command_line); });
   if (!shown) return fail_with(shown.error());

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/terminal.h"
 #include "report/table.h"
@@ -76,10 +77,36 @@ void print_types(const InspectedModel& model) {
   fmt::print("\n");
 }
 
+// One line for each tensor that an operator gives, with what it reads and was made from.
+void print_chosen(const InspectedModel& model) {
+  Table table;
+  table.columns = {{"operator", false, 9, true}, {"type", false, 8},           {"slot", false, 7},
+                   {"dtype", false, 6},          {"shape", false, 5},          {"layout", false, 4},
+                   {"reads", false, 3, true},    {"made from", false, 2, true}};
+  for (const graph::Operator* op : model.chosen) {
+    std::string reads, origins = !op->origins ? "" : op->is_inserted() ? "nothing" : "";
+    for (const graph::Edge& edge : op->inputs)
+      reads += fmt::format("{}{}:{}", reads.empty() ? "" : ", ", edge.producer, edge.output);
+    if (op->origins && !op->is_inserted())
+      origins = fmt::format("{}", fmt::join(*op->origins, ", "));
+    const graph::Output none;
+    for (size_t k = 0; k < std::max<size_t>(1, op->outputs.size()); ++k) {
+      const graph::Output& output = op->outputs.empty() ? none : op->outputs[k];
+      table.rows.push_back({printable(op->name), printable(op->type),
+                            op->outputs.empty() ? "" : fmt::format("output:{}", k),
+                            output.dtype ? std::string(name_of(*output.dtype)) : "",
+                            output.shape ? to_string(*output.shape) : "", printable(output.layout),
+                            printable(reads), printable(origins)});
+    }
+  }
+  fmt::print("{}", table.render(terminal_width()));
+}
+
 }  // namespace
 
 void print_model(const InspectedModel& model, bool command_line) {
   print_summary(model);
+  if (!model.chosen.empty()) return print_chosen(model);
   print_properties(model, command_line);
   Table table;
   table.columns = {{"", false, 9},      {"tensor", false, 9, true}, {"dtype", false, 8},

@@ -7,6 +7,7 @@
 #include <tbb/parallel_for.h>
 
 #include "cli/terminal.h"
+#include "report/annotations.h"
 #include "report/terminal.h"
 #include "report/writer.h"
 
@@ -16,9 +17,13 @@ using metrics::Metric;
 
 void OutputOptions::declare(Options& options) {
   options.group("output");
-  options.texts("-o", "FILE", outputs, "write .xlsx, .csv, .json, .md or .junit.xml; repeatable");
+  options.texts("-o", "FILE", outputs,
+                "write .html (the page), .svg (a picture), .xlsx, .csv,\n.json, .md, .junit.xml or "
+                "code-quality-report.json;\nrepeatable");
   options.text("--json", "FILE", json,
                "write the result as JSON; '-' prints it instead of the\ntable");
+  options.flag("--annotations", annotations,
+               "print what is wrong as GitHub shows it beside a pull\nrequest (::error ...)");
   options.flag("--all", all, "show passing rows too");
   options.flag("--hints", hints, "show the limits with which rows would pass");
   options.choice("--color", "WHEN", colour, {"auto", "always", "never"}, "auto, always or never");
@@ -35,6 +40,13 @@ std::vector<NamedPath> OutputOptions::paths() const {
   for (const std::string& path : outputs) named.push_back({"-o", path});
   if (json != "-") named.push_back({"--json", json});
   return named;
+}
+
+bool OutputOptions::have_page() const {
+  return std::any_of(outputs.begin(), outputs.end(), [](const std::string& output) {
+    auto writer = report::writer_for(output);
+    return writer && (*writer)->extension == ".html";
+  });
 }
 
 std::vector<std::string> split_lists(const std::vector<std::string>& lists) {
@@ -71,6 +83,8 @@ bool print_json(const result::Run& run, const OutputOptions& options) {
 }
 
 bool write_files(const result::Run& run, const OutputOptions& options) {
+  if (options.annotations && options.json != "-")
+    std::fputs(report::annotations(run).c_str(), stdout);
   std::vector<std::pair<const report::Writer*, std::string>> files;
   for (const std::string& output : options.outputs)
     files.emplace_back(*report::writer_for(output), output);
@@ -92,6 +106,7 @@ bool present(const result::Run& run, const OutputOptions& options,
              const std::vector<const Metric*>& wanted) {
   report::TerminalStyle style;
   style.width = terminal_width();
+  style.ascii = shows_ascii_only();
   style.colour = wants_colour(options);
   style.all = options.all;
   style.hints = options.hints;

@@ -13,11 +13,12 @@ namespace plumb::cli {
 struct OutputOptions {
   std::vector<std::string> outputs;
   std::string json, colour = "auto";
-  bool all = false, hints = false;
+  bool all = false, hints = false, annotations = false;
 
   void declare(Options& options);
   Result<void> check() const;  // that there is a writer for each
   std::vector<NamedPath> paths() const;
+  bool have_page() const;  // which shows the details of rows
 };
 
 // "a,b" "c" as "a" "b" "c".

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/circumstance_options.h"
 #include "cli/engine_options.h"
 #include "cli/expect.h"
 #include "cli/input_options.h"
@@ -27,6 +28,7 @@ struct RunRequest {
   InputOptions inputs;
   EngineOptions limits;
   ToleranceOptions tolerance;
+  CircumstanceOptions circumstances;
   bool expect = false;
   OutputOptions output;
   CommonOptions common;
@@ -72,7 +74,11 @@ void declare(Options& options, RunRequest& request) {
       "right classes of the samples: lines of CLASS or of\nFILE,CLASS, or labels of MNIST");
   options.texts("--allow", "WHAT", request.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
+  request.circumstances.declare(options);
   request.output.declare(options);
+  options.flag("--details", run.details,
+               "keep histograms, errors by channel, heat maps and worst\nelements in the result "
+               "(always if a page is written)");
   options.text("--gt", "NAME", run.gt,
                "which results of a gt folder: joint (default against a\nboard, bit for bit), onnx "
                "(default against a model)");
@@ -107,7 +113,7 @@ Result<void> check(const RunRequest& request, const std::vector<std::string>& gi
   if (request.expect) return check_expect(given);
   if (auto checked = request.output.check(); !checked) return checked;
   if (auto allowed = judge::allowance_from(request.allowed); !allowed) return allowed.error();
-  std::vector<NamedPath> inputs;
+  std::vector<NamedPath> inputs = request.circumstances.paths();
   for (const std::string& path : request.paths) inputs.push_back({"TARGET or GOLDEN", path});
   return check_outputs(request.output.paths(), inputs);
 }
@@ -179,10 +185,14 @@ int run_run(int argc, char** argv, RunContext& context) {
   if (auto checked = check(request, options.given()); !checked) return fail_with(checked.error());
   if (auto set = request.tolerance.set(request.run.atol, request.run.rtol); !set)
     return fail_with(set.error());
+  request.run.details |= request.output.have_page();
   context.jobs = request.common.jobs;
   auto limits = request.limits.limits(context);
   if (!limits) return fail_with(limits.error());
   request.run.limits = *limits;
+  auto told = guide::circumstances_from(request.circumstances);
+  if (!told) return fail_with(told.error());
+  request.run.circumstances = std::move(*told);
   return request.expect ? run_cases(request, context) : run_models(request, context);
 }
 

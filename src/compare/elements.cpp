@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "io/npy.h"
 #include "metrics/decoded_pairs.h"
 #include "tensor/decode.h"
@@ -167,6 +168,45 @@ Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::Ent
   std::vector<Element> worst = all.take();
   std::sort(worst.begin(), worst.end(), is_worse);
   return worst;
+}
+
+Result<std::optional<Element>> first_difference(const dump::EntryReader& target,
+                                                const dump::EntryReader& golden,
+                                                const RunContext& context) {
+  constexpr int64_t kAtOnce = 4096;
+  auto t = target.again(), g = golden.again();
+  if (!t) return t.error();
+  if (!g) return g.error();
+  if (auto checked = check_pair(*t, *g); !checked) return checked.error();
+  const int64_t count = t->reader().count();
+  for (int64_t first = 0; first < count && !context.cancelled; first += kAtOnce) {
+    const int64_t n = std::min(kAtOnce, count - first);
+    const auto own = t->reader().read(first, n), other = g->reader().read(first, n);
+    if (!own) return own.error();
+    if (!other) return other.error();
+    Worst any(static_cast<size_t>(n));
+    add_piece(first,
+              PairPiece{t->reader().dtype(), own->data(), g->reader().dtype(), other->data(), n},
+              any);
+    std::vector<Element> found = any.take();
+    const auto by_place = [](const Element& a, const Element& b) {
+      return a.position < b.position;
+    };
+    if (const auto least = std::min_element(found.begin(), found.end(), by_place);
+        least != found.end())
+      return std::optional(*least);
+  }
+  return std::optional<Element>();
+}
+
+std::string difference_text(const Element& first, const Shape& shape, int64_t off, int64_t count) {
+  std::string text;
+  if (off > 0)
+    text = fmt::format("{} of {} {}, ", off, counted(static_cast<size_t>(count), "element"),
+                       off == 1 ? "differs" : "differ");
+  return text + fmt::format("{}{}: {} instead of {}", off == 1 ? "" : "the first ",
+                            plumb::to_string(coordinates(first.position, shape)), first.target,
+                            first.golden);
 }
 
 Shape coordinates(int64_t position, const Shape& shape) {

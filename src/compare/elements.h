@@ -20,6 +20,14 @@ struct Element {
 Result<std::vector<Element>> worst_elements(dump::EntryReader& target, dump::EntryReader& golden,
                                             size_t count, const RunContext& context);
 
+// The first element that differs, in plain order; none if all agree. Reads as far as that.
+Result<std::optional<Element>> first_difference(const dump::EntryReader& target,
+                                                const dump::EntryReader& golden,
+                                                const RunContext& context);
+
+// "1 of 10 elements differs, [0, 3]: 12 instead of 13"; without the counts if `off` is 0.
+std::string difference_text(const Element& first, const Shape& shape, int64_t off, int64_t count);
+
 // Where an element is: [n, c, h, w].
 Shape coordinates(int64_t position, const Shape& shape);
 

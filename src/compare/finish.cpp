@@ -12,6 +12,7 @@
 #include "compare/precision.h"
 #include "compare/session_state.h"
 #include "compare/tf32.h"
+#include "compare/versions.h"
 
 namespace plumb::compare {
 namespace {
@@ -90,6 +91,7 @@ class Finisher {
     run.command = spec.command;
     run.scenario = state_.scenario->name;
     run.profile = spec.checksum ? "checksum" : state_.rules->name;
+    if (!spec.checksum) run.limits = state_.rules->applied();
     if (state_.tolerance) {
       run.atol = state_.tolerance->atol;
       run.rtol = state_.tolerance->rtol;
@@ -101,6 +103,7 @@ class Finisher {
     run.graphs = state_.graph_files;
     run.told = {spec.target.graph, spec.golden.graph, spec.quant,
                 spec.name_map,     spec.mode,         spec.convention};
+    run.circumstances.changes = recorded_changes(state_);
     if (network_) run.network = network_->network();
     run.is_ordered = is_ordered(state_.target);
     run.doubts = state_.doubts;
@@ -124,11 +127,13 @@ class Finisher {
   }
 
   // Of a row that breaks the limits for float32, and holds those for 16 bits.
-  static void settle_precision(const Precision::Answer& answer, Row& row) {
+  void settle_precision(const Precision::Answer& answer, Row& row) {
     const auto& [dtype, op] = answer.narrow;
     if (answer.is_behind == Precision::Known::kNo) return;
-    // One coarse operator is no excuse for all behind it to be as coarse.
-    const std::optional<result::Judgement>& held = row.in_16_bits->float16;
+    // One coarse operator is no excuse for all behind it to be as coarse; a network of them is.
+    const bool is_brain = !row.in_16_bits->float16 && precision_.is_mostly_bfloat16();
+    const std::optional<result::Judgement>& held =
+        is_brain ? row.in_16_bits->bfloat16 : row.in_16_bits->float16;
     if (!held) return;
     if (answer.is_behind == Precision::Known::kYes) {
       row.verdict = held->verdict;

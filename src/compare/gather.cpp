@@ -228,23 +228,32 @@ Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golde
                              const metrics::PairPass& pass, bool with_slices,
                              const std::optional<MaskValues>& mask, const RunContext& context,
                              bool counts_as_progress, std::optional<BulkCandidates> candidates = {},
-                             metrics::Closeness* closeness = nullptr) {
+                             const Beside& beside = {}) {
   FirstPass all(pass, with_slices ? slices_of(golden.reader()) : std::nullopt, mask,
                 std::move(candidates));
   std::vector<FirstPass::Chunk> parts(chunks_at_once(target));
+  metrics::Closeness* const closeness = beside.closeness;
   std::vector<metrics::Closeness> close;
   if (closeness != nullptr) close.assign(parts.size(), {closeness->tolerance});
+  std::vector<std::optional<metrics::DetailSums>> details(parts.size());
+  std::optional<metrics::DetailSums> no_details;
+  if (beside.details != nullptr) no_details = *beside.details;
   auto done = for_each_pair_piece(
       target, golden, context, counts_as_progress,
       [&](size_t chunk, int64_t first, const PairPiece& piece) {
         all.add(first, piece, parts[chunk]);
         if (closeness != nullptr) close[chunk].add(piece);
+        if (!no_details) return;
+        if (!details[chunk]) details[chunk] = no_details;
+        details[chunk]->add(piece, first);
       },
       [&](size_t chunk) {
         all.append(std::move(parts[chunk]));
         parts[chunk] = {};
         if (closeness != nullptr)
           closeness->append(std::exchange(close[chunk], {closeness->tolerance}));
+        if (details[chunk]) beside.details->append(*details[chunk]);
+        details[chunk].reset();
       },
       all.window());
   if (!done) return done.error();
@@ -428,16 +437,24 @@ Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunCon
   return std::optional(crc);
 }
 
+metrics::DetailSums details_before(dump::EntryReader& golden) {
+  Shape shape = golden.reader().shape();
+  const bool are_last = name_of(golden.info().layout) == "NHWC";
+  const size_t axis = metrics::channel_axis(shape, are_last);
+  if (kind_of(golden.reader().dtype()) == DKind::kComplex) shape.push_back(2);
+  return metrics::DetailSums(std::move(shape), axis);
+}
+
 Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryReader& golden,
                                         const metrics::Request& request, const RunContext& context,
-                                        metrics::Closeness* closeness) {
+                                        const Beside& beside) {
   const metrics::PairPass pass{
       .relative = request.relative, .shares = request.shares, .least_golden = request.least_golden};
   std::optional<MaskValues> mask;
   auto foreseen = foresee(target, golden, request);
   if (!foreseen) return foreseen.error();
   auto first = first_pass(target, golden, pass, request.slices, mask, context, true,
-                          std::move(foreseen->candidates), closeness);
+                          std::move(foreseen->candidates), beside);
   if (!first) return first.error();
   if (may_have_mask(first->sums()) && is_real(target) && is_real(golden) && !context.cancelled) {
     const auto drawn = values_drawn(golden);

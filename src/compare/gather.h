@@ -9,18 +9,27 @@
 
 #include "dump/dump.h"
 #include "metrics/close_share.h"
+#include "metrics/detail_sums.h"
 #include "metrics/metric.h"
 #include "plumb/run_context.h"
 
 namespace plumb::compare {
 
-// nullopt if the run was cancelled. The error tells which file is to blame. With `closeness`, the
-// same pass fills it in by its tolerance.
+// What the same pass fills in beside the sums, if it is there.
+struct Beside {
+  metrics::Closeness* closeness = nullptr;  // by its tolerance
+  metrics::DetailSums* details = nullptr;   // empty before
+};
+
+// nullopt if the run was cancelled. The error tells which file is to blame.
 Result<std::optional<metrics::PairFacts>> gather(dump::EntryReader& target,
                                                  dump::EntryReader& golden,
                                                  const metrics::Request& request,
                                                  const RunContext& context,
-                                                 metrics::Closeness* closeness = nullptr);
+                                                 const Beside& beside = {});
+
+// For the details of such a pair, before any element.
+metrics::DetailSums details_before(dump::EntryReader& golden);
 
 // CRC-32 of a tensor's elements in plain order, as `plumb convert --format bin` writes them.
 Result<std::optional<uint32_t>> checksum(dump::EntryReader& tensor, const RunContext& context);

@@ -98,8 +98,17 @@ void Precision::look_at_hidden() {
   }
 }
 
+bool Precision::is_mostly_bfloat16() {
+  look_at_hidden();
+  return brains_ > 0 && 2 * brains_ >= floats_;
+}
+
 // 16-bit floats where golden has wider ones.
 void Precision::note(const Entry& entry, std::string_view target, std::string_view golden) {
+  if ((golden == "float32" || golden == "float64") && entry.slot.kind == SlotKind::kOutput) {
+    floats_ += target.find("float") != std::string_view::npos;
+    brains_ += target == "bfloat16";
+  }
   if ((target != "float16" && target != "bfloat16") || (golden != "float32" && golden != "float64"))
     return;
   const Narrow narrow{std::string(target), entry.operator_name};

@@ -36,6 +36,8 @@ class Precision {
   };
   // The 16-bit type that the target holds in wider files, if this row shows it and most tensors do.
   std::optional<DType> widened(const result::Row& row);
+  // At least half of what the target's operators give, where golden has wider floats.
+  bool is_mostly_bfloat16();
   // Whether the tensor of a row comes behind an operator that works in 16 bits.
   Answer behind(RowId id);
 
@@ -54,6 +56,7 @@ class Precision {
   std::optional<Narrow> any_;     // that a row shows
   int64_t shown_narrow_[2] = {};  // tensors that show float16 or less, bfloat16 alone
   int64_t shown_any_ = 0;
+  int64_t brains_ = 0, floats_ = 0;  // outputs stored as bfloat16, as any floats
   bool records_order_ = false;
   // The first by rank, and those that an operator reads itself.
   std::map<std::optional<int64_t>, std::pair<Time, Narrow>> first_;

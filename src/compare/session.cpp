@@ -12,6 +12,7 @@
 #include "base/threads.h"
 #include "compare/session_state.h"
 #include "judge/tolerance.h"
+#include "result/details.h"
 
 namespace plumb {
 namespace {
@@ -45,7 +46,7 @@ Result<std::vector<const Metric*>> named_metrics(const std::vector<std::string>&
 // What is computed: what the user and the limits want, and everything that costs no extra pass. In
 // the order of the table, each once.
 std::vector<const Metric*> columns_for(const std::vector<const Metric*>& wanted,
-                                       const judge::Rules& rules) {
+                                       const judge::LimitRules& rules) {
   std::vector<const Metric*> columns;
   const std::vector<const Metric*> judged = rules.metrics();
   for (const Metric& metric : metrics::metrics()) {
@@ -146,7 +147,7 @@ void prepare_streaming(SessionState& state) {
   state.stream_options.emplace(
       compare::StreamOptions{*state.rules, std::move(columns), std::move(request), checksum,
                              state.policy != nullptr ? state.policy->observer() : nullptr,
-                             state.tolerance, state.computed});
+                             state.tolerance, state.spec.details, state.computed});
   state.streamer.emplace(*state.sides, *state.stream_options);
 }
 
@@ -326,6 +327,7 @@ Result<result::Run> compare_all(const Session& session, RunContext& context) {
   RunInMemory memory(session.plan());
   if (auto streamed = stream_into(memory, session, context); !streamed) return streamed.error();
   if (auto finished = session.finish(memory, memory); !finished) return finished.error();
+  result::limit_details(memory.run);
   return std::move(memory.run);
 }
 

@@ -31,7 +31,7 @@ struct SessionState {
   std::optional<pair::Matcher> matcher;  // borrows from `graphs`
   const pair::Scenario* scenario = nullptr;
   std::optional<pair::Torchair> torchair;  // borrows from `target` and `golden`
-  std::optional<judge::Rules> rules;
+  std::optional<judge::LimitRules> rules;
   std::optional<metrics::Tolerance> tolerance;  // by element, beside or in place of other limits
   std::optional<DType> computed;                // Spec::precision: the type whose limits hold
   std::optional<result::Saved> baseline;

@@ -9,12 +9,15 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "compare/elements.h"
 #include "compare/precision.h"
+#include "compare/whole_slices.h"
 #include "dump/reduced.h"
 #include "judge/tolerance.h"
 #include "judge/verdict.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/measure.h"
+#include "metrics/resolution.h"
 #include "pair/damaged.h"
 #include "pair/operator_kinds.h"
 
@@ -278,10 +281,13 @@ class RowMaker {
 
     std::optional<metrics::Closeness> closeness;
     if (options_.tolerance) closeness.emplace(metrics::Closeness{*options_.tolerance});
-    auto facts =
-        gather(*target, *golden, options_.request, context_, closeness ? &*closeness : nullptr);
+    std::optional<metrics::DetailSums> details;
+    if (options_.details) details = details_before(*golden);
+    auto facts = gather(*target, *golden, options_.request, context_,
+                        {closeness ? &*closeness : nullptr, details ? &*details : nullptr});
     if (!facts) return leave_out(row, "damaged_file", in_words(facts.error()));
     if (!*facts) return leave_out(row, "interrupted", "");
+    if (details) row.details = std::make_shared<const result::Details>(details->finish());
     is_another_tensor_ = (*facts)->sums.equal != (*facts)->sums.count && is_read_alike(planned);
     (*facts)->are_ids = known_ids(planned, row.target->type, row.golden->type);
     if (options_.observer != nullptr) options_.observer->pair(planned, **facts);
@@ -297,9 +303,50 @@ class RowMaker {
     else
       judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden, **facts, row);
     if (closeness) judge::explain(*closeness, (*facts)->sums, row);
+    judge_ids_inside(profile, **facts, *target, *golden, row);
+    show_difference((*facts)->sums, *target, *golden, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
       doubt(row, "all_nan", "every value is NaN on both sides");
+  }
+
+  // Classes among boxes and scores: where something is off by one or more.
+  void judge_ids_inside(const judge::Profile& profile, const metrics::PairFacts& facts,
+                        const EntryReader& target, const EntryReader& golden, Row& row) const {
+    const auto is_float = [](DType dtype) { return kind_of(dtype) == DKind::kFloat; };
+    if ((row.verdict == Verdict::kFail && !row.in_16_bits) || !profile.integer ||
+        facts.sums.abs_max < 1 || !facts.are_ids.value_or(true) || !is_float(facts.target_stored) ||
+        !is_float(facts.golden_stored))
+      return;
+    const double most = metrics::only_whole_from(
+        metrics::coarser_of(metrics::shown_target_dtype(facts.target_dtype, facts.sums),
+                            metrics::shown_golden_dtype(facts.golden_dtype, facts.sums)));
+    const auto found = find_whole_slice(target, golden, most, context_);
+    if (!found || !*found) return;
+    fail(row, "limit:equal_share", text_of(**found, *row.golden->shape));
+    row.suspicious = false;
+    row.hint.clear();
+    row.in_16_bits.reset();
+    row.if_inner.reset();
+  }
+
+  // Of what has to be equal, the first element that is not: a number of bits is no help.
+  void show_difference(const metrics::PairSums& sums, const EntryReader& target,
+                       EntryReader& golden, Row& row) const {
+    const bool is_asked =
+        row.verdict == Verdict::kFail &&
+        std::find(row.reasons.begin(), row.reasons.end(), "limit:equal_share") != row.reasons.end();
+    const int64_t off = sums.count - sums.equal;
+    if (!is_asked || off == 0) return;
+    const auto first = first_difference(target, golden, context_);
+    if (!first || !*first) return;
+    // Of a complex number each part was counted.
+    const bool is_complex = kind_of(golden.reader().dtype()) == DKind::kComplex;
+    const std::string clause =
+        difference_text(**first, golden.reader().shape(), is_complex ? 0 : off, sums.count);
+    const size_t begin = row.message.find("equal_share ");
+    const size_t end = std::min(row.message.find("; ", begin), row.message.size());
+    if (begin != std::string::npos) row.message.insert(end, " (" + clause + ")");
   }
 
   // Where one side lies in blocks of channels and the other does not.
@@ -349,7 +396,8 @@ class RowMaker {
     result::In16Bits in;
     in.float16 = passing(
         is_narrow ? profile.for_floats(DType::kFloat16, DType::kFloat16) : profile.any, facts, row);
-    if (is_brain)
+    // A network of bfloat16 is coarser than the general limits; that it is one is told later.
+    if (is_brain || (!is_narrow && !in.float16))
       in.bfloat16 = passing(profile.for_floats(DType::kBFloat16, DType::kBFloat16), facts, row);
     if (in.float16 || in.bfloat16)
       row.in_16_bits = std::make_shared<const result::In16Bits>(std::move(in));

@@ -37,12 +37,13 @@ struct Observer {
 };
 
 struct StreamOptions {
-  const judge::Rules& rules;
+  const judge::LimitRules& rules;
   std::vector<const metrics::Metric*> columns;  // computed for each row, in this order
   metrics::Request request;                     // what they read
   bool checksum = false;                        // compare CRC-32 only
   Observer* observer = nullptr;
   std::optional<metrics::Tolerance> tolerance = {};  // the rules have a limit on its share
+  bool details = false;                              // rows have their details
   std::optional<DType> computed = {};  // what the target computed in, as the user says
 };
 

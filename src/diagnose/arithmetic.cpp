@@ -4,170 +4,145 @@
 #include <algorithm>
 #include <cmath>
 
+#include "diagnose/example.h"
 #include "tensor/shape.h"
 
 namespace plumb::diagnose {
 namespace {
 
-using Numbers = std::vector<double>;
-
 // What golden may still be off by for an explanation to hold: it was rounded, too.
-constexpr double kExact = 2e-4;
-
-double distance(const Numbers& a, const Numbers& b, const Numbers& unit) {
-  double dd = 0, uu = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    dd += (a[i] - b[i]) * (a[i] - b[i]);
-    uu += unit[i] * unit[i];
-  }
-  return uu > 0 ? std::sqrt(dd / uu) : dd > 0 ? kUnknown : 0;
+double tolerance_of(DType dtype) {
+  return dtype == DType::kFloat16 ? 2e-3 : dtype == DType::kBFloat16 ? 1.6e-2 : 2e-4;
 }
 
-struct Input {
-  const Numbers* target;
-  const Numbers* golden;
+// What may be spent on it, and how far a function may be off.
+struct Effort {
+  int64_t work = kMostWork;
+  double tolerance = 0;
 };
 
-// Calls `use` with the output that a function gives for golden's inputs and for the target's.
-template <class Function>
-std::optional<Follows> by(const Function& function, const std::vector<Input>& inputs,
-                          const compare::PairValues& output) {
-  const size_t count = output.golden.size();
-  Numbers golden(count), target(count);
-  for (size_t i = 0; i < count; ++i) {
-    golden[i] = function(inputs, true, i);
-    target[i] = function(inputs, false, i);
+// The rows that show what an operator reads. What stands for a tensor of golden's has the target's
+// values in another row.
+struct Read {
+  size_t row = 0;
+  std::optional<size_t> target = {};
+};
+
+// What a producer gives; what only hands on, and was not compared, is looked through.
+void add_given(const Net& net, const Node& producer, const result::Row& output, int hops,
+               std::vector<Read>& reads) {
+  if (producer.stands_for) {
+    reads.push_back({*producer.stands_for, producer.inserted});
+    return;
   }
-  if (!(distance(golden, output.golden, output.golden) <= kExact)) return {};
-  Follows result{distance(output.target, target, output.golden),
-                 distance(target, output.golden, output.golden)};
-  if (std::isnan(result.own) || std::isnan(result.inherited)) return {};
+  for (const size_t row : producer.outputs)
+    if (net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank)
+      reads.push_back({row});
+  if (!producer.outputs.empty() || hops == 0 || !only_moves_values(producer.type)) return;
+  for (const int64_t before : producer.producers)
+    add_given(net, net.nodes[static_cast<size_t>(before)], output, hops - 1, reads);
+}
+
+// In order: as dumped there, else where they were made.
+std::vector<Read> all_read(const Net& net, const Node& node, const result::Row& output) {
+  std::vector<Read> reads;
+  for (const size_t row : node.inputs)
+    if (net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank)
+      reads.push_back({row});
+  if (!reads.empty()) return reads;
+  constexpr int kMostHops = 3;
+  for (const int64_t producer : node.producers)
+    add_given(net, net.nodes[static_cast<size_t>(producer)], output, kMostHops, reads);
+  return reads;
+}
+
+// What an operator gave against what it should have given. Beyond golden's own range the target may
+// end where it was told to end: that is no fault of who is handed such values.
+std::optional<Follows> compared(const compare::PairValues& output, Should should) {
+  const auto [low, high] = std::minmax_element(output.golden.begin(), output.golden.end());
+  const auto [least, most] = std::minmax_element(output.target.begin(), output.target.end());
+  const double bottom = std::min(*low, *least), top = std::max(*high, *most);
+  for (double& value : should.target) value = std::clamp(value, bottom, top);
+  const Follows result{distance(output.target, should.target, should.target),
+                       distance(should.target, output.golden, output.golden),
+                       distance(should.golden, output.golden, output.golden)};
+  if (!std::isfinite(result.own) || !std::isfinite(result.inherited)) return {};
   return result;
 }
 
-double at(const Input& input, bool is_golden, size_t i) {
-  return (is_golden ? *input.golden : *input.target)[i];
-}
+constexpr double kFewRoundings = 4;
 
-using Unary = double (*)(double);
-constexpr Unary kUnary[] = {
-    [](double x) { return std::max(x, 0.0); },
-    [](double x) { return 1 / (1 + std::exp(-x)); },
-    [](double x) { return std::tanh(x); },
-    [](double x) { return x / (1 + std::exp(-x)); },
-    [](double x) { return std::clamp(x, 0.0, 6.0); },
-    [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); },
-    [](double x) { return std::exp(x); },
-    [](double x) { return std::sqrt(std::max(x, 0.0)); },
-};
-using Binary = double (*)(double, double);
-constexpr Binary kBinary[] = {
-    [](double x, double y) { return x + y; },
-    [](double x, double y) { return x * y; },
-    [](double x, double y) { return x - y; },
-    [](double x, double y) { return x / y; },
-};
-
-// A factor and an offset for each group of elements, found on golden; groups are the places along
-// an axis, or all elements (`inner` and `channels` 1).
-std::optional<Follows> by_line(const Input& input, const compare::PairValues& output, size_t inner,
-                               size_t channels) {
-  struct Line {
-    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-    double factor = 0, offset = 0;
+std::optional<Follows> follows_from(const std::vector<Read>& reads, size_t output_row,
+                                    Tensors& tensors, Effort& effort) {
+  constexpr size_t kMostInputs = 8;
+  if (reads.empty() || reads.size() > kMostInputs) return {};
+  const auto output = tensors.pair(output_row);
+  const auto is_usable = [](const auto& pair) {
+    return pair != nullptr && pair->is_aligned() && pair->is_whole && !pair->golden.empty();
   };
-  const size_t count = output.golden.size();
-  if (count < 8 * channels) return {};
-  std::vector<Line> lines(channels);
-  const auto line_of = [&](size_t i) -> Line& { return lines[(i / inner) % channels]; };
-  for (size_t i = 0; i < count; ++i) {
-    Line& line = line_of(i);
-    line.n += 1, line.x += (*input.golden)[i], line.y += output.golden[i];
+  if (!is_usable(output)) return {};
+  Example example;
+  example.work = &effort.work;
+  example.tolerance = std::max(effort.tolerance, tolerance_of(output->golden_dtype));
+  example.output = {&output->golden, &output->target, output->golden_shape};
+  std::vector<std::shared_ptr<const compare::PairValues>> kept;
+  for (const Read& read : reads) {
+    const auto& input = kept.emplace_back(read.target ? tensors.pair(*read.target, read.row)
+                                                      : tensors.pair(read.row));
+    if (!is_usable(input)) return {};
+    example.inputs.push_back({&input->golden, &input->target, input->golden_shape});
   }
-  for (size_t i = 0; i < count; ++i) {
-    Line& line = line_of(i);
-    const double x = (*input.golden)[i] - line.x / line.n;
-    line.xx += x * x, line.xy += x * (output.golden[i] - line.y / line.n);
+  // Golden may fit several (a Relu of what is positive anyway): any of them excuses the target.
+  std::optional<Follows> best;
+  for (const Function function : functions()) {
+    if (best && best->own <= kFewRoundings * best->misfit) break;
+    if (best && is_costly(function)) break;
+    auto should = function(example);
+    const auto found = should ? compared(*output, std::move(*should)) : std::nullopt;
+    if (found && (!best || found->own < best->own)) best = found;
   }
-  for (Line& line : lines) {
-    line.factor = line.xx > 0 ? line.xy / line.xx : 0;
-    line.offset = (line.y - line.factor * line.x) / line.n;
-  }
-  return by(
-      [&](const std::vector<Input>& inputs, bool is_golden, size_t i) {
-        const Line& line = line_of(i);
-        return line.factor * at(inputs[0], is_golden, i) + line.offset;
-      },
-      {input}, output);
+  return best;
 }
 
-std::optional<Follows> of_one(const Input& input, const compare::PairValues& output) {
-  for (const Unary function : kUnary)
-    if (auto found = by([&](const std::vector<Input>& inputs, bool is_golden,
-                            size_t i) { return function(at(inputs[0], is_golden, i)); },
-                        {input}, output))
+// Where nothing tells what an operator reads, golden may: one of the tensors that came right before
+// it, if its output is a function of that.
+std::optional<Follows> follows_an_earlier(const Net& net, const Node& node, size_t output_row,
+                                          Tensors& tensors, Effort& effort) {
+  const auto place = static_cast<size_t>(&node - net.nodes.data());
+  constexpr size_t kLooks = 6;
+  for (size_t i = place; i-- > 0 && i + kLooks >= place;) {
+    const Node& earlier = net.nodes[i];
+    if (earlier.outputs.empty()) continue;
+    if (auto found = follows_from({{earlier.outputs.back()}}, output_row, tensors, effort))
       return found;
-  if (auto found = by_line(input, output, output.golden.size(), 1)) return found;
-  size_t inner = output.golden.size();
-  for (const int64_t length : output.golden_shape) {
-    if (length <= 0) return {};
-    inner /= static_cast<size_t>(length);
-    if (length == 1) continue;
-    if (auto found = by_line(input, output, inner, static_cast<size_t>(length))) return found;
   }
   return {};
 }
 
-std::optional<Follows> of_two(const std::vector<Input>& inputs, const compare::PairValues& output) {
-  for (const Binary function : kBinary)
-    if (auto found = by(
-            [&](const std::vector<Input>& both, bool is_golden, size_t i) {
-              return function(at(both[0], is_golden, i), at(both[1], is_golden, i));
-            },
-            inputs, output))
-      return found;
-  return {};
-}
-
-// The rows that show what an operator reads, in order: dumped there, else where they were made.
-std::vector<size_t> rows_read(const Net& net, const Node& node, const result::Row& output) {
-  const auto is_same_run = [&](size_t row) {
-    return net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank;
-  };
-  std::vector<size_t> rows;
-  for (const size_t row : node.inputs)
-    if (is_same_run(row)) rows.push_back(row);
-  if (!rows.empty()) return rows;
-  for (const int64_t producer : node.producers)
-    for (const size_t row : net.nodes[static_cast<size_t>(producer)].outputs)
-      if (is_same_run(row)) rows.push_back(row);
-  return rows;
+std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
+                               Tensors& tensors, Effort& effort) {
+  const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
+  if (reads.empty() && !net.has_edges && net.run.is_ordered)
+    return follows_an_earlier(net, node, output_row, tensors, effort);
+  return follows_from(reads, output_row, tensors, effort);
 }
 
 }  // namespace
 
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
                                Tensors& tensors) {
-  const std::vector<size_t> rows = rows_read(net, node, net.run.rows[output_row]);
-  if (rows.empty() || rows.size() > 2) return {};
-  const auto output = tensors.pair(output_row);
-  if (output == nullptr || !output->is_aligned() || !output->is_whole) return {};
-  std::vector<Input> inputs;
-  std::vector<std::shared_ptr<const compare::PairValues>> kept;
-  for (const size_t row : rows) {
-    const auto& input = kept.emplace_back(tensors.pair(row));
-    if (input == nullptr || !input->is_aligned() || input->golden.size() != output->golden.size())
-      return {};
-    inputs.push_back({&input->target, &input->golden});
-  }
-  return inputs.size() == 1 ? of_one(inputs[0], *output) : of_two(inputs, *output);
+  // Engines approximate: for who makes an error many times larger that will do.
+  constexpr double kRoughly = 0.02;
+  Effort effort{kMostWork, kRoughly};
+  return follows(net, node, output_row, tensors, effort);
 }
 
 void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context) {
   if (!tensors.are_at_hand()) return;
   constexpr int64_t kMostElements = int64_t{1} << 18, kBudget = int64_t{1} << 23;
-  int64_t left =
-      kBudget;  // elements, so that a large network costs no more than a fraction of a second
+  // Elements and products, so that a large network costs no more than a fraction of a second.
+  int64_t left = kBudget;
+  Effort effort;
   for (Node& node : net.nodes) {
     if (context.cancelled || left <= 0) return;
     if (node.is_source || node.outputs.empty() || !std::isnan(node.own)) continue;
@@ -178,7 +153,11 @@ void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context
         shape ? element_count(*shape).value_or(kMostElements + 1) : kMostElements + 1;
     if (elements > kMostElements || std::isinf(node.out.relative)) continue;
     left -= elements;
-    if (const auto found = follows(net, node, row, tensors)) node.own = found->own;
+    if (const auto found = follows(net, node, row, tensors, effort)) {
+      node.own = found->own;
+      node.own_doubt = found->misfit;
+      node.inherited = found->inherited;
+    }
   }
 }
 

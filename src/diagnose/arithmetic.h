@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether an operator's output follows from what it reads: golden itself shows what simple
-// operators compute (a sum, a product, a factor and offset for each channel, an activation), and
-// the target's own inputs show what should have come out. So a difference of large numbers, which
-// only makes an error visible, is told from an operator that made one. Needs no model.
+// Whether an operator's output follows from what it reads: golden itself shows what operators
+// compute (functions.cpp lists what is tried), and the target's own inputs show what should have
+// come out. So a difference of large numbers, which only makes an error visible, is told from an
+// operator that made one. Needs no model.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,11 @@ namespace plumb::diagnose {
 struct Follows {
   double own = 0;  // rel_euclid of the output to what should have come from the target's inputs
   double inherited = 0;  // ... of that to golden
+  double misfit = 0;     // of the function to golden, on golden's inputs
 };
+
+// Multiplications that products of matrices may cost, of all operators together.
+inline constexpr int64_t kMostWork = int64_t{400} << 20;
 
 // nullopt if golden's output is no simple function of golden's inputs, or they are not at hand.
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,

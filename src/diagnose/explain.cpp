@@ -6,24 +6,26 @@
 #include <fmt/format.h>
 
 #include "diagnose/arithmetic.h"
+#include "diagnose/grids.h"
+#include "diagnose/quantizers.h"
 #include "diagnose/rule.h"
+#include "diagnose/run_rule.h"
 
 namespace plumb::diagnose {
 namespace {
 
 using result::Finding;
 using result::Run;
-using result::Verdict;
 
-bool differs(const Run& run) {
-  return std::any_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
-    return row.verdict == Verdict::kFail ||
-           (row.verdict == Verdict::kInconclusive && row.target && row.golden);
-  });
+// Nothing fails, but something comes near a limit, or holds only the limits of a coarser type.
+bool looks_odd(const Run& run) {
+  return std::any_of(run.rows.begin(), run.rows.end(),
+                     [](const result::Row& row) { return row.suspicious; });
 }
 
 // Of an operator with several outputs, steps or samples the row that shows it best.
 size_t worst_row(const Net& net, const Node& node) {
+  if (node.stands_for) return *node.stands_for;
   const auto rank = [&](size_t row) {
     const metrics::Value error = net.run.value(net.run.rows[row], "rel_euclid");
     if (!error.is_defined() || std::isnan(error.number())) return 1e300;
@@ -33,39 +35,25 @@ size_t worst_row(const Net& net, const Node& node) {
                            [&](size_t a, size_t b) { return rank(a) < rank(b); });
 }
 
-// Looks at some of the outputs, spread over the network.
-bool are_on_grids(const Net& net, Tensors& tensors) {
-  if (!tensors.are_at_hand()) return false;
-  std::vector<size_t> rows;
-  for (const Node& node : net.nodes)
-    if (!node.is_source && !node.outputs.empty()) rows.push_back(node.outputs.back());
-  constexpr size_t kLooks = 9;
-  size_t looked = 0, grids = 0;
-  for (size_t i = 0; i < std::min(kLooks, rows.size()); ++i) {
-    const auto values = tensors.glance(rows[i * rows.size() / std::min(kLooks, rows.size())]);
-    const auto levels = values ? levels_of(*values) : std::nullopt;
-    looked += levels.has_value();
-    grids += levels && levels->is_grid;
-  }
-  return looked >= 6 && 2 * grids > looked;
-}
-
 // An operator that only the target has, right before a suspect: it is not golden's operator that
-// computes something else, but what was put before it.
-const Node* inserted_before(const Net& net, const Node& node) {
+// computes something else, but what was put before it. Quantizers and moves are looked through.
+const Node* inserted_before(const Net& net, const Node& node, int hops = 4) {
   for (const int64_t at : node.producers) {
     const Node& producer = net.nodes[static_cast<size_t>(at)];
-    if (producer.inserted && !producer.is_source && !only_moves_values(producer.type))
-      return &producer;
+    if (!producer.inserted || producer.is_source || producer.stands_for) continue;
+    if (!only_moves_values(producer.type) && !only_quantizes(producer.type)) return &producer;
+    if (hops == 0) continue;
+    if (const Node* found = inserted_before(net, producer, hops - 1)) return found;
   }
   return nullptr;
 }
 
 Suspect suspect_of(const Case& of, const Root& root) {
   const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, of.roots.noise),
+  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, root.noise),
                   {}, {},   {}};
-  suspect.values = of.tensors.pair(suspect.row);
+  suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
+                                   : of.tensors.pair(suspect.row);
   // What an inserted operator gives out tells more than what comes of it.
   if (const Node* inserted = inserted_before(of.net, node))
     for (const int64_t producer : inserted->producers)
@@ -83,6 +71,23 @@ std::vector<std::string> names_of(const Net& net, const std::vector<int64_t>& no
   return names;
 }
 
+// The pair of operators that quantizes belongs to what it quantizes: an output, or the weights of
+// an operator.
+const Node& owner_of(const Net& net, const Node& node) {
+  if (!only_quantizes(node.type)) return node;
+  const Node* at = &node;
+  for (int hops = 0; hops < 4 && only_quantizes(at->type); ++hops) {
+    const auto made = std::find_if(at->producers.begin(), at->producers.end(), [&](int64_t each) {
+      return !net.nodes[static_cast<size_t>(each)].is_constant;
+    });
+    if (made == at->producers.end()) break;
+    at = &net.nodes[static_cast<size_t>(*made)];
+  }
+  if (!only_quantizes(at->type)) return at->is_source ? node : *at;
+  const bool is_of_one = node.consumers.size() == 1 && node.producers.empty();
+  return is_of_one ? net.nodes[static_cast<size_t>(node.consumers[0])] : node;
+}
+
 void explain_root(const Case& of, const Root& root, std::vector<Finding>& findings) {
   const Suspect suspect = suspect_of(of, root);
   for (const Rule& rule : rules()) {
@@ -98,7 +103,16 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
                                    std::nullopt, "", std::nullopt});
       finding->consequences.insert(finding->consequences.begin(), std::string(suspect.node.name));
     }
-    findings.push_back(std::move(*finding));
+    if (const Node& owner = owner_of(of.net, suspect.node); &owner != &suspect.node) {
+      finding->operator_name = owner.name;
+      finding->evidence.push_back(
+          {fmt::format("{} ({}) belongs to {}", suspect.node.name, suspect.node.type, owner.name),
+           std::nullopt, "", std::nullopt});
+    }
+    const bool is_told = std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
+      return each.operator_name == finding->operator_name && each.cause == finding->cause;
+    });
+    if (!is_told) findings.push_back(std::move(*finding));
     return;
   }
 }
@@ -109,7 +123,7 @@ bool only_amplifies(const Case& of, const Root& root) {
   const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
   if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) return false;
   const auto found = follows(of.net, node, worst_row(of.net, node), of.tensors);
-  return found && found->own * kStep < root.out;
+  return found && std::max(found->own, found->misfit) * kStep < root.out;
 }
 
 // Nobody is to blame.
@@ -174,8 +188,9 @@ Finding unknown(const Run& run) {
   return finding;
 }
 
-// Estimated from the dumps: what an operator's inputs do not explain.
-void estimate_own_errors(const Net& net, Run& run) {
+// What the rows are to say of each operator: as it was measured, else what its inputs do not
+// explain.
+void tell_own_errors(const Net& net, Run& run) {
   for (const Node& node : net.nodes) {
     if (!node.out.is_known() || std::isinf(node.out.relative)) continue;
     const double in = node.in.is_known() && !node.is_source ? node.in.relative : 0;
@@ -187,28 +202,43 @@ void estimate_own_errors(const Net& net, Run& run) {
       const double inherited = std::min(in, error.number());
       row.own_error = {std::sqrt(error.number() * error.number() - inherited * inherited),
                        inherited, false};
+      if (!std::isnan(node.inherited) && place == node.outputs.back())
+        row.own_error = {node.own, node.inherited, false};
     }
   }
+}
+
+void explain_operators(Run& run, Tensors& tensors, const RunContext& context) {
+  run.findings.clear();
+  Net net = net_of(run);
+  const bool fails = differs(run);
+  if (fails || looks_odd(run)) {
+    look_at_quantizers(net, tensors, context);
+    measure_by_arithmetic(net, tensors, context);
+  }
+  tell_own_errors(net, run);
+  if (!fails && !looks_odd(run)) return;
+  const bool has_quantizers = std::any_of(net.nodes.begin(), net.nodes.end(),
+                                          [](const Node& node) { return node.stands_for; });
+  const bool is_on_grids = look_at_grids(net, tensors, context) || has_quantizers;
+  const Roots roots = find_roots(net);
+  const Case of{run, net, roots, tensors, is_on_grids};
+  for (const Root& root : roots.roots) {
+    if (context.cancelled) return;
+    if (!fails && root.ratio < kQuietStep) continue;
+    if (!only_amplifies(of, root)) explain_root(of, root, run.findings);
+  }
+  std::stable_sort(run.findings.begin(), run.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
+  if (run.findings.empty() && fails)
+    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
 }
 
 }  // namespace
 
 void explain(Run& run, Tensors tensors, const RunContext& context) {
-  run.findings.clear();
-  Net net = net_of(run);
-  estimate_own_errors(net, run);
-  if (!differs(run)) return;
-  measure_by_arithmetic(net, tensors, context);
-  const Roots roots = find_roots(net);
-  const Case of{run, net, roots, tensors, !roots.roots.empty() && are_on_grids(net, tensors)};
-  for (const Root& root : roots.roots) {
-    if (context.cancelled) return;
-    if (!only_amplifies(of, root)) explain_root(of, root, run.findings);
-  }
-  std::stable_sort(run.findings.begin(), run.findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
-  if (run.findings.empty())
-    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of) : unknown(run));
+  explain_operators(run, tensors, context);
+  if (!context.cancelled) explain_as_a_whole(run);
 }
 
 }  // namespace plumb::diagnose

@@ -4,12 +4,12 @@
 // size, or simply too few levels.
 #include <fmt/format.h>
 
+#include "diagnose/grids.h"
 #include "diagnose/rule.h"
 
 namespace plumb::diagnose {
 namespace {
 
-constexpr double kSpread = 6;
 constexpr Threshold kTable[] = {
     {"spread", kSpread, "how many times the usual channel the largest one is"},
 };
@@ -34,7 +34,8 @@ const std::span<const Threshold> kOutlierThresholds = kTable;
 std::optional<result::Finding> explain_outlier_channel(const Suspect& suspect) {
   if (!suspect.levels || !suspect.levels->is_grid || suspect.values == nullptr) return {};
   const auto spread = channel_spread(*suspect.values);
-  if (!spread || spread->ratio < kSpread || spread->others_error < 2 * suspect.root.out) return {};
+  if (!spread || spread->ratio < kSpread || spread->others_error < 2 * suspect.node.out.relative)
+    return {};
   result::Finding finding = grid_finding(suspect);
   finding.detail.clear();
   finding.evidence.push_back(evidence_of(

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kLookedAt = size_t{1} << 17;
 constexpr int64_t kMostLevels = 256;  // of eight bits
-constexpr size_t kFewest = 32;        // elements
+constexpr size_t kFewest = 4;         // elements
 
 // Every n-th, so that a large tensor is not judged by its beginning.
 std::vector<double> sample(const std::vector<double>& values) {

@@ -101,8 +101,8 @@ class Builder {
 
   void add_row(size_t place) {
     const Row& row = run_.rows[place];
-    if (row.target && !row.golden && row.node >= 0 &&
-        row.reasons == std::vector<std::string>{"no_counterpart"} &&
+    if (row.target && !row.golden && row.node >= 0 && row.reasons.size() == 1 &&
+        (row.reasons[0] == "no_counterpart" || row.reasons[0] == "inside_fusion") &&
         row.target->slot.starts_with("output"))
       net_.nodes[static_cast<size_t>(row.node)].inserted = place;
     if (!row.target || !row.golden || row.verdict == Verdict::kNotCompared) return;
@@ -224,6 +224,11 @@ class Builder {
   void guess_inputs() {
     Error worst;
     worst.relative = 0;
+    // Nothing came before what ran first: if nothing says that it is an operator, it is what the
+    // model was fed.
+    if (run_.is_ordered && !run_.network && net_.nodes.size() > 1 &&
+        net_.nodes.front().type.empty() && !net_.nodes.front().in.is_known())
+      net_.nodes.front().is_source = true;
     for (Node& node : net_.nodes) {
       node.knows_inputs = node.in.is_known() || run_.is_ordered || net_.nodes.size() == 1;
       if (!node.in.is_known() && run_.is_ordered) node.in = worst;
@@ -263,12 +268,25 @@ std::vector<bool> Net::upstream_of(const std::vector<int64_t>& from) const {
 }
 
 std::vector<bool> Net::downstream_of(int64_t node) const {
-  return reached(*this, {node}, &Node::consumers);
+  if (has_edges) return reached(*this, {node}, &Node::consumers);
+  // Whatever ran later may have read it.
+  std::vector<bool> later(nodes.size(), run.is_ordered);
+  for (int64_t i = 0; i < node; ++i) later[static_cast<size_t>(i)] = false;
+  later[static_cast<size_t>(node)] = true;
+  return later;
 }
 
 bool only_moves_values(std::string_view type) {
   constexpr std::string_view kTypes[] = {"Cast",     "TransData", "Reshape",   "Transpose",
                                          "Identity", "Squeeze",   "Unsqueeze", "Flatten"};
+  return std::any_of(std::begin(kTypes), std::end(kTypes),
+                     [&](std::string_view known) { return type.starts_with(known); });
+}
+
+bool only_quantizes(std::string_view type) {
+  constexpr std::string_view kTypes[] = {"QuantizeLinear", "DequantizeLinear", "Quantize",
+                                         "Dequantize",     "AscendQuant",      "AscendDequant",
+                                         "AscendRequant",  "FakeQuant"};
   return std::any_of(std::begin(kTypes), std::end(kTypes),
                      [&](std::string_view known) { return type.starts_with(known); });
 }

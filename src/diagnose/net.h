@@ -33,10 +33,16 @@ struct Node {
   bool is_constant = false;
   // Golden has no such operator: the row of its output has no counterpart.
   std::optional<size_t> inserted;
+  // ... but it only quantizes, and this row shows what: what it gives out stands for that.
+  std::optional<size_t> stands_for;
   bool is_output = false;  // of the model
   int64_t origins = 0;     // operators it was made from, if that is recorded
   Error in, out;
-  double own = kUnknown;     // measured: by replaying it, or by arithmetic
+  double own = kUnknown;        // measured: by replaying it, or by arithmetic
+  double own_doubt = 0;         // how far that may be off
+  double inherited = kUnknown;  // likewise measured: what its inputs explain
+  double grain = 0;   // of quantized values, where all are: rms of half a step, relative to golden
+  double hidden = 0;  // error of the usual channels, which one large channel hides
   bool knows_inputs = true;  // else `in` tells nothing
   bool fails = false;        // an output of it is out of limits, or not finite as golden's is
   bool is_odd = false;       // ... or near a limit
@@ -55,6 +61,9 @@ struct Net {
 
 // Changes where values are, or their type, and nothing else.
 bool only_moves_values(std::string_view type);
+
+// Puts values on a grid or takes them off it, and nothing else.
+bool only_quantizes(std::string_view type);
 
 // O(rows + nodes + edges). Borrows the run.
 Net net_of(const result::Run& run);

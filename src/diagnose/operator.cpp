@@ -11,6 +11,8 @@ namespace {
 
 constexpr Threshold kTable[] = {
     {"step", kStep, "how many times the error that inputs and noise explain its output must have"},
+    {"own_step", kOwnStep, "... where its own error is measured: how many times the usual one"},
+    {"quiet_step", kQuietStep, "... where nothing is out of limits"},
 };
 
 }  // namespace
@@ -20,17 +22,18 @@ const std::span<const Threshold> kOperatorThresholds = kTable;
 
 bool misses_relu(const Suspect& suspect) {
   if (suspect.values == nullptr || !suspect.values->is_aligned()) return false;
-  double dd = 0, gg = 0;
+  double dd = 0, gg = 0, below = 0;
   int64_t negative = 0;
   for (size_t i = 0; i < suspect.values->target.size(); ++i) {
     const double t = suspect.values->target[i], g = suspect.values->golden[i];
     if (g < 0 || !std::isfinite(t)) return false;
     negative += t < 0;
+    below += t < 0 ? t * t : 0;
     dd += (std::max(t, 0.0) - g) * (std::max(t, 0.0) - g);
     gg += g * g;
   }
   return negative * 50 > std::ssize(suspect.values->target) && gg > 0 &&
-         std::sqrt(dd / gg) <= 4 * suspect.noise;
+         std::sqrt(dd / gg) <= 4 * suspect.noise && dd <= 0.1 * below;
 }
 
 std::optional<result::Finding> explain_transform(const Suspect& suspect) {

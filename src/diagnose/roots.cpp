@@ -27,11 +27,17 @@ class Finder {
   explicit Finder(const Net& net) : net_(net) {}
 
   Roots find() {
-    found_.noise = std::max(usual_noise(), usual_own());
-    products_ = std::max(found_.noise, usual_product());
+    found_.noise = usual_noise();
+    // Nothing tells what rounds its operands to 16 bits, so anything may.
+    if (!net_.has_edges) found_.noise = std::max(found_.noise, noise_of("float16"));
+    for (int kind = 0; kind < kKinds; ++kind)
+      usual_[kind] = std::max(found_.noise, usual_own(found_.noise, kind));
+    usual_[kProduct] = std::max(usual_[kProduct], usual_product());
+    found_.noise = usual_[kOther];
     add_candidates();
     if (const auto grown = growth()) {  // that is the noise of this network: who is beyond it?
-      found_.noise = products_ = *grown;
+      std::fill(std::begin(usual_), std::end(usual_), *grown);
+      found_.noise = *grown;
       add_candidates();
     }
     if (found_.roots.empty()) return gradual();
@@ -65,54 +71,82 @@ class Finder {
   // an operator was measured to add tells more than a step: gains are anything.
   void add_candidate(int64_t at) {
     const Node& each = node(at);
-    if (each.outputs.empty() || !each.out.is_known() || !each.knows_inputs) return;
+    if (!is_seen(each) || !each.out.is_known() || !each.knows_inputs) return;
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;
     const bool is_measured = !std::isnan(each.own) && !std::isinf(each.out.relative);
-    const double noise = is_product(each) ? products_ : found_.noise;
-    const double ratio =
-        is_measured ? each.own / found_.noise : each.out.relative / std::hypot(in, noise);
+    const double noise = std::max(usual_[kind_of(each)], each.grain);
+    double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
+                               : each.out.relative / std::hypot(in, noise);
+    if (each.hidden > 0) ratio = std::max(ratio, each.hidden / (2 * std::hypot(in, noise)));
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
-    found_.roots.push_back({at, in, each.out.relative, ratio, false, {}});
+    found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}});
   }
 
-  // The usual own error of an operator, where enough were measured to tell. What only moves values
-  // adds nothing and tells nothing.
-  double usual_own() {
-    std::vector<double> own;
-    for (const Node& each : net_.nodes)
-      if (each.own > 0 && std::isfinite(each.own)) own.push_back(each.own);
-    constexpr int64_t kEnough = 4;
-    has_measured_ = std::ssize(own) >= kEnough;
-    if (!has_measured_) return 0;
-    std::nth_element(own.begin(), own.begin() + std::ssize(own) / 2, own.end());
-    return own[own.size() / 2];
+  static bool is_seen(const Node& each) { return !each.outputs.empty() || each.stands_for; }
+
+  // Operators whose usual errors differ: products round operands or weights besides.
+  enum { kOther, kProduct, kQuantizer, kKinds };
+  static int kind_of(const Node& each) {
+    return only_quantizes(each.type) ? kQuantizer : is_product(each) ? kProduct : kOther;
+  }
+
+  // The usual own error of an operator, where enough are known to tell: measured; or plain steps
+  // from inputs that are as good as the type allows; or no error to speak of at all. What only
+  // moves values adds nothing and tells nothing. Of a kind that is rare all operators have to tell.
+  double usual_own(double noise, int kind) {
+    std::vector<double> own, all;
+    int64_t measured = 0, noisy = 0;
+    for (const Node& each : net_.nodes) {
+      if (each.is_source || !is_seen(each) || std::isinf(each.out.relative)) continue;
+      const double in = each.in.is_known() ? each.in.relative : 0;
+      const bool is_step = std::isnan(each.own) && each.knows_inputs && in <= kStep * noise &&
+                           each.out.relative >= kStep * std::hypot(in, noise);
+      if (!(each.own > 0) && !is_step && !(each.out.relative <= noise)) continue;
+      measured += each.own > 0;
+      noisy += each.own > 0 || is_step;
+      all.push_back(each.own > 0 ? each.own : each.out.relative);
+      if (kind_of(each) == kind) own.push_back(all.back());
+    }
+    constexpr int64_t kEnough = 4, kFewest = 3;
+    has_measured_ = measured >= kEnough;
+    if (std::ssize(own) < kFewest) own = std::move(all);
+    if (std::ssize(own) < kFewest || noisy < kFewest) return 0;
+    const auto middle = own.begin() + (std::ssize(own) - 1) / 2;
+    std::nth_element(own.begin(), middle, own.end());
+    return std::min(*middle, kMostNoise);
   }
 
   static bool is_product(const Node& each) {
-    constexpr std::string_view kProducts[] = {"Conv",        "MatMul",          "Gemm",
-                                              "BatchMatMul", "FullyConnection", "InnerProduct",
-                                              "Convolution", "Deconvolution"};
-    return std::any_of(std::begin(kProducts), std::end(kProducts),
-                       [&](std::string_view type) { return each.type.starts_with(type); });
+    constexpr std::string_view kProducts[] = {
+        "Conv", "MatMul", "Gemm", "FullyConnection", "InnerProduct", "Deconvolution", "Einsum"};
+    return std::any_of(std::begin(kProducts), std::end(kProducts), [&](std::string_view type) {
+      return each.type.find(type) != std::string_view::npos;
+    });
   }
 
-  // Products may round their operands (TF32) while everything else is exact. If several of them add
-  // the same small error, it is that.
+  // Products may round their operands to 11 bits (TF32) while everything else is exact: all of them
+  // then add about as much, and none adds far less.
   double usual_product() const {
-    std::vector<double> own;
+    constexpr double kLeast = 1e-4, kMost = 1.2e-3, kExact = 3e-5;
+    std::vector<double> alike;
+    int64_t exact = 0;
     for (const Node& each : net_.nodes) {
       if (!is_product(each) || each.outputs.empty() || !(each.out.relative > 0)) continue;
       const double in = each.in.is_known() ? each.in.relative : 0;
-      if (each.out.relative > 1.3 * in)
-        own.push_back(std::sqrt(each.out.relative * each.out.relative - in * in));
+      constexpr double kVisible = 1.15;
+      const double own = !std::isnan(each.own) ? each.own
+                         : each.out.relative > kVisible * in
+                             ? std::sqrt(each.out.relative * each.out.relative - in * in)
+                             : kUnknown;
+      if (own >= kLeast && own <= kMost) alike.push_back(own);
+      exact += std::min(each.out.relative, own) < kExact;
     }
-    std::sort(own.begin(), own.end());
-    const auto alike =
-        std::count_if(own.begin(), own.end(), [&](double each) { return each <= 4 * own.front(); });
-    constexpr double kMostOfProducts = 3e-3;
-    if (alike < 3 || own.front() > kMostOfProducts) return 0;
-    return own[static_cast<size_t>(alike / 2)];
+    constexpr int64_t kEnough = 2;
+    if (std::ssize(alike) < kEnough || std::ssize(alike) <= exact) return 0;
+    const auto middle = alike.begin() + std::ssize(alike) / 2;
+    std::nth_element(alike.begin(), middle, alike.end());
+    return *middle;
   }
 
   // Behind a fault errors stay as they are, but for gains near one. Where every operator adds as
@@ -202,7 +236,7 @@ class Finder {
 
   const Net& net_;
   Roots found_;
-  double products_ = 0;        // normal for products of matrices
+  double usual_[kKinds] = {};  // own errors, by kind
   bool has_measured_ = false;  // enough operators to know what is normal
 };
 

@@ -16,6 +16,7 @@ struct Root {
   int64_t node = 0;
   double in = 0;           // relative error of its inputs; 0 if they are exact or not known
   double out = 0;          // of its outputs; infinite if they are not finite as golden's are
+  double noise = 0;        // relative error that is normal for such an operator
   double ratio = 0;        // of out to what inputs and the normal noise explain
   bool is_behind = false;  // another root may have caused it: it may only make that error larger
   std::vector<int64_t> consequences;  // nodes that inherit from it, in order of execution
@@ -37,6 +38,8 @@ Roots find_roots(const Net& net);
 inline constexpr double kStep = 3;
 // Where operators were replayed: so many times the usual own error of one.
 inline constexpr double kOwnStep = 4;
+// Where nothing is out of limits only who stands out so far is named.
+inline constexpr double kQuietStep = 20;
 inline constexpr size_t kMostRoots = 8;
 
 }  // namespace plumb::diagnose

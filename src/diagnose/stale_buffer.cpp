@@ -35,34 +35,49 @@ bool golden_differs(const result::Run& run, const result::Row& a, const result::
   return false;
 }
 
+// The row by which another operator's output is known, if the suspect holds that output.
+std::optional<size_t> row_of_same(const Suspect& suspect, const Node& other) {
+  const result::Run& run = suspect.of.run;
+  const result::Row& own = suspect.its_row();
+  const auto could_be = [&](size_t place) {
+    const result::Row& row = run.rows[place];
+    return row.step == own.step && row.rank == own.rank && golden_differs(run, own, row);
+  };
+  if (other.stands_for)  // what it gives out is in no row that was compared
+    return suspect.values != nullptr && could_be(*other.stands_for) &&
+                   elements_of(own) == elements_of(run.rows[*other.stands_for]) &&
+                   suspect.of.tensors.equals(*suspect.values, *other.inserted)
+               ? other.stands_for
+               : std::nullopt;
+  for (const size_t place : other.outputs)
+    if (could_be(place) && looks_the_same(run, own, run.rows[place]) &&
+        (suspect.values == nullptr || suspect.of.tensors.equals(*suspect.values, place)))
+      return place;
+  return {};
+}
+
 }  // namespace
 
 std::optional<result::Finding> explain_stale(const Suspect& suspect) {
   if (misses_relu(suspect)) return {};  // what it reads is handed on, which is another fault
-  const result::Run& run = suspect.of.run;
-  const result::Row& own = suspect.its_row();
   for (const Node& other : suspect.of.net.nodes) {
     if (&other == &suspect.node) continue;
-    for (const size_t place : other.outputs) {
-      const result::Row& row = run.rows[place];
-      if (row.step != own.step || row.rank != own.rank || !looks_the_same(run, own, row) ||
-          !golden_differs(run, own, row))
-        continue;
-      if (suspect.values != nullptr && !suspect.of.tensors.equals(*suspect.values, place)) continue;
-      // The other one is right: else both may have been handed the same wrong values.
-      if (other.fails) continue;
-      result::Finding finding = finding_about(suspect, suspect.values != nullptr ? 0.97 : 0.85);
-      finding.detail = fmt::format("stale:{}", other.name);
-      finding.evidence.push_back(
-          {fmt::format("all {} values are those of {}, whose own output agrees with golden",
-                       elements_of(own), other.name),
-           static_cast<int64_t>(place), "target_l2", run.value(row, "target_l2").number()});
-      finding.advice = fmt::format(
-          "{} did not write its output, or its buffer was shared with {} and written over: look at "
-          "memory reuse of these two, and dump once with reuse off.",
-          suspect.node.name, other.name);
-      return finding;
-    }
+    // The other one is right, or nearer: else that one is stale.
+    if (!(2 * other.out.relative < suspect.root.out)) continue;
+    const auto place = row_of_same(suspect, other);
+    if (!place) continue;
+    result::Finding finding = finding_about(suspect, suspect.values != nullptr ? 0.97 : 0.85);
+    finding.detail = fmt::format("stale:{}", other.name);
+    finding.evidence.push_back(
+        {fmt::format("all {} values are those of {}, whose own output {}",
+                     elements_of(suspect.its_row()), other.name,
+                     other.fails ? "is nearer to golden" : "agrees with golden"),
+         static_cast<int64_t>(*place), "", static_cast<double>(elements_of(suspect.its_row()))});
+    finding.advice = fmt::format(
+        "{} did not write its output, or its buffer was shared with {} and written over: look at "
+        "memory reuse of these two, and dump once with reuse off.",
+        suspect.node.name, other.name);
+    return finding;
   }
   return {};
 }

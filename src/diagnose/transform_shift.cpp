@@ -29,9 +29,10 @@ double distance_in_sample(const Problem& problem, int64_t length, int64_t stride
   int64_t covered = 0;
   for (const int64_t place : problem.sample) {
     const int64_t from = place / stride % length - by;
-    if (from < 0 || from >= length) continue;
+    const int64_t source = place - by * stride;
+    if (from < 0 || from >= length || source >= std::ssize(problem.golden)) continue;
     const double t = problem.target[static_cast<size_t>(place)], far = t - problem.mean;
-    const double d = t - problem.golden[static_cast<size_t>(place - by * stride)];
+    const double d = t - problem.golden[static_cast<size_t>(source)];
     rest += d * d;
     centred += far * far;
     if (++covered == 32 && rest > centred) break;

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/mapped_file.h"
 #include "dump/levels.h"
 #include "dump/listing.h"
@@ -251,7 +252,8 @@ void drop_older_runs(const Tree& tree, std::vector<Job>& jobs, DumpSet& set) {
     return true;
   });
   for (const auto& [time, files] : left_out)
-    set.warnings.push_back(fmt::format("{} file(s) of the older run {} left out", files, time));
+    set.warnings.push_back(
+        fmt::format("{} of the older run {} left out", counted(files, "file"), time));
 }
 
 // ---- FFTS+ slices ----

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/mapped_file.h"
 #include "dump/listing.h"
 #include "dump/tree.h"
@@ -82,8 +83,8 @@ void add_other_dumps(const Tree& tree, DumpSet& set) {
                          ((*chosen)->name != kPlainName || probe_format(other, other.files[0]));
     if (!is_dump) continue;
     set.warnings.push_back(fmt::format(
-        "{} file(s) in {} go by their paths: a dump of another kind ({}), see `plumb inspect {}`",
-        other.files.size(), directory, (*chosen)->name, other.root.string()));
+        "{} in {}: a dump of another kind ({}), listed by path; see `plumb inspect {}`",
+        counted(other.files.size(), "file"), directory, (*chosen)->name, other.root.string()));
   }
 }
 
@@ -159,8 +160,9 @@ Result<const TensorInfo*> find_tensor(const io::TensorFile& file, std::string_vi
     if (info.name == name) return &info;
   return Error{
       name.empty() ? "the file should hold exactly one tensor" : "the tensor is not in the file",
-      fmt::format("{}: {}{} tensor(s) in it", file.path,
-                  name.empty() ? "" : fmt::format("'{}' wanted, ", name), tensors.size()),
+      fmt::format("{}: {}{} in it", file.path,
+                  name.empty() ? "" : fmt::format("'{}' wanted, ", name),
+                  counted(tensors.size(), "tensor")),
       "list the dump again; the file may have changed"};
 }
 

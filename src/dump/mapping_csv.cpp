@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/csv.h"
 #include "base/mapped_file.h"
 #include "dump/names.h"
@@ -54,9 +55,9 @@ RealNames::RealNames(const Tree& tree) {
     }
     NameMapping mapping = parse_mapping_csv(as_text(mapped->bytes()));
     if (!mapping.bad_lines.empty())
-      warnings_.push_back(
-          fmt::format("{}: {} line(s) without exactly two columns ignored, first {}", file.path,
-                      mapping.bad_lines.size(), mapping.bad_lines.front()));
+      warnings_.push_back(fmt::format("{}: {} without exactly two columns ignored, first {}",
+                                      file.path, counted(mapping.bad_lines.size(), "line"),
+                                      mapping.bad_lines.front()));
     by_directory_.emplace(file.directory(), std::move(mapping));
   }
 }
@@ -68,9 +69,8 @@ TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string 
 }
 
 std::string unnamed_warning(size_t count) {
-  return fmt::format(
-      "{} file(s) are named by a number whose real name is not in {}: they go by their paths",
-      count, kMappingName);
+  return fmt::format("{} named by a number whose real name is not in {}: listed by path",
+                     count == 1 ? "1 file is" : fmt::format("{} files are", count), kMappingName);
 }
 
 std::optional<std::string_view> RealNames::of(const TreeFile& file) const {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/safe_file_name.h"
 #include "base/unnamed_file.h"
 #include "engine/bodies.h"
@@ -390,9 +391,10 @@ class Dumper {
     }
     if (differing > 0)
       dump_.doubts.push_back(fmt::format(
-          "{} outputs of the saved graph differ from those of the engine's own run, the "
-          "first is {}: its inner tensors are near what the engine computed, no more",
-          differing, first));
+          "{} of the saved graph {} from the engine's own run, the first is {}: its inner tensors "
+          "are near what the engine computed, no more",
+          counted(static_cast<size_t>(differing), "output"), differing == 1 ? "differs" : "differ",
+          first));
   }
 
   bool is_same(const Tensor& plain, const DumpedTensor& dumped) const {
@@ -556,9 +558,10 @@ Result<Dump> ModelDumper::run(const Inputs& inputs, const fs::path& directory, b
       continue;
     }
     if (dump && open->branches > 0)
-      dump->notes.push_back(fmt::format(
-          "{} branches of If taken and laid open; {} operators of the others do not run",
-          open->branches, open->not_taken));
+      dump->notes.push_back(
+          fmt::format("{} of If taken and laid open; {} not taken",
+                      open->branches == 1 ? "1 branch" : fmt::format("{} branches", open->branches),
+                      counted(static_cast<size_t>(open->not_taken), "operator")));
     return dump;
   }
   return Error{"the model could not be run", state_->model.path(), "check its inputs"};

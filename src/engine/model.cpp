@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/caffe_onnx.h"
 #include "graph/importers.h"
 #include "graph/model_content.h"
 #include "graph/onnx_external.h"
@@ -58,8 +59,6 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
     return Error{"an ONNX model brings its own weights", wanted.weights.string(), "leave it out"};
   const std::string_view natural = model.is_caffe() ? "opencv" : "onnxruntime";
   const std::string_view name = wanted.engine.empty() ? natural : wanted.engine;
-  if (model.is_caffe() && name == "onnxruntime")
-    return Error{"ONNX Runtime runs no Caffe networks", model.path_, "use --engine opencv"};
   auto file = open_file(wanted.path);
   if (!file) return file.error();
   model.file_ = *file;
@@ -80,7 +79,19 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
     model.engine_ = *engine;
   }
   model.engine_name_ = name;
+  if (model.is_caffe() && name == "onnxruntime")  // it takes ONNX only
+    if (auto translated = model.translate(wanted.merges_scale); !translated)
+      return translated.error();
   return model;
+}
+
+Result<void> LoadedModel::translate(bool merges_scale) {
+  auto content = graph::content_from_caffe(file_->bytes(), weights_->bytes());
+  if (!content) return std::move(content.error()).in(path_);
+  auto onnx = graph::translate_caffe(*content, {merges_scale});
+  if (!onnx) return std::move(onnx.error()).in(path_);
+  weights_.reset();
+  return replace(graph::write_onnx(*onnx));
 }
 
 std::vector<Port> LoadedModel::inputs() const {

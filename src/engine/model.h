@@ -18,6 +18,7 @@ struct ModelFile {
   WorkerLimits limits = {};                   // of the engine
   std::shared_ptr<Engine> runs_in = nullptr;  // one of that name which is there already
   std::optional<graph::DataPlace> data = {};  // of its external data, if not beside it
+  bool merges_scale = false;  // of a Caffe network for ONNX Runtime: see graph::CaffeTranslation
 };
 
 class LoadedModel {
@@ -30,6 +31,7 @@ class LoadedModel {
   const std::string& path() const { return path_; }
   std::vector<Port> inputs() const;  // what it has to be fed, as its file says
   Model view() const;                // borrows from this object
+  // Runs as such: one that ONNX Runtime is to run was translated.
   bool is_caffe() const { return graph_.format == "prototxt"; }
   bool can_save_graph() const { return engine_name_ == "onnxruntime"; }  // as it was optimised
 
@@ -37,6 +39,8 @@ class LoadedModel {
   Result<void> replace(std::string onnx);
 
  private:
+  Result<void> translate(bool merges_scale);  // a Caffe network
+
   std::string path_;
   graph::DataPlace data_;
   std::shared_ptr<const MappedFile> file_, weights_;

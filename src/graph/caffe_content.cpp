@@ -33,24 +33,42 @@ struct CaffeDefault {
 };
 constexpr CaffeDefault kDefaults[] = {
     {"batch_norm_param", "eps", "1e-5"},
+    {"batch_norm_param", "use_global_stats", "true"},
+    {"bias_param", "axis", "1"},
+    {"bias_param", "num_axes", "1"},
     {"concat_param", "axis", "1"},
     {"convolution_param", "bias_term", "true"},
     {"convolution_param", "dilation", "1"},
     {"convolution_param", "group", "1"},
     {"convolution_param", "pad", "0"},
     {"convolution_param", "stride", "1"},
+    {"crop_param", "axis", "2"},
+    {"dropout_param", "dropout_ratio", "0.5"},
+    {"dropout_param", "scale_train", "true"},
     {"eltwise_param", "operation", "SUM"},
     {"elu_param", "alpha", "1"},
+    {"exp_param", "base", "-1"},
+    {"exp_param", "scale", "1"},
+    {"exp_param", "shift", "0"},
     {"flatten_param", "axis", "1"},
     {"flatten_param", "end_axis", "-1"},
     {"inner_product_param", "axis", "1"},
     {"inner_product_param", "bias_term", "true"},
     {"inner_product_param", "transpose", "false"},
+    {"log_param", "base", "-1"},
+    {"log_param", "scale", "1"},
+    {"log_param", "shift", "0"},
     {"lrn_param", "alpha", "1"},
     {"lrn_param", "beta", "0.75"},
     {"lrn_param", "k", "1"},
     {"lrn_param", "local_size", "5"},
     {"lrn_param", "norm_region", "ACROSS_CHANNELS"},
+    {"mvn_param", "across_channels", "false"},
+    {"mvn_param", "eps", "1e-9"},
+    {"mvn_param", "normalize_variance", "true"},
+    {"norm_param", "across_spatial", "true"},
+    {"norm_param", "channel_shared", "true"},
+    {"norm_param", "eps", "1e-10"},
     {"pooling_param", "global_pooling", "false"},
     {"pooling_param", "pad", "0"},
     {"pooling_param", "pool", "MAX"},
@@ -66,6 +84,7 @@ constexpr CaffeDefault kDefaults[] = {
     {"scale_param", "axis", "1"},
     {"scale_param", "bias_term", "false"},
     {"scale_param", "num_axes", "1"},
+    {"shuffle_channel_param", "group", "1"},
     {"slice_param", "axis", "1"},
     {"softmax_param", "axis", "1"},
 };
@@ -75,29 +94,38 @@ struct Owner {
   std::string_view type, message;
 };
 constexpr Owner kOwners[] = {{"BatchNorm", "batch_norm_param"},
+                             {"Bias", "bias_param"},
                              {"Concat", "concat_param"},
                              {"Convolution", "convolution_param"},
+                             {"ConvolutionDepthwise", "convolution_param"},
+                             {"Crop", "crop_param"},
                              {"Deconvolution", "convolution_param"},
                              {"DepthwiseConvolution", "convolution_param"},
+                             {"Dropout", "dropout_param"},
                              {"Eltwise", "eltwise_param"},
                              {"ELU", "elu_param"},
+                             {"Exp", "exp_param"},
                              {"Flatten", "flatten_param"},
                              {"InnerProduct", "inner_product_param"},
+                             {"Log", "log_param"},
                              {"LRN", "lrn_param"},
+                             {"MVN", "mvn_param"},
+                             {"Normalize", "norm_param"},
                              {"Pooling", "pooling_param"},
                              {"Power", "power_param"},
                              {"PReLU", "prelu_param"},
                              {"ReLU", "relu_param"},
                              {"Reshape", "reshape_param"},
                              {"Scale", "scale_param"},
+                             {"ShuffleChannel", "shuffle_channel_param"},
                              {"Slice", "slice_param"},
                              {"Softmax", "softmax_param"}};
 
 // About training, or about how something is computed.
 bool is_idle(std::string_view field) {
-  constexpr std::string_view kIdle[] = {
-      "weight_filler",           "bias_filler",    "filler", "engine", "use_global_stats",
-      "moving_average_fraction", "force_nd_im2col"};
+  constexpr std::string_view kIdle[] = {"weight_filler",  "bias_filler", "scale_filler",
+                                        "filler",         "engine",      "moving_average_fraction",
+                                        "force_nd_im2col"};
   return std::find(std::begin(kIdle), std::end(kIdle), field) != std::end(kIdle);
 }
 

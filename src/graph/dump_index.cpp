@@ -91,6 +91,8 @@ Result<Graph> graph_from_dump_index(Bytes file) {
   Graph graph;
   dom::element model;
   if (root[field::kModel].get(model) == simdjson::SUCCESS) graph.name = text(model, field::kPath);
+  if (std::string engine = text(root, field::kEngine); !engine.empty())
+    graph.properties.emplace_back("engine", std::move(engine));
   MemoryLimit limit(file.size());
   bool fits = true;
   each(root, field::kOperators, [&](dom::element item) {

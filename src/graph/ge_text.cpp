@@ -5,6 +5,7 @@
 // that was stopped leaves a file that ends anywhere; its whole operators are kept.
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "graph/ge.h"
 #include "graph/memory_limit.h"
 #include "graph/proto_text.h"
@@ -174,8 +175,8 @@ Result<Graph> graph_from_ge_text(Bytes file) {
   const ProtoTextReader& text = reader.text();
   if (!text.ok()) {
     if (graph.operators.empty()) return Error{"the GE graph is damaged", text.where(), kRemedy};
-    graph.warnings.push_back(fmt::format("{}: only the {} operators before it were read",
-                                         text.where(), graph.operators.size()));
+    graph.warnings.push_back(fmt::format("{}: only what is before it was read, {}", text.where(),
+                                         counted(graph.operators.size(), "operator")));
   } else if (graph.operators.empty()) {
     return Error{"the GE graph has no operators", "line 1: there is no 'op' in the whole file",
                  kRemedy};

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/proto_wire.h"
 #include "graph/readers.h"
 
@@ -146,7 +147,7 @@ Error refuse_bundle(Bytes file) {
     if (part.type == kBundledPart) names.push_back(header_name(part.bytes));
   return refused(
       "the offline model is a bundle of several",
-      fmt::format("byte 82: {} models: {}", names.size(), listed(names)),
+      fmt::format("byte 82: {}: {}", counted(names.size(), "model"), listed(names)),
       "give the offline model of the one that was dumped, from before they were bundled");
 }
 
@@ -182,9 +183,9 @@ Result<OmFile> find_graph(const std::vector<Partition>& parts) {
   for (const Partition& part : parts)
     if (part.type == kFlowPart) inner.push_back(flow_name(part));
   if (!inner.empty())
-    found.warnings.push_back(
-        fmt::format("a flow of {} models, of which only the graph around them was read: {}",
-                    inner.size(), listed(inner)));
+    found.warnings.push_back(fmt::format(
+        "a flow of {}, of which only the graph around {} was read: {}",
+        counted(inner.size(), "model"), inner.size() == 1 ? "it" : "them", listed(inner)));
   return found;
 }
 
@@ -231,8 +232,9 @@ Result<OmFile> open_om(Bytes file) {
   Walk walk(file, kHeaderBytes + static_cast<size_t>(header->body_bytes), header->is_wide);
   walk.skip(kHeaderBytes);
   if (header->models - 1 > header->body_bytes / 4)  // a table each
-    return damaged("the offline model is damaged", 156,
-                   fmt::format("{} models in {} bytes", header->models, header->body_bytes));
+    return damaged(
+        "the offline model is damaged", 156,
+        fmt::format("{} in {} bytes", counted(header->models, "model"), header->body_bytes));
   const auto first = walk.next();
   if (!first) return first.error();
   auto found = find_graph(*first);

@@ -308,6 +308,20 @@ Result<fs::path> check_external(Bytes model, const DataPlace& place) {
   return found;
 }
 
+Result<std::vector<fs::path>> external_files(Bytes model, const DataPlace& place) {
+  const auto directory = check_external(model, place);
+  if (!directory) return directory.error();
+  Locations locations;
+  locations.collect(Kind::kModel, model);
+  std::set<fs::path> files;
+  for (const std::string_view location : locations.found) {
+    auto file = find_file(location, *directory, place.root);
+    if (!file) return file.error();
+    files.insert(std::move(*file));
+  }
+  return std::vector<fs::path>(files.begin(), files.end());
+}
+
 Result<void> inline_external(OnnxModel& model, const DataPlace& place) {
   Inliner inliner(place);
   OnnxModel changed = model;

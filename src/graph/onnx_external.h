@@ -12,6 +12,9 @@ namespace plumb::graph {
 // are not there. A model without such data has any. Nothing is opened.
 Result<std::filesystem::path> check_external(Bytes model, const DataPlace& place);
 
+// The files that those data are in, each once; the same errors.
+Result<std::vector<std::filesystem::path>> external_files(Bytes model, const DataPlace& place);
+
 // Data in other files move into the model. A path that leads elsewhere, a size that does not fit
 // and a model of more than 2 GiB are errors.
 Result<void> inline_external(OnnxModel& model, const DataPlace& place);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 
 namespace plumb::graph {
@@ -38,7 +39,8 @@ Result<size_t> find_node(const OnnxModel& model, std::string_view name) {
     names.push_back(model.graph.nodes[i].name);
   }
   return Error{fmt::format("the model has no operator '{}'", name),
-               fmt::format("{} operators were looked at", names.size()),
+               fmt::format("{} {} looked at", counted(names.size(), "operator"),
+                           names.size() == 1 ? "was" : "were"),
                did_you_mean(name, names) + "names are those of the original ONNX model"};
 }
 

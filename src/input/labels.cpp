@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input/labels.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "base/mapped_file.h"
 #include "input/gzip.h"
 #include "io/inflate.h"
@@ -49,66 +50,178 @@ std::string base_name(std::string_view path) {
   return std::filesystem::path(path).filename().string();
 }
 
-Result<Labels> labels_from_text(std::string_view text) {
+// A number, or a name of the list.
+std::optional<int64_t> class_from(std::string_view word, const ClassNames* names) {
+  int64_t value = 0;
+  const char* const last = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), last, value);
+  if (error == std::errc{} && stop == last) return value;
+  return names == nullptr ? std::nullopt : names->of(word);
+}
+
+// Between a file and its class; nothing if the line is a class only.
+size_t separator_in(std::string_view line) {
+  for (const char mark : {'\t', ','})
+    if (const size_t at = line.find(mark); at != line.npos) return at;
+  return line.rfind(' ');
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  return text;
+}
+
+struct LabelLine {
+  std::string_view file;  // empty: it is of the sample at its place
+  std::optional<int64_t> value;
+};
+
+LabelLine parsed(std::string_view line, const ClassNames* names) {
+  if (const auto whole = class_from(line, names)) return {{}, whole};
+  const size_t mark = separator_in(line);
+  if (mark == line.npos) return {};
+  std::string_view field = line.substr(mark + 1);
+  const std::string_view file = trimmed(line.substr(0, mark));
+  if (const auto value = class_from(trimmed(field), names)) return {file, value};
+  field = field.substr(0, field.find(line[mark]));  // more columns
+  return {file, class_from(trimmed(field), names)};
+}
+
+void add_stems(Labels& labels) {
+  for (const auto& [file, value] : labels.by_file) {
+    const auto [known, is_new] =
+        labels.by_stem.try_emplace(std::filesystem::path(file).stem().string(), value);
+    if (!is_new && known->second != value) known->second.reset();
+  }
+}
+
+Result<Labels> labels_from_text(std::string_view text, const ClassNames* names) {
   Labels labels;
   size_t number = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    at = end + 1;
+  while (!text.empty()) {
+    const std::string_view line = trimmed(take_line(text));
     ++number;
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     if (line.empty()) continue;
-    const size_t comma = line.find(',');
-    const std::string_view field = line.substr(comma == line.npos ? 0 : comma + 1);
-    int64_t value = 0;
-    const char* const last = field.data() + field.size();
-    const auto [stop, error] = std::from_chars(field.data(), last, value);
-    const bool is_number = error == std::errc{} && (stop == last || *stop == ',');
-    if (!is_number && number == 1) continue;  // titles
-    if (!is_number)
-      return Error{"a label is no number", fmt::format("line {}: '{}'", number, line),
+    const LabelLine read = parsed(line, names);
+    if (!read.value && number == 1) continue;  // titles
+    if (!read.value)
+      return Error{names == nullptr ? "a label is no number"
+                                    : "a label is neither a number nor one of the classes",
+                   fmt::format("line {}: '{}'", number, line),
                    "write lines of CLASS or of FILE,CLASS"};
-    if (comma == line.npos) {
-      labels.by_place.push_back(value);
+    if (read.file.empty()) {
+      labels.by_place.push_back(*read.value);
       continue;
     }
-    const std::string file = base_name(line.substr(0, comma));
-    const auto known = labels.by_file.try_emplace(file, value).first->second;
-    if (known != value)
-      return Error{"a file has two labels",
-                   fmt::format("line {}: '{}' is {}, before it was {}", number, file, value, known),
-                   "files are known by their names without directories: give each its own"};
+    const std::string file = base_name(read.file);
+    const auto known = labels.by_file.try_emplace(file, *read.value).first->second;
+    if (known != *read.value)
+      return Error{
+          "a file has two labels",
+          fmt::format("line {}: '{}' is {}, before it was {}", number, file, *read.value, known),
+          "files are known by their names without directories: give each its own"};
   }
+  add_stems(labels);
   return labels;
 }
 
-Result<Labels> labels_from_bytes(Bytes file) {
-  if (file.size() >= kHeaderBytes && as_text(file).starts_with(kMagic))
-    return labels_from_idx(file.first(kHeaderBytes), file.subspan(kHeaderBytes));
-  return labels_from_text(as_text(file));
+// The word of a path that tells its class.
+std::string word_in(const std::string& file, LabelPlace place) {
+  const std::filesystem::path path(file);
+  if (place == LabelPlace::kFolder)
+    return std::filesystem::absolute(path).lexically_normal().parent_path().filename().string();
+  const std::string name = path.filename().string();
+  return name.substr(0, name.find_first_of("_-."));
 }
 
 }  // namespace
+
+Result<Labels> labels_from_bytes(Bytes file, const ClassNames* names) {
+  if (file.size() >= kHeaderBytes && as_text(file).starts_with(kMagic))
+    return labels_from_idx(file.first(kHeaderBytes), file.subspan(kHeaderBytes));
+  return labels_from_text(as_text(file), names);
+}
+
+ClassNames ClassNames::from_text(std::string_view text) {
+  ClassNames made;
+  const auto add = [&](std::string_view word, int64_t place) {
+    if (word.empty()) return;
+    const auto [known, is_new] = made.places_.try_emplace(std::string(word), place);
+    if (!is_new && known->second != place) known->second.reset();
+  };
+  while (!text.empty()) {
+    const std::string_view line = trimmed(take_line(text));
+    const auto place = static_cast<int64_t>(made.size_++);
+    add(line, place);
+    const size_t gap = line.find_first_of(" \t,");
+    if (gap == line.npos) continue;
+    add(line.substr(0, gap), place);
+    add(trimmed(line.substr(gap + 1)), place);
+  }
+  return made;
+}
+
+Result<ClassNames> ClassNames::read(const std::string& path) {
+  auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  ClassNames names = from_text(as_text(file->bytes()));
+  if (names.size() == 0)
+    return Error{"the list of classes is empty", path, "write a line for each class"};
+  return names;
+}
+
+std::optional<int64_t> ClassNames::of(std::string_view word) const {
+  const auto found = places_.find(word);
+  return found == places_.end() ? std::nullopt : found->second;
+}
+
+Result<PathLabels> labels_in_paths(const std::vector<std::string>& files, LabelPlace place,
+                                   const ClassNames* names) {
+  std::vector<std::string> words;
+  for (const std::string& file : files) words.push_back(word_in(file, place));
+  // Words of no list are classes in their order.
+  std::map<std::string, int64_t> order;
+  const bool are_known = std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+    return class_from(word, names).has_value();
+  });
+  if (!are_known && names == nullptr)
+    for (const std::string& word : words) order.emplace(word, 0);
+  for (int64_t next = 0; auto& [word, number] : order) number = next++;
+  PathLabels made{{}, std::ssize(order)};
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto value =
+        order.empty() ? class_from(words[i], names) : std::optional(order.at(words[i]));
+    if (!value)
+      return Error{"a label is neither a number nor one of the classes",
+                   fmt::format("'{}' of {}", words[i], files[i]), "check --classes and --labels"};
+    made.labels.push_back(*value);
+  }
+  return made;
+}
 
 std::optional<int64_t> Labels::of(size_t sample, const std::vector<std::string>& files) const {
   for (const std::string& file : files)
     if (const auto found = by_file.find(base_name(file)); found != by_file.end())
       return found->second;
+  for (const std::string& file : files) {
+    const std::string stem = std::filesystem::path(base_name(file)).stem().string();
+    if (const auto found = by_stem.find(stem); found != by_stem.end()) return found->second;
+  }
   if (by_file.empty() && sample < by_place.size()) return by_place[sample];
   return std::nullopt;
 }
 
-Result<Labels> read_labels(const std::string& path) {
+Result<Labels> read_labels(const std::string& path, const ClassNames* names) {
   auto file = MappedFile::open(path);
   if (!file) return file.error();
   if (is_gzip(file->bytes())) {
     auto bytes = unpacked(file->bytes());
     if (!bytes) return std::move(bytes.error()).in(path);
-    auto labels = labels_from_bytes(*bytes);
+    auto labels = labels_from_bytes(*bytes, names);
     return labels ? labels : std::move(labels.error()).in(path);
   }
-  auto labels = labels_from_bytes(file->bytes());
+  auto labels = labels_from_bytes(file->bytes(), names);
   return labels ? labels : std::move(labels.error()).in(path);
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "input/archive.h"
 #include "input/lint_rules.h"
@@ -199,8 +200,9 @@ void check_layers_exist(const LintRule& rule, const LintInput& input, LintReport
       if (found) continue;
       const std::vector<std::string> all(known.begin(), known.end());
       add(report, rule, config, layer.line, fmt::format("the model has no {} '{}'", what, word),
-          fmt::format("{} operators were looked at; the line will have no effect",
-                      input.model->operators.size()),
+          fmt::format("{} {} looked at; the line will have no effect",
+                      counted(input.model->operators.size(), "operator"),
+                      input.model->operators.size() == 1 ? "was" : "were"),
           did_you_mean(word, all) + "use names of the optimised graph");
     }
   };

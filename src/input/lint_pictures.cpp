@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -31,11 +32,15 @@ constexpr std::array<double, 3> kMeans[] = {
     {123, 117, 104},
 };
 
-// In which order a well-known mean is written.
-std::optional<ColorSpace> order_of(const std::vector<double>& mean) {
-  for (const auto& known : kMeans) {
-    if (same(mean, known)) return ColorSpace::kRgb;
-    if (same(mean, reversed(known))) return ColorSpace::kBgr;
+// ... and its standard deviations.
+constexpr std::array<double, 3> kStds[] = {{0.229, 0.224, 0.225}, {58.395, 57.12, 57.375}};
+
+// In which order well-known numbers are written.
+std::optional<ColorSpace> order_of(const std::vector<double>& numbers,
+                                   std::span<const std::array<double, 3>> all_known) {
+  for (const auto& known : all_known) {
+    if (same(numbers, known)) return ColorSpace::kRgb;
+    if (same(numbers, reversed(known))) return ColorSpace::kBgr;
   }
   return std::nullopt;
 }
@@ -150,35 +155,48 @@ void check_lengths(const LintRule& rule, const LintInput& input, LintReport& rep
 void check_order(const LintRule& rule, const LintInput& input, LintReport& report) {
   const Config& config = *input.config;
   each_step(config, [&](const ConfigArithmetic& arithmetic, const ConfigStep& step) {
-    const auto order = order_of(step.change.mean);
-    if (!order) return;
+    const Modification& m = step.change;
+    const auto mean = order_of(m.mean, kMeans), deviation = order_of(m.std, kStds);
     const ColorSpace color = color_of(config, arithmetic.name);
     const ColorSpace meant = color == ColorSpace::kAuto ? ColorSpace::kBgr : color;
-    if (meant == *order || (meant != ColorSpace::kBgr && meant != ColorSpace::kRgb)) return;
-    auto turned = step.change.mean;
+    if (meant != ColorSpace::kBgr && meant != ColorSpace::kRgb) return;
+    const bool is_mean = mean && *mean != meant;
+    const auto wrong = is_mean ? mean : deviation;  // with a mean in the right order, the std alone
+    if (!wrong || *wrong == meant) return;
+    const std::vector<double>& numbers = is_mean ? m.mean : m.std;
+    auto turned = numbers;
     std::reverse(turned.begin(), turned.end());
-    add(report, rule, config, step.line,
-        fmt::format("{} means are used with {} colours", name_of(*order), name_of(meant)),
-        fmt::format("{}mean {} is ImageNet's in the order {}; the colours are {}{}",
-                    of_input(arithmetic.name), list_text(step.change.mean),
-                    *order == ColorSpace::kRgb ? "R, G, B" : "B, G, R", name_of(color),
-                    color == ColorSpace::kAuto ? ", which is BGR for three channels" : ""),
-        fmt::format("say that the model takes {}, if it was trained so; else write {} (and the "
-                    "std likewise)",
-                    name_of(*order), list_text(turned)));
+    add(report, rule, config, is_mean ? step.line : step.std_line,
+        fmt::format("{} {} with {} colours", name_of(*wrong),
+                    is_mean ? "means are used" : "std is used", name_of(meant)),
+        fmt::format("{}{} {} is ImageNet's in the order {}; the colours are {}{}{}",
+                    of_input(arithmetic.name), is_mean ? "mean" : "std", list_text(numbers),
+                    *wrong == ColorSpace::kRgb ? "R, G, B" : "B, G, R", name_of(color),
+                    color == ColorSpace::kAuto ? ", which is BGR for three channels" : "",
+                    !is_mean && mean ? ", and the mean is in their order" : ""),
+        is_mean || !mean
+            ? fmt::format("say that the model takes {}, if it was trained so; else write {}{}",
+                          name_of(*wrong), list_text(turned),
+                          is_mean && deviation != meant ? " (and the std likewise)" : "")
+            : fmt::format("write {}", list_text(turned)));
   });
 }
 
 void check_std_slip(const LintRule& rule, const LintInput& input, LintReport& report) {
   constexpr std::array<double, 3> kSlips[] = {{0.229, 0.224, 0.255}, {58.395, 57.12, 65.025}};
   each_step(*input.config, [&](const ConfigArithmetic& arithmetic, const ConfigStep& step) {
-    for (const auto& slip : kSlips)
-      if (same(step.change.std, slip) || same(step.change.std, reversed(slip)))
+    for (const auto& slip : kSlips) {
+      const bool is_reversed = same(step.change.std, reversed(slip));
+      const auto ordered = [&](const std::array<double, 3>& known) {  // as they were written
+        const std::array<double, 3> shown = is_reversed ? reversed(known) : known;
+        return list_text({shown.begin(), shown.end()});
+      };
+      if (same(step.change.std, slip) || is_reversed)
         add(report, rule, *input.config, step.std_line, "std looks like a slip of the finger",
             fmt::format("{}std {}; ImageNet's is {}", of_input(arithmetic.name),
-                        list_text(step.change.std),
-                        slip[0] < 1 ? "0.229, 0.224, 0.225" : "58.395, 57.12, 57.375"),
+                        list_text(step.change.std), ordered(slip[0] < 1 ? kStds[0] : kStds[1])),
             fmt::format("write {} instead of {}", slip[0] < 1 ? "0.225" : "57.375", slip[2]));
+    }
   });
 }
 
@@ -284,7 +302,7 @@ std::optional<std::string> channel_doubt(const Preprocess& preprocess) {
       preprocess.color == ColorSpace::kAuto ? ColorSpace::kBgr : preprocess.color;
   if (meant != ColorSpace::kBgr && meant != ColorSpace::kRgb) return std::nullopt;
   for (const Modification& change : preprocess.modifications) {
-    const auto order = order_of(change.mean);
+    const auto order = order_of(change.mean, kMeans);
     if (!order || *order == meant) continue;
     return fmt::format("mean {} is ImageNet's in the order {}, but the model is fed {}{}",
                        list_text(change.mean), *order == ColorSpace::kRgb ? "R, G, B" : "B, G, R",

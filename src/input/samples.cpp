@@ -46,6 +46,17 @@ Result<std::vector<fs::path>> files_in(const fs::path& directory) {
   return files;
 }
 
+std::vector<fs::path> folders_in(const fs::path& directory) {
+  std::vector<fs::path> folders;
+  std::error_code code;
+  for (fs::directory_iterator at(directory, code), end; !code && at != end; at.increment(code))
+    if (std::error_code ignored;
+        at->is_directory(ignored) && !at->path().filename().string().starts_with("."))
+      folders.push_back(at->path());
+  std::sort(folders.begin(), folders.end());
+  return folders;
+}
+
 Result<std::vector<std::string>> lines_of(const fs::path& list) {
   std::ifstream file(list);
   if (!file) return Error{"the list of files cannot be read", list.string(), "check its name"};
@@ -151,7 +162,7 @@ class SampleBuilder {
     // expected outputs, for one.
     if (fs::is_directory(word, ignored)) {
       if (add_case(word)) return {};
-      if (auto files = files_in(word); files && files->empty()) return add_case_directory(word);
+      if (auto files = files_in(word); files && files->empty()) return add_folders(word);
     }
     return add_to(0, word);
   }
@@ -266,11 +277,7 @@ class SampleBuilder {
   // <tensor>.npy or .bin for each input, or input_0.pb, input_1.pb, ...; or directories of such.
   Result<void> add_case_directory(const fs::path& directory) {
     if (add_case(directory)) return {};
-    std::vector<fs::path> cases;
-    std::error_code code;
-    for (fs::directory_iterator at(directory, code), end; !code && at != end; at.increment(code))
-      if (std::error_code ignored; at->is_directory(ignored)) cases.push_back(at->path());
-    std::sort(cases.begin(), cases.end());
+    const std::vector<fs::path> cases = folders_in(directory);
     for (const fs::path& inner : cases)
       if (!add_case(inner))
         return Error{"the directory does not hold a file for each input", inner.string(),
@@ -280,6 +287,23 @@ class SampleBuilder {
     return Error{"the directory does not hold a file for each input", directory.string(),
                  fmt::format("write {}.npy and so on, one for each of: {}",
                              file_name_of(port_names_[0]), fmt::join(port_names_, ", "))};
+  }
+
+  // Directories of one directory: a sample each, or, if none has a file of the input's name,
+  // folders of samples, one for each class as a rule.
+  Result<void> add_folders(const std::string& directory) {
+    const std::vector<fs::path> folders = folders_in(directory);
+    const bool is_of_cases = std::any_of(folders.begin(), folders.end(), [&](const fs::path& each) {
+      const size_t before = samples_.names_.size();
+      if (!add_case(each)) return false;
+      samples_.names_.resize(before);
+      samples_.feeds_[0].sources.pop_back();
+      return true;
+    });
+    if (folders.empty() || is_of_cases) return add_case_directory(directory);
+    for (const fs::path& folder : folders)
+      if (auto added = add_to(0, folder.string()); !added) return added;
+    return {};
   }
 
   bool add_case(const fs::path& directory) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "input/open_axes.h"
@@ -112,7 +113,8 @@ Result<const TensorInfo*> chosen(const io::TensorFile& file, const Source& sourc
   if (tensors.size() == 1 && source.member.empty()) return &tensors.front();
   if (tensors.empty()) return Error{"the file holds no tensor", source.path, "write it again"};
   return Error{fmt::format("the file has no tensor '{}'", wanted),
-               fmt::format("{}: {} tensors, e.g. '{}'", source.path, tensors.size(), names.front()),
+               fmt::format("{}: {}, e.g. '{}'", source.path, counted(tensors.size(), "tensor"),
+                           names.front()),
                did_you_mean(wanted, names) + "name its tensors like the model's inputs"};
 }
 

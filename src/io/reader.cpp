@@ -19,6 +19,7 @@ constexpr size_t kMediumBytes = 8 << 20;  // up to this a tensor stays, for who 
 constexpr size_t kSmallBytes = 256 << 10;
 constexpr size_t kTinyBytes = 16 << 10;   // of a part somewhere
 constexpr size_t kNeighbours = 64 << 10;  // a fault maps those around, too
+constexpr size_t kFolio = 2 << 20;  // newer kernels: all that is kept together, at most so much
 }  // namespace
 
 struct TensorReader::State {
@@ -176,7 +177,7 @@ void TensorReader::State::use(Bytes part) {
   if (part.data() >= used.data() && part.data() + part.size() <= used_end) return;  // once more
   const bool goes_on = part.data() >= used.data() && part.data() <= used_end;
   // Looks here and there are not worth two calls each.
-  if (!goes_on && part.size() <= kTinyBytes) return mapping->count_small_read(kNeighbours);
+  if (!goes_on && part.size() <= kTinyBytes) return mapping->count_small_read(kFolio);
   if (!goes_on || (used.size() >= kReleaseBytes && stored.size() > kMediumBytes)) release_used();
   mapping->prepare(part);
   used = used.empty() ? part : Bytes(used.data(), part.data() + part.size());

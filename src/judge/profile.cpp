@@ -222,18 +222,24 @@ class TableReader {
   std::optional<Error> error_;
 };
 
+template <class AnyProfile>
+auto sets_of(AnyProfile& profile) {
+  std::vector<decltype(&profile.any)> sets{&profile.any};
+  for (const Class& one : kClasses)
+    if (auto& set = profile.*one.limits) sets.push_back(&*set);
+  return sets;
+}
+
 // What holds for all classes of types.
 void spread(Profile& profile) {
-  for (const Class& one : kClasses) {
-    std::optional<Limits>& set = profile.*one.limits;
-    if (!set) continue;
+  for (Limits* set : profile.sets()) {
     set->warnings = profile.any.warnings;
     set->same_bytes = profile.any.same_bytes;
   }
 }
 
-Rule read_rule(TableReader& reader, const toml::table& table, const std::string& folder) {
-  Rule rule;
+LimitRule read_rule(TableReader& reader, const toml::table& table, const std::string& folder) {
+  LimitRule rule;
   std::optional<TableReader::Item> profile;
   for (const TableReader::Item& item : TableReader::items_of(table)) {
     if (item.name() == "op")
@@ -272,7 +278,7 @@ Rule read_rule(TableReader& reader, const toml::table& table, const std::string&
   return rule;
 }
 
-bool is_catch_all(const Rule& rule) { return rule.op == "*" && rule.slot.empty(); }
+bool is_catch_all(const LimitRule& rule) { return rule.op == "*" && rule.slot.empty(); }
 
 bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
 
@@ -287,22 +293,11 @@ bool is_whole(DType dtype) {
   return kind_of(dtype) == DKind::kInteger || kind_of(dtype) == DKind::kBool;
 }
 
-// From here on the type holds nothing but whole numbers.
-double only_whole_from(DType dtype) {
-  switch (dtype) {
-    case DType::kBFloat16: return 0x1p7;
-    case DType::kFloat16: return 0x1p10;
-    case DType::kFloat64: return 0x1p52;
-    case DType::kFloat32: return 0x1p23;
-    default: return 0;  // of eight bits: a handful of values
-  }
-}
-
 // Whole numbers that only happen to be whole: too large for the type to be anything else.
 bool happen_to_be_whole(DType dtype, bool fits_half, double min, double max) {
   const double largest = std::max(std::abs(min), std::abs(max));
   const bool all_large = std::min(std::abs(min), std::abs(max)) >= 0x1p10 && (min > 0) == (max > 0);
-  return largest >= only_whole_from(dtype) || (fits_half && all_large);
+  return largest >= metrics::only_whole_from(dtype) || (fits_half && all_large);
 }
 
 // Ids, indices, counts, masks: whole on both sides. Pixels may be rounded the other way.
@@ -340,9 +335,27 @@ bool Limit::holds(double value) const {
   return false;
 }
 
+std::vector<result::AppliedLimit> LimitRules::applied() const {
+  std::vector<result::AppliedLimit> applied;
+  const auto add = [&](const Limits& limits, std::string_view dtype) {
+    for (const Limit& limit : limits.limits)
+      applied.push_back({std::string(limit.metric->name), std::string(word_of(limit.comparison)),
+                         limit.bound, std::string(dtype)});
+  };
+  const Profile& profile = rules.back().profile;
+  add(profile.any, "");
+  for (const Class& one : kClasses)
+    if (const std::optional<Limits>& limits = profile.*one.limits) add(*limits, one.name);
+  add({profile.output, {}}, "output");
+  return applied;
+}
+
 std::string to_string(const Limit& limit) {
   return fmt::format("{} {} {}", limit.metric->name, word_of(limit.comparison), limit.bound);
 }
+
+std::vector<Limits*> Profile::sets() { return sets_of(*this); }
+std::vector<const Limits*> Profile::sets() const { return sets_of(*this); }
 
 const Limits& Profile::for_pair(const metrics::PairFacts& facts,
                                 std::optional<DType> computed) const {
@@ -376,7 +389,7 @@ const Limits& Profile::for_types(std::optional<DType> target, std::optional<DTyp
   return is_wide_float(*target) && is_wide_float(*golden) ? any : for_floats(*target, *golden);
 }
 
-std::vector<std::string> Rules::unused(const result::Run& run) const {
+std::vector<std::string> LimitRules::unused(const result::Run& run) const {
   std::vector<bool> used(rules.size());
   for (const result::Row& row : run.rows)
     used[index_for(row.any_side().operator_name, row.any_side().slot)] = true;
@@ -387,12 +400,12 @@ std::vector<std::string> Rules::unused(const result::Run& run) const {
   return sentences;
 }
 
-bool Rules::ask_for_same_bytes() const {
+bool LimitRules::ask_for_same_bytes() const {
   return std::any_of(rules.begin(), rules.end(),
-                     [](const Rule& rule) { return rule.profile.any.same_bytes; });
+                     [](const LimitRule& rule) { return rule.profile.any.same_bytes; });
 }
 
-bool Rules::are_tighter_than_bounds() const {
+bool LimitRules::are_tighter_than_bounds() const {
   const auto is_tight = [](const Limit& limit) {
     const double usual = limit.metric->name == "off_share" ? 0.2 : 0.1;
     return limit.metric->needs == &metrics::kBulkSums && limit.bound < usual;
@@ -401,15 +414,14 @@ bool Rules::are_tighter_than_bounds() const {
     return std::any_of(limits.limits.begin(), limits.limits.end(), is_tight) ||
            std::any_of(limits.warnings.begin(), limits.warnings.end(), is_tight);
   };
-  return std::any_of(rules.begin(), rules.end(), [&](const Rule& rule) {
-    const Profile& p = rule.profile;
-    return any_tight(p.any) || std::any_of(kClasses.begin(), kClasses.end(), [&](const Class& one) {
-             return p.*one.limits && any_tight(*(p.*one.limits));
-           });
+  return std::any_of(rules.begin(), rules.end(), [&](const LimitRule& rule) {
+    const auto sets = rule.profile.sets();
+    return std::any_of(sets.begin(), sets.end(),
+                       [&](const Limits* set) { return any_tight(*set); });
   });
 }
 
-size_t Rules::index_for(const std::string& op, const std::string& slot) const {
+size_t LimitRules::index_for(const std::string& op, const std::string& slot) const {
   for (size_t i = 0; i < rules.size(); ++i)
     if (operator_matches(rules[i].op, op) &&
         (rules[i].slot.empty() || slot_matches(rules[i].slot, slot)))
@@ -417,7 +429,7 @@ size_t Rules::index_for(const std::string& op, const std::string& slot) const {
   return rules.size() - 1;
 }
 
-std::vector<const metrics::Metric*> Rules::metrics() const {
+std::vector<const metrics::Metric*> LimitRules::metrics() const {
   std::vector<const metrics::Metric*> wanted;
   const auto add = [&](const Limits& set) {
     for (const Limit& limit : set.limits) wanted.push_back(limit.metric);
@@ -426,7 +438,7 @@ std::vector<const metrics::Metric*> Rules::metrics() const {
     for (const char* metric : {"equal_share", "target_crc32", "golden_crc32"})
       wanted.push_back(metrics::metric_by_name(metric));
   };
-  for (const Rule& rule : rules) {
+  for (const LimitRule& rule : rules) {
     add(rule.profile.any);
     for (const Class& one : kClasses)
       if (rule.profile.*one.limits) add(*(rule.profile.*one.limits));
@@ -461,11 +473,11 @@ Result<Profile> parse_profile(std::string_view text, std::string name) {
   return profile;
 }
 
-Result<std::vector<Rule>> parse_rules(std::string_view text, const std::string& folder) {
+Result<std::vector<LimitRule>> parse_rules(std::string_view text, const std::string& folder) {
   auto table = parse_toml(text);
   if (!table) return table.error();
   TableReader reader;
-  std::vector<Rule> rules;
+  std::vector<LimitRule> rules;
   const toml::array* tables = nullptr;
   for (const TableReader::Item& item : TableReader::items_of(*table)) {
     if (item.name() == "rule")
@@ -509,18 +521,18 @@ Result<Profile> load_profile(const std::string& name_or_file) {
   return profile;
 }
 
-Result<Rules> load_rules(const std::string& profile, const std::string& rule_file) {
+Result<LimitRules> load_rules(const std::string& profile, const std::string& rule_file) {
   if (rule_file.empty()) {
     auto loaded = load_profile(profile);
     if (!loaded) return loaded.error();
-    return Rules{profile, {Rule{"*", "", std::move(*loaded)}}};
+    return LimitRules{profile, {LimitRule{"*", "", std::move(*loaded)}}};
   }
   auto file = MappedFile::open(rule_file, /*map=*/false);
   if (!file) return file.error();
   auto rules =
       parse_rules(as_text(file->bytes()), std::filesystem::path(rule_file).parent_path().string());
   if (!rules) return std::move(rules.error()).in(rule_file);
-  return Rules{rule_file, std::move(*rules)};
+  return LimitRules{rule_file, std::move(*rules)};
 }
 
 }  // namespace plumb::judge

@@ -45,6 +45,9 @@ struct Profile {
   // not.
   std::vector<Limit> output;
 
+  std::vector<Limits*> sets();  // `any` and those for classes of types that are there
+  std::vector<const Limits*> sets() const;
+
   // `computed`: what the target computed in whatever it is stored as, if somebody said so.
   const Limits& for_pair(const metrics::PairFacts& facts,
                          std::optional<DType> computed = std::nullopt) const;
@@ -60,15 +63,15 @@ struct BuiltInProfile {
 std::span<const BuiltInProfile> built_in_profiles();  // by name
 
 // Which profile judges which tensor. The first rule that matches decides; the last matches all.
-struct Rule {
+struct LimitRule {
   std::string op;    // shell pattern, see base/name_pattern.h
   std::string slot;  // "output:0", "output"; empty for all
   Profile profile;
 };
 
-struct Rules {
-  std::string name;         // of the profile, or of the file
-  std::vector<Rule> rules;  // at least one
+struct LimitRules {
+  std::string name;              // of the profile, or of the file
+  std::vector<LimitRule> rules;  // at least one
 
   size_t index_for(const std::string& op, const std::string& slot) const;
   const Profile& for_tensor(const std::string& op, const std::string& slot) const {
@@ -80,6 +83,8 @@ struct Rules {
   std::vector<std::string> unused(const result::Run& run) const;
   // True if a limit on the bulk is closer than what the first pass settles by a bound.
   bool are_tighter_than_bounds() const;
+  // The limits of the last rule, which matches all, as a result tells them.
+  std::vector<result::AppliedLimit> applied() const;
   // All that any of the limits and warnings needs, in the order of metrics::metrics().
   std::vector<const metrics::Metric*> metrics() const;
 };
@@ -87,11 +92,11 @@ struct Rules {
 // A built-in profile by its name, or a file that ends in .toml.
 Result<Profile> load_profile(const std::string& name_or_file);
 // The rules of a file, or one profile for all if `rule_file` is empty.
-Result<Rules> load_rules(const std::string& profile, const std::string& rule_file);
+Result<LimitRules> load_rules(const std::string& profile, const std::string& rule_file);
 
 // From the text itself. Errors start with "line N, column M".
 Result<Profile> parse_profile(std::string_view toml, std::string name);
 // `folder`: where files that a rule names as its profile are looked for.
-Result<std::vector<Rule>> parse_rules(std::string_view toml, const std::string& folder);
+Result<std::vector<LimitRule>> parse_rules(std::string_view toml, const std::string& folder);
 
 }  // namespace plumb::judge

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+
 namespace plumb::judge {
 namespace {
 
@@ -38,19 +40,16 @@ Result<std::optional<metrics::Tolerance>> tolerance_from(std::optional<double> a
   return std::optional(metrics::Tolerance{atol.value_or(0), rtol.value_or(0)});
 }
 
-Rules rules_of_tolerance() {
+LimitRules rules_of_tolerance() {
   Profile profile;
   profile.name = kToleranceRules;
   profile.any.limits = {all_close()};
   return {std::string(kToleranceRules), {{"*", "", std::move(profile)}}};
 }
 
-void add_tolerance(Rules& rules) {
-  for (Rule& rule : rules.rules) {
-    rule.profile.any.limits.push_back(all_close());
-    for (std::optional<Limits>* limits : {&rule.profile.float32, &rule.profile.integer})
-      if (*limits) (*limits)->limits.push_back(all_close());
-  }
+void add_tolerance(LimitRules& rules) {
+  for (LimitRule& rule : rules.rules)
+    for (Limits* set : rule.profile.sets()) set->limits.push_back(all_close());
 }
 
 void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums, result::Row& row) {
@@ -59,8 +58,9 @@ void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums,
     row.message += (row.message.empty() ? "" : "; ") + clause;
   };
   if (const int64_t off = closeness.off(sums); off > 0) {
-    say(fmt::format("{} of {} elements are further off than atol {} + rtol {} |golden|", off,
-                    sums.count, tolerance.atol, tolerance.rtol));
+    say(fmt::format("{} of {} {} further off than atol {} + rtol {} |golden|", off,
+                    counted(static_cast<size_t>(sums.count), "element"), off == 1 ? "is" : "are",
+                    tolerance.atol, tolerance.rtol));
     const bool is_alone = row.reasons == std::vector<std::string>{"limit:close_share"};
     row.hint = is_alone ? looser_atol(tolerance, least_atol) : "";
   }

@@ -13,8 +13,8 @@ namespace plumb::judge {
 Result<std::optional<metrics::Tolerance>> tolerance_from(std::optional<double> atol,
                                                          std::optional<double> rtol);
 
-Rules rules_of_tolerance();        // it alone judges; their name is "tolerance"
-void add_tolerance(Rules& rules);  // it judges, too
+LimitRules rules_of_tolerance();        // it alone judges; their name is "tolerance"
+void add_tolerance(LimitRules& rules);  // it judges, too
 inline constexpr std::string_view kToleranceRules = "tolerance";
 
 // Says what the share of close elements means: how many are off, the --atol that they would pass

@@ -24,14 +24,13 @@ inline uint32_t bucket_of(double size) {
 struct BulkTerm {
   uint32_t bucket;
   BulkBucket terms;
-  bool off;
 };
 inline BulkTerm bulk_term(double t, double g, const BulkScale& s) {
-  if (!both_finite(t, g)) return {kBulkBuckets, {}, false};
+  if (!both_finite(t, g)) return {kBulkBuckets, {}};
   const double size = std::fabs(g) * s.scale, d = std::fabs(t * s.scale - g * s.scale);
   const double dd = d > std::max(s.relative * size, s.absolute) ? d * d : 0;
-  return {
-      bucket_of(size), {1, size * size, dd, 0}, d > size * 0.5 && d > s.half_absolute && size > 0};
+  const bool is_off = d > size * 0.5 && d > s.half_absolute && size > 0;
+  return {bucket_of(size), {1, size * size, dd, is_off ? 1.0 : 0.0}};
 }
 inline bool is_exception(float t, float g, const BulkFilter& filter) {
   const float size = std::fabs(g);
@@ -73,14 +72,13 @@ inline void add_exception(float t, float g, const BulkScale& s, float from, uint
   sums.not_off += is_not_off(t, g, s);
   if (is_large) add_to_bucket(t, g, s, first_bucket, buckets);
 }
-inline int64_t add_bulk_pair(double t, double g, const BulkScale& s, int64_t i,
-                             BulkTables& tables) {
+inline void add_bulk_pair(double t, double g, const BulkScale& s, int64_t i, BulkTables& tables) {
   const BulkTerm term = bulk_term(t, g, s);
   BulkBucket& bucket = tables[static_cast<size_t>(i) % kBulkTables][term.bucket];
   bucket.count += term.terms.count;
   bucket.gg += term.terms.gg;
   bucket.dd += term.terms.dd;
-  return term.off;
+  bucket.off += term.terms.off;
 }
 
 }  // namespace plumb::metrics
@@ -96,8 +94,8 @@ inline int64_t add_bulk_pair(double t, double g, const BulkScale& s, int64_t i,
 HWY_BEFORE_NAMESPACE();
 namespace plumb::metrics::HWY_NAMESPACE {
 
-int64_t Bulk(const double* target, const double* golden, int64_t count, const BulkScale& s,
-             BulkTables& tables) {
+void Bulk(const double* target, const double* golden, int64_t count, const BulkScale& s,
+          BulkTables& tables) {
   const hn::Rebind<float, Doubles> floats;
   const hn::Rebind<uint32_t, Doubles> words;
   const hn::CappedTag<double, 4> bucket_tag;
@@ -105,7 +103,7 @@ int64_t Bulk(const double* target, const double* golden, int64_t count, const Bu
   const Vec scale = set(s.scale), relative = set(s.relative), absolute = set(s.absolute);
   alignas(64) uint32_t places[kBulkBlock];
   alignas(64) double terms[4 * kBulkBlock];
-  int64_t off = 0, i = 0;
+  int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {
     const Vec t = load(target + i), g = load(golden + i);
     const auto finite = both_are_finite(t, g);
@@ -115,11 +113,10 @@ int64_t Bulk(const double* target, const double* golden, int64_t count, const Bu
     const auto narrow = hn::DemoteTo(floats, hn::Min(size, set(kLargestFloat)));
     hn::StoreU(hn::ShiftRight<kBucketShift>(hn::BitCast(words, narrow)), words, places + i);
     const auto counts = hn::Gt(d, hn::Max(hn::Mul(relative, size), absolute));
-    hn::StoreInterleaved4(set(1), hn::Mul(size, size), hn::IfThenElseZero(counts, hn::Mul(d, d)),
-                          set(0), Doubles(), terms + 4 * i);
     const auto beyond_half = hn::And(hn::Gt(d, hn::Mul(size, set(0.5))), hn::Gt(size, set(0)));
-    off += static_cast<int64_t>(
-        hn::CountTrue(Doubles(), hn::And(beyond_half, hn::Gt(d, set(s.half_absolute)))));
+    const auto is_off = hn::And(beyond_half, hn::Gt(d, set(s.half_absolute)));
+    hn::StoreInterleaved4(set(1), hn::Mul(size, size), hn::IfThenElseZero(counts, hn::Mul(d, d)),
+                          hn::IfThenElseZero(is_off, set(1)), Doubles(), terms + 4 * i);
     if (!hn::AllTrue(Doubles(), finite))
       for (int64_t j = i; j < i + kWidth; ++j)
         if (!both_finite(target[j], golden[j])) places[j] = kBulkBuckets;
@@ -131,8 +128,7 @@ int64_t Bulk(const double* target, const double* golden, int64_t count, const Bu
                         hn::Load(bucket_tag, terms + 4 * static_cast<size_t>(j) + lane)),
                 bucket_tag, bucket + lane);
   }
-  for (; i < count; ++i) off += add_bulk_pair(target[i], golden[i], s, i, tables);
-  return off;
+  for (; i < count; ++i) add_bulk_pair(target[i], golden[i], s, i, tables);
 }
 
 // Most groups hold none.
@@ -221,11 +217,9 @@ float bulk_bucket_begin(uint32_t bucket) { return std::bit_cast<float>(bucket <<
 
 namespace reference {
 
-int64_t bulk_block(const double* target, const double* golden, int64_t count,
-                   const BulkScale& scale, BulkTables& tables) {
-  int64_t off = 0;
-  for (int64_t i = 0; i < count; ++i) off += add_bulk_pair(target[i], golden[i], scale, i, tables);
-  return off;
+void bulk_block(const double* target, const double* golden, int64_t count, const BulkScale& scale,
+                BulkTables& tables) {
+  for (int64_t i = 0; i < count; ++i) add_bulk_pair(target[i], golden[i], scale, i, tables);
 }
 
 int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
@@ -244,8 +238,8 @@ void add_exceptions(const float* target, const float* golden, int64_t count, con
 
 }  // namespace reference
 
-int64_t bulk_block(const double* target, const double* golden, int64_t count,
-                   const BulkScale& scale, BulkTables& tables) {
+void bulk_block(const double* target, const double* golden, int64_t count, const BulkScale& scale,
+                BulkTables& tables) {
   return simd_allowed() ? HWY_DYNAMIC_DISPATCH(Bulk)(target, golden, count, scale, tables)
                         : reference::bulk_block(target, golden, count, scale, tables);
 }

@@ -18,7 +18,8 @@ struct BulkScale {
 };
 // Of pairs with about the same |golden|. Numbers of one type, so that one vector holds them all.
 struct alignas(32) BulkBucket {
-  double count = 0, gg = 0, dd = 0, unused = 0;
+  double count = 0, gg = 0, dd = 0;
+  double off = 0;  // pairs that are off by half; only where all pairs are sorted
 };
 inline constexpr uint32_t kBulkBuckets = 2048;  // the one behind them takes what is not finite
 // Neighbouring pairs go to different tables: often they have the same bucket, and one addition
@@ -27,10 +28,9 @@ inline constexpr size_t kBulkTables = 2;
 using BulkTables = BulkBucket* const[kBulkTables];
 uint32_t bulk_bucket(double size);  // of |golden|
 float bulk_bucket_begin(uint32_t bucket);
-// Adds at most kBulkBlock pairs to their buckets; what is not finite counts as nothing. Returns how
-// many are off by half.
-int64_t bulk_block(const double* target, const double* golden, int64_t count,
-                   const BulkScale& scale, BulkTables& tables);
+// Adds at most kBulkBlock pairs to their buckets; what is not finite counts as nothing.
+void bulk_block(const double* target, const double* golden, int64_t count, const BulkScale& scale,
+                BulkTables& tables);
 
 // Finds the pairs of floats with |golden| from a size on, and those that differ by no more than
 // relative * |golden| or absolute. Writes them in order and returns their number. At most
@@ -55,8 +55,8 @@ void add_exceptions(const float* target, const float* golden, int64_t count, con
 
 // The definitions, one pair at a time.
 namespace reference {
-int64_t bulk_block(const double* target, const double* golden, int64_t count,
-                   const BulkScale& scale, BulkTables& tables);
+void bulk_block(const double* target, const double* golden, int64_t count, const BulkScale& scale,
+                BulkTables& tables);
 int64_t bulk_exceptions(const float* target, const float* golden, int64_t count,
                         const BulkFilter& filter, BulkRoom& found);
 void add_exceptions(const float* target, const float* golden, int64_t count, const BulkScale& scale,

@@ -12,6 +12,8 @@
 namespace plumb::metrics {
 namespace {
 
+constexpr size_t kOctave = 8;  // buckets of a power of two
+
 // Sums without a part of them keep more than half of their digits.
 bool is_left(double rest, double sum) { return rest >= 0x1p-20 * sum; }
 
@@ -19,6 +21,12 @@ void add_to(BulkBucket& sum, const BulkBucket& terms) {
   sum.count += terms.count;
   sum.gg += terms.gg;
   sum.dd += terms.dd;
+  sum.off += terms.off;
+}
+
+// Whether all that differs in a bucket differs by no more than `error`.
+bool is_within(const BulkBucket& bucket, double error) {
+  return error > 0 && bucket.dd <= error * error * bucket.count;
 }
 
 }  // namespace
@@ -29,6 +37,7 @@ BulkSums::BulkSums(const PairSums& first, DType target, DType golden, bool sorts
              first.dd,
              first.finite - (first.equal - first.same_nan - first.same_inf),
              first.off_by_half,
+             first.g_zeros,
              bulk_bucket(std::max(std::fabs(first.g_min), std::fabs(first.g_max))),
              first.exponent != 0 || !fits_float(part_of(target)) || !fits_float(part_of(golden))},
       must_sort_all_(sorts_all),
@@ -39,7 +48,6 @@ BulkSums::BulkSums(const PairSums& first, DType target, DType golden, bool sorts
 void BulkSums::restart() {
   first_bucket_ = -1;
   exceptions_ = {};
-  off_by_half_ = 0;
   for (auto& table : tables_) table.assign(kBulkBuckets + 1, {});
 }
 
@@ -58,7 +66,7 @@ void BulkSums::add(const PairPiece& piece) {
   if (sorts_all()) {
     BulkTables tables = {tables_[0].data(), tables_[1].data()};
     return for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
-      off_by_half_ += bulk_block(t, g, n, scale_, tables);
+      bulk_block(t, g, n, scale_, tables);
     });
   }
   for_each_float_block(piece, [&](const float* t, const float* g, int64_t n) {
@@ -94,7 +102,6 @@ void BulkSums::append(const BulkSums& later) {
   exceptions_.ignored += later.exceptions_.ignored;
   exceptions_.differing += later.exceptions_.differing;
   exceptions_.not_off += later.exceptions_.not_off;
-  off_by_half_ += later.off_by_half_;
 }
 
 // What was not sorted.
@@ -115,7 +122,15 @@ bool BulkSums::is_settled() const {
   const auto count = static_cast<int64_t>(first_.count);
   const bool ends_above = static_cast<double>(count - left_out_of_bulk(count)) >= rest.count;
   return (first_bucket_ == 0 || (ends_above && is_left(rest.gg, first_.gg))) &&
-         (rest.dd == 0 || is_left(rest.dd, first_.dd));
+         (rest.dd == 0 || is_left(rest.dd, first_.dd)) && !is_suspicious();
+}
+
+// Much is wrong by count though little by size: worth a look at how errors and values compare.
+bool BulkSums::is_suspicious() const {
+  constexpr double kLargest = 0.12;  // rel_euclid that any limits allow
+  if (first_.dd > kLargest * kLargest * first_.gg) return false;
+  const double others = first_.count - static_cast<double>(first_.zeros);
+  return static_cast<double>(off_by_half()) > 0.2 * others || rel_euclid() > 0.1;
 }
 
 // By size; that of zeros first.
@@ -137,13 +152,14 @@ double BulkSums::rel_euclid() const {
   for (const BulkBucket& bucket : buckets) total += bucket.count;
   const auto count = static_cast<int64_t>(total);
   const auto bulk = static_cast<double>(count - left_out_of_bulk(count));
+  const double common = common_error(buckets);
   double left = bulk, gg = 0, dd = 0;
   for (const BulkBucket& bucket : buckets) {
     if (bucket.count == 0) continue;
     const double taken = std::min(left, bucket.count);
     const double share = taken / bucket.count;
     gg += share * bucket.gg;
-    dd += share * bucket.dd;
+    if (!is_within(bucket, common)) dd += share * bucket.dd;
     left -= taken;
   }
   if (dd == 0) return 0;
@@ -157,30 +173,73 @@ double BulkSums::rel_euclid() const {
                  : std::numeric_limits<double>::infinity();
 }
 
-std::optional<BulkSums::WorstBand> BulkSums::worst_band(double ignored) const {
-  constexpr size_t kBuckets = 8;  // of a power of two
-  if (!sorts_all()) return std::nullopt;
+int64_t BulkSums::off_by_half() const {
+  if (!sorts_all()) return first_.off - exceptions_.not_off;
   const std::vector<BulkBucket> buckets = summed();
-  std::vector<std::pair<size_t, BulkBucket>> bands;
-  std::vector<double> errors;
-  for (size_t first = kBuckets; first + kBuckets <= buckets.size(); first += kBuckets) {
-    BulkBucket band;
-    for (size_t i = first; i < first + kBuckets; ++i) add_to(band, buckets[i]);
-    if (band.count < static_cast<double>(kSmallestSlice)) continue;
-    bands.emplace_back(first, band);
-    errors.push_back(band.dd / band.count);
+  const double common = common_error(buckets);
+  double off = 0;
+  for (const BulkBucket& bucket : buckets)
+    if (!is_within(bucket, common)) off += bucket.off;
+  return static_cast<int64_t>(off);
+}
+
+// With enough values to tell.
+struct BulkSums::Band {
+  size_t first;  // bucket
+  BulkBucket sums;
+  double error() const { return sums.dd / sums.count; }  // squared
+};
+
+std::vector<BulkSums::Band> BulkSums::bands_of(const std::vector<BulkBucket>& buckets,
+                                               int64_t fewest) {
+  std::vector<Band> bands;
+  for (size_t first = kOctave; first + kOctave <= buckets.size(); first += kOctave) {
+    Band band{first, {}};
+    for (size_t i = first; i < first + kOctave; ++i) add_to(band.sums, buckets[i]);
+    if (band.sums.count >= static_cast<double>(fewest)) bands.push_back(band);
   }
+  return bands;
+}
+
+double BulkSums::common_error() const { return common_error(summed()); }
+
+// Rounding errors grow with the values; those of a sum's operands do not. So the smallest values
+// that agree have to show the same error as those four times as large.
+double BulkSums::common_error(const std::vector<BulkBucket>& buckets) const {
+  constexpr double kAgrees = 0.25 * 0.25;  // of golden's square
+  constexpr double kAlike = 2 * 2;         // of squared errors
+  constexpr double kFew = 4;               // errors of a usual size are within so many
+  constexpr double kLargest = 0x1p-6;      // of golden's root mean square
+  constexpr int64_t kFewest = 8;           // values of a size
+  if (!sorts_all()) return 0;
+  std::vector<Band> agreeing;
+  for (const Band& band : bands_of(buckets, kFewest))
+    if (band.sums.dd > 0 && band.sums.dd <= kAgrees * band.sums.gg) agreeing.push_back(band);
+  if (agreeing.empty()) return 0;
+  const auto above = std::find_if(agreeing.begin(), agreeing.end(), [&](const Band& band) {
+    return band.first >= agreeing.front().first + 2 * kOctave;
+  });
+  if (above == agreeing.end() || above->error() > kAlike * agreeing.front().error()) return 0;
+  const double rms = std::sqrt(first_.gg / std::max(first_.count, 1.0));
+  return std::min(kFew * std::sqrt(agreeing.front().error()), kLargest * rms);
+}
+
+std::optional<BulkSums::WorstBand> BulkSums::worst_band(double ignored) const {
+  if (!sorts_all()) return std::nullopt;
+  const std::vector<Band> bands = bands_of(summed(), kSmallestSlice);
+  std::vector<double> errors;
+  for (const Band& band : bands) errors.push_back(band.error());
   if (bands.size() < 2) return std::nullopt;
   const auto median = errors.begin() + (std::ssize(errors) - 1) / 2;
   std::nth_element(errors.begin(), median, errors.end());
   const double usual = std::max(16 * *median, ignored * ignored);
   std::optional<WorstBand> worst;
-  for (const auto& [first, band] : bands) {
-    if (!(band.dd / band.count > usual)) continue;
-    const double ratio = std::sqrt(band.dd / band.gg);
+  for (const Band& band : bands) {
+    if (!(band.error() > usual)) continue;
+    const double ratio = std::sqrt(band.sums.dd / band.sums.gg);
     if (!worst || ratio > worst->ratio)
-      worst = {ratio, static_cast<double>(bulk_bucket_begin(static_cast<uint32_t>(first))),
-               static_cast<int64_t>(band.count)};
+      worst = {ratio, static_cast<double>(bulk_bucket_begin(static_cast<uint32_t>(band.first))),
+               static_cast<int64_t>(band.sums.count)};
   }
   return worst;
 }

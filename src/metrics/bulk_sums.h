@@ -47,18 +47,24 @@ class BulkSums {
   std::optional<WorstBand> worst_band(double ignored) const;
   // Pairs with golden not zero whose error is beyond half of it, beyond the resolution of the
   // coarser type, and beyond what sums of float32 of golden's size leave behind.
-  int64_t off_by_half() const {
-    return sorts_all() ? off_by_half_ : first_.off - exceptions_.not_off;
-  }
+  int64_t off_by_half() const;
+  // The size of the errors that small values and large ones have alike, as operands leave it that
+  // were larger than their sum (x + c - c): what is not larger than a few of it is no value of its
+  // own. 0 if errors are not alike, or if not all pairs were sorted.
+  double common_error() const;
 
  private:
   bool sorts_all() const { return first_bucket_ < 0; }
   BulkBucket below() const;
   std::vector<BulkBucket> summed() const;
+  struct Band;  // from a power of two to the next
+  static std::vector<Band> bands_of(const std::vector<BulkBucket>& buckets, int64_t fewest);
+  double common_error(const std::vector<BulkBucket>& buckets) const;
+  bool is_suspicious() const;
 
   struct First {  // of all pairs, by the first pass
     double count, gg, dd;
-    int64_t differing, off;
+    int64_t differing, off, zeros;
     uint32_t largest;  // bucket
     bool is_wide;      // more than floats hold, or scaled
   };
@@ -71,7 +77,6 @@ class BulkSums {
   int first_bucket_ = -1;
   BulkFilter filter_ = {};
   BulkExceptions exceptions_;  // unless all are sorted
-  int64_t off_by_half_ = 0;    // if all are
 };
 
 // If not exactly, only where one of the following says nothing.

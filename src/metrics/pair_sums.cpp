@@ -269,15 +269,24 @@ void look_at_digits(const double* values, int64_t count, bool& half, bool& bfloa
     look_at_digits(&narrow, 1, half, bfloat16);
   }
 }
-template <class T>
-bool are_whole(const T* values, int64_t count) {
-  for (int64_t first = 0; first < count; first += kGroup) {
-    const int64_t n = std::min(kGroup, count - first);
-    bool odd = false;
-    for (int64_t i = 0; i < n; ++i)
-      odd |= std::trunc(values[first + i]) != values[first + i] && !std::isnan(values[first + i]);
-    if (odd) return false;
+// NaN and infinities do not speak against it.
+bool is_whole(double value) { return std::trunc(value) == value || std::isnan(value); }
+bool are_whole(const double* group, int64_t count) {
+  return std::all_of(group, group + count, is_whole);
+}
+bool are_whole(const float* group, int64_t count) {
+  constexpr float kAllWhole = 0x1p23F;  // from here on
+  int32_t odd = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = std::fabs(group[i]) < kAllWhole ? group[i] : 0;
+    odd |= static_cast<float>(static_cast<int32_t>(value)) != value ? 1 : 0;
   }
+  return odd == 0;
+}
+template <class T>
+bool all_whole(const T* values, int64_t count) {
+  for (int64_t first = 0; first < count; first += kGroup)
+    if (!are_whole(values + first, std::min(kGroup, count - first))) return false;
   return true;
 }
 // Whole, a half of that, or a power of two. From 64 on halves are the steps of bfloat16 itself.
@@ -316,6 +325,8 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
   Room<T> room;
   const int64_t t_item = bits_of(piece.target_dtype) / 8, g_item = bits_of(piece.golden_dtype) / 8;
   const bool t_wide = is_wide_float(piece.target_dtype), g_wide = is_wide_float(piece.golden_dtype);
+  const bool t_float = kind_of(piece.target_dtype) == DKind::kFloat;
+  const bool g_float = kind_of(piece.golden_dtype) == DKind::kFloat;
   for (int64_t first = 0, n = 0; first < piece.count; first += n) {
     n = adder.block_at(first, piece.count - first);
     const T* t = as_block(piece.target_dtype, piece.target + first * t_item, n, room.target);
@@ -324,9 +335,9 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     prefetch(piece.golden + (first + n) * g_item, n * g_item);
     if (t_wide) look_at_digits(t, n, sums.t_fits_half, sums.t_fits_bfloat16);
     if (g_wide) look_at_digits(g, n, sums.g_fits_half, sums.g_fits_bfloat16);
-    sums.t_whole = sums.t_whole && are_whole(t, n);
-    sums.g_whole = sums.g_whole && are_whole(g, n);
-    sums.t_coarse = sums.t_coarse && are_coarse(t, n);
+    sums.t_whole = sums.t_whole && (!t_float || all_whole(t, n));
+    sums.g_whole = sums.g_whole && (!g_float || all_whole(g, n));
+    sums.t_coarse = sums.t_coarse && (sums.t_whole || are_coarse(t, n));
     adder.add(first, t, g, n);
   }
 }

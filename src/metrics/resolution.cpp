@@ -45,6 +45,16 @@ Resolution resolution_of(DType dtype) {
   }
 }
 
+double only_whole_from(DType dtype) {
+  switch (dtype) {
+    case DType::kBFloat16: return 0x1p7;
+    case DType::kFloat16: return 0x1p10;
+    case DType::kFloat64: return 0x1p52;
+    case DType::kFloat32: return 0x1p23;
+    default: return 0;
+  }
+}
+
 DType shown_target_dtype(DType dtype, const PairSums& s) {
   return shown(dtype, target_of(s), golden_of(s));
 }

@@ -15,6 +15,10 @@ struct Resolution {
 // Of real types. Integers have no relative resolution; differences below 1 are none to them.
 Resolution resolution_of(DType dtype);
 
+// From here on a type of floats holds nothing but whole numbers; 0 of eight bits, which have a
+// handful of values.
+double only_whole_from(DType dtype);
+
 // The one with the larger relative resolution; the first if they are alike.
 DType coarser_of(DType a, DType b);
 

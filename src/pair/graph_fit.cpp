@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "pair/damaged.h"
 #include "pair/torchair.h"
 
@@ -57,11 +58,13 @@ std::string names_text(const List& names) {
 }
 
 std::string misfit_text(const GraphFit& fit) {
-  std::string text = fmt::format("{} of {} operators of the dump are not in it ({})",
-                                 fit.unknown.size(), fit.dumped, names_text(fit.unknown));
+  std::string text = fmt::format("{} of {} of the dump {} not in it ({})", fit.unknown.size(),
+                                 counted(static_cast<size_t>(fit.dumped), "operator"),
+                                 fit.unknown.size() == 1 ? "is" : "are", names_text(fit.unknown));
   if (!fit.not_dumped.empty())
-    text += fmt::format(", {} of its {} are not in the dump ({})", fit.not_dumped.size(),
-                        fit.described, names_text(fit.not_dumped));
+    text +=
+        fmt::format(", {} of its {} {} not in the dump ({})", fit.not_dumped.size(), fit.described,
+                    fit.not_dumped.size() == 1 ? "is" : "are", names_text(fit.not_dumped));
   return text;
 }
 

@@ -200,15 +200,17 @@ class Pairer {
   }
 
   void pair_group(const Groups::Group& target, const Groups::Group& golden) {
-    if (target.size != golden.size && is_told_by_time(target) && is_told_by_time(golden)) {
+    const bool are_runs = target.size == golden.size && is_in_order(target) && is_in_order(golden);
+    if (!are_runs && is_told_by_time(target) && is_told_by_time(golden)) {
       supersede(target, true);
       supersede(golden, false);
       return add_pair(*target.last, *golden.last, "");
     }
-    if (target.size != golden.size) {
+    if (!are_runs) {
       const std::string message = fmt::format(
-          "{} of them in target, {} in golden: which belong together cannot be told; select a step",
-          target.size, golden.size);
+          "{} of them in target, {} in golden: which belong together cannot be told{}; select a "
+          "step",
+          target.size, golden.size, target.size == golden.size ? " by their times" : "");
       for (Candidate* c = target.first; c != nullptr; c = c->next)
         add_single(*c, true, Pairing::none("duplicate_name", message));
       for (Candidate* c = golden.first; c != nullptr; c = c->next)
@@ -243,6 +245,13 @@ class Pairer {
   static bool is_told_by_time(const Groups::Group& group) {
     for (const Candidate* c = group.first; c != group.last; c = c->next)
       if (c->entry->timestamp >= group.last->entry->timestamp) return false;
+    return true;
+  }
+
+  // Whether it tells the order of all of them.
+  static bool is_in_order(const Groups::Group& group) {
+    for (const Candidate* c = group.first; c != group.last; c = c->next)
+      if (c->entry->timestamp >= c->next->entry->timestamp) return false;
     return true;
   }
 

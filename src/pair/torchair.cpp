@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "dump/levels.h"
 #include "dump/names.h"
 #include "dump/tree.h"
@@ -205,9 +206,9 @@ class TorchairPairer {
     }
     refuse_rest();
     if (duplicates_ > 0)
-      out_.warnings.push_back(fmt::format(
-          "{} operator(s) were dumped several times for one token; the latest is compared",
-          duplicates_));
+      out_.warnings.push_back(
+          fmt::format("{} {} dumped several times for one token; the latest is compared",
+                      counted(duplicates_, "operator"), duplicates_ == 1 ? "was" : "were"));
     return std::move(out_);
   }
 
@@ -251,8 +252,9 @@ class TorchairPairer {
             fmt::format("only golden has tokens {} of {}{}", list_of(single), name, on_rank));
     }
     if (goldens.size() > targets.size())
-      out_.warnings.push_back(fmt::format("golden has {} models{}, target has {}", goldens.size(),
-                                          on_rank, targets.size()));
+      out_.warnings.push_back(fmt::format("golden has {}{}, target has {}",
+                                          counted(goldens.size(), "model"), on_rank,
+                                          targets.size()));
   }
 
   // Of ranks, models and tokens that one side alone has.

@@ -24,6 +24,9 @@ struct Execution {
   std::string_view op, type;
   int64_t timestamp = 0;
   Entries inputs, outputs, others;
+  size_t number = 0, runs = 1;  // among the runs of the operator, by time
+
+  bool is_latest() const { return number + 1 == runs; }
 
   template <class Visit>
   void each(Visit&& visit) const {
@@ -37,7 +40,7 @@ std::vector<Execution> executions_of(const Entries& entries) {
   for (const Entry* entry : entries) {
     if (executions.empty() || executions.back().op != entry->operator_name ||
         executions.back().timestamp != entry->timestamp)
-      executions.push_back({entry->operator_name, entry->type, entry->timestamp, {}, {}, {}});
+      executions.push_back({entry->operator_name, entry->type, entry->timestamp, {}, {}, {}, 0, 1});
     Execution& execution = executions.back();
     (entry->slot.kind == SlotKind::kInput    ? execution.inputs
      : entry->slot.kind == SlotKind::kOutput ? execution.outputs
@@ -45,6 +48,23 @@ std::vector<Execution> executions_of(const Entries& entries) {
         .push_back(entry);
   }
   return executions;
+}
+
+using Runs = std::unordered_map<std::string_view, std::vector<Execution*>>;  // by operator
+
+Runs number_runs(std::vector<Execution>& executions) {
+  Runs runs;
+  for (Execution& execution : executions) runs[execution.op].push_back(&execution);
+  for (auto& [op, list] : runs) {
+    std::stable_sort(list.begin(), list.end(), [](const Execution* a, const Execution* b) {
+      return a->timestamp < b->timestamp;
+    });
+    for (size_t i = 0; i < list.size(); ++i) {
+      list[i]->number = i;
+      list[i]->runs = list.size();
+    }
+  }
+  return runs;
 }
 
 // How many elements a tensor has, from its header.
@@ -76,12 +96,8 @@ class TokenPairing {
         is_fx_(golden.traits.is_torchair_fx),
         targets_(executions_of(targets)),
         goldens_(executions_of(goldens)) {
-    const auto keep_latest = [](auto& map, const Execution& execution) {
-      const auto [found, is_new] = map.try_emplace(execution.op, &execution);
-      if (!is_new && found->second->timestamp <= execution.timestamp) found->second = &execution;
-    };
-    for (const Execution& execution : goldens_) keep_latest(golden_of_, execution);
-    for (const Execution& execution : targets_) keep_latest(latest_, execution);
+    golden_runs_ = number_runs(goldens_);
+    number_runs(targets_);
   }
 
   void run(Pairings& out, size_t& duplicates) {
@@ -125,7 +141,7 @@ class TokenPairing {
   }
 
   Pairing why_left(const Execution& golden) const {
-    if (const auto latest = golden_of_.at(golden.op); latest != &golden) return superseded();
+    if (!golden.is_latest()) return superseded();
     if (!is_fx_) return Pairing::none("no_target", "no operator of the target was made from it");
     const std::string_view op = model_.made_from_fx(golden.op);
     if (op.empty())
@@ -136,8 +152,17 @@ class TokenPairing {
     return pairing;
   }
 
+  // The run of golden's `name` that belongs to a run of the target: each to its own if both have as
+  // many, else the latest to the latest.
+  const Execution* run_of(std::string_view name, const Execution& target) const {
+    const auto found = golden_runs_.find(name);
+    if (found == golden_runs_.end()) return nullptr;
+    if (found->second.size() == target.runs) return found->second[target.number];
+    return target.is_latest() ? found->second.back() : nullptr;
+  }
+
   // The golden execution of an operator of the graph.
-  const Execution* golden_of(std::string_view op) const {
+  const Execution* golden_of(std::string_view op, const Execution& target) const {
     std::string_view name = op;
     if (is_fx_) {
       name = {};
@@ -145,19 +170,17 @@ class TokenPairing {
         for (const graph::Output& output : known->outputs)
           if (const auto fx = fx_tensor(output.name); fx && name.empty()) name = fx->first;
     }
-    const auto found = golden_of_.find(name);
-    return found == golden_of_.end() ? nullptr : found->second;
+    return run_of(name, target);
   }
 
   // Golden's tensor for an output of an operator of the graph.
-  const Entry* golden_output(std::string_view op, int64_t index) const {
-    const Execution* execution = golden_of(op);
+  const Entry* golden_output(std::string_view op, int64_t index, const Execution& target) const {
+    const Execution* execution = golden_of(op, target);
     if (is_fx_) {
       const Operator* known = model_.find(op);
       if (known != nullptr && index >= 0 && index < std::ssize(known->outputs))
         if (const auto fx = fx_tensor(known->outputs[static_cast<size_t>(index)].name)) {
-          const auto found = golden_of_.find(fx->first);
-          execution = found == golden_of_.end() ? nullptr : found->second;
+          execution = run_of(fx->first, target);
           index = fx->second;
         }
     }
@@ -174,15 +197,13 @@ class TokenPairing {
     };
     for (const Entry* entry : target.others)
       out.tensors.emplace_back(entry, Pairing::none("no_golden", "neither an input nor an output"));
-    out.is_duplicate = latest_.at(target.op) != &target;
-    if (out.is_duplicate) return refuse_all(superseded().reason, superseded().message);
     target.each([&](const Entry* entry) {
       if (out.owner == nullptr) out.owner = entry;
     });
 
     Members members;
     std::string_view rule = is_fx_ ? "fx-tensor" : "name";
-    if (!is_fx_ && golden_of_.contains(target.op)) {
+    if (!is_fx_ && golden_runs_.contains(target.op)) {
       members.names = {target.op};
     } else {
       members = model_.members_of(target.op);
@@ -197,13 +218,17 @@ class TokenPairing {
       return refuse_all("no_golden", is_fx_ ? "the graph has no such operator"
                                             : "no golden data for this operator");
     for (std::string_view name : members.names)
-      if (const Execution* golden = golden_of(name)) out.members.push_back(golden);
+      if (const Execution* golden = golden_of(name, target)) out.members.push_back(golden);
+    out.is_duplicate = !target.is_latest() && out.members.empty();
+    if (out.is_duplicate) return refuse_all(superseded().reason, superseded().message);
     if (out.members.empty())
       return refuse_all("no_golden",
                         fmt::format("no golden data for {}", fmt::join(members.names, " + ")));
     const bool is_itself = members.names.size() == 1 && members.names[0] == target.op;
-    const std::string evidence =
-        is_itself ? "" : fmt::format("{}", fmt::join(members.names, " + "));
+    std::string evidence = is_itself ? "" : fmt::format("{}", fmt::join(members.names, " + "));
+    if (target.runs > 1 && out.members.front()->runs == target.runs)
+      evidence += fmt::format("{}execution {} of {}", evidence.empty() ? "" : ", ",
+                              target.number + 1, target.runs);
     pair_inputs(target, members, rule, evidence, out);
     pair_outputs(target, members, rule, evidence, out);
   }
@@ -263,7 +288,7 @@ class TokenPairing {
     };
     Entries inputs;
     for (std::string_view name : members.names) {
-      const Execution* golden = golden_of(name);
+      const Execution* golden = golden_of(name, target);
       const Operator* op = model_.find(name);
       for (size_t i = 0; golden != nullptr && i < golden->inputs.size(); ++i) {
         const bool is_inner = members.names.size() > 1 && op != nullptr && i < op->inputs.size() &&
@@ -279,7 +304,7 @@ class TokenPairing {
                     const std::string& evidence, Decided& out) const {
     const std::string_view last = members.names.back();
     if (!is_fx_ && members.names.size() == 1)
-      return pair_lists(target.outputs, golden_of(last)->outputs, rule, evidence, out);
+      return pair_lists(target.outputs, golden_of(last, target)->outputs, rule, evidence, out);
     const Operator* made = model_.made(target.op);
     std::unordered_set<const Entry*> used;
     for (const Entry* output : target.outputs) {
@@ -292,19 +317,19 @@ class TokenPairing {
           index = recorded.origin_output.value_or(0);
         }
       }
-      const Entry* golden = golden_output(op, index);
+      const Entry* golden = golden_output(op, index, target);
       if (golden != nullptr) {
         used.insert(golden);
         out.tensors.emplace_back(output, Pairing::with(*golden, rule, evidence));
       } else {
         Pairing pairing =
             Pairing::none("no_golden", fmt::format("golden has no output {} of {}", index, op));
-        if (const Execution* known = golden_of(op))
+        if (const Execution* known = golden_of(op, target))
           pairing.missing = TensorName{std::string(known->op), {SlotKind::kOutput, index, {}}};
         out.tensors.emplace_back(output, std::move(pairing));
       }
     }
-    if (const Execution* golden = golden_of(last))
+    if (const Execution* golden = golden_of(last, target))
       for (const Entry* entry : golden->outputs)
         if (!used.contains(entry))
           out.tensors.emplace_back(
@@ -317,7 +342,7 @@ class TokenPairing {
   const TorchairModel& model_;
   const bool is_fx_;
   std::vector<Execution> targets_, goldens_;
-  std::unordered_map<std::string_view, const Execution*> golden_of_, latest_;
+  Runs golden_runs_;
 };
 
 }  // namespace

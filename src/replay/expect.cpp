@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "compare/stream.h"
 #include "dump/memory.h"
 #include "engine/dump_model.h"
@@ -33,7 +34,7 @@ bool is_widened(std::string_view from, std::string_view to) {
 class CaseRunner {
  public:
   CaseRunner(const ExpectOptions& options, std::shared_ptr<engine::Engine> engine,
-             const judge::Rules& rules, RunContext& context)
+             const judge::LimitRules& rules, RunContext& context)
       : options_(options), engine_(std::move(engine)), rules_(rules), context_(context) {}
 
   CaseResult run(const TestCase& one) {
@@ -125,13 +126,14 @@ class CaseRunner {
                                               : row.message)};
     }
     if (passed != outputs)
-      return {CaseOutcome::kFail, fmt::format("{} of {} outputs compared", passed, outputs)};
+      return {CaseOutcome::kFail, fmt::format("{} of {} compared", passed,
+                                              counted(static_cast<size_t>(outputs), "output"))};
     return {};
   }
 
   const ExpectOptions& options_;
   const std::shared_ptr<engine::Engine> engine_;  // one for all
-  const judge::Rules& rules_;
+  const judge::LimitRules& rules_;
   RunContext& context_;
 };
 

@@ -15,7 +15,7 @@
 #include "judge/tolerance.h"
 #include "judge/verdict.h"
 #include "replay/isolate_part.h"
-#include "replay/replay.h"
+#include "replay/run_part.h"
 
 namespace plumb::replay {
 namespace {
@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 using metrics::Metric;
 
 // The profile of the comparison, unless the user names another.
-Result<judge::Rules> load_rules(const IsolateOptions& options, const result::Run& run,
-                                std::vector<std::string>& warnings) {
+Result<judge::LimitRules> load_rules(const IsolateOptions& options, const result::Run& run,
+                                     std::vector<std::string>& warnings) {
   if (!options.profile.empty()) return judge::load_rules(options.profile, "");
   if (run.profile == judge::kToleranceRules && run.atol) return judge::rules_of_tolerance();
   if (auto rules = judge::load_rules(run.profile, ""); rules) return rules;
@@ -34,7 +34,7 @@ Result<judge::Rules> load_rules(const IsolateOptions& options, const result::Run
   return judge::load_rules("standard", "");
 }
 
-std::vector<const Metric*> columns_for(const judge::Rules& rules) {
+std::vector<const Metric*> columns_for(const judge::LimitRules& rules) {
   std::vector<const Metric*> columns = rules.metrics();
   for (std::string_view name : {"cosine", "rel_euclid", "max_abs"})
     if (const Metric* metric = metrics::metric_by_name(name);
@@ -70,7 +70,7 @@ Result<std::string> model_path(const IsolateOptions& options, const result::Run&
 }
 
 result::Replayed description(const IsolateOptions& options, const result::Saved& saved,
-                             const judge::Rules& rules, const graph::OnnxModel& model) {
+                             const judge::LimitRules& rules, const graph::OnnxModel& model) {
   const result::Run& run = saved.run;
   result::Replayed replayed;
   replayed.columns = columns_for(rules);
@@ -93,9 +93,9 @@ result::Replayed description(const IsolateOptions& options, const result::Saved&
 // Runs the part with the inputs of either side, and compares all that it is about.
 class PartReplay {
  public:
-  PartReplay(const OriginalModel& original, const IsolatedPart& part, const judge::Rules& rules,
-             std::optional<metrics::Tolerance> tolerance, std::optional<DType> computed,
-             Isolated& isolated, RunContext& context)
+  PartReplay(const OriginalModel& original, const IsolatedPart& part,
+             const judge::LimitRules& rules, std::optional<metrics::Tolerance> tolerance,
+             std::optional<DType> computed, Isolated& isolated, RunContext& context)
       : original_(original),
         part_(part),
         rules_(rules),
@@ -224,7 +224,7 @@ class PartReplay {
     if (tolerance_) closeness.emplace(metrics::Closeness{*tolerance_});
     auto facts = on_threads_of(context_, [&] {
       return compare::gather(*t, *g, metrics::request_for(replayed_.columns), context_,
-                             closeness ? &*closeness : nullptr);
+                             {closeness ? &*closeness : nullptr, nullptr});
     });
     if (!facts) return facts.error();
     if (!*facts) return Error{"interrupted", part_.operators[0].name, "run the command again"};
@@ -240,7 +240,7 @@ class PartReplay {
 
   const OriginalModel& original_;
   const IsolatedPart& part_;
-  const judge::Rules& rules_;
+  const judge::LimitRules& rules_;
   std::optional<metrics::Tolerance> tolerance_;
   const std::optional<DType> computed_;  // what the target computes in, as the user said
   result::Replayed& replayed_;

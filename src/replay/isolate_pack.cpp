@@ -26,6 +26,10 @@ std::string Reproduction::add(const std::string& folder, std::string_view name,
   return file;
 }
 
+void Reproduction::add(const std::string& prefix, const Reproduction& other) {
+  for (const auto& [name, file] : other.files_) files_[prefix + name] = file;
+}
+
 Result<uint64_t> Reproduction::pack(const std::filesystem::path& zip) const {
   auto sink = FileSink::create(zip);
   if (!sink) return sink.error();

@@ -18,6 +18,9 @@ class Reproduction {
   // FOLDER/NAME.npy; says which file it became. Names that differ in characters which files should
   // not have get numbers.
   std::string add(const std::string& folder, std::string_view name, const engine::Tensor& tensor);
+  // All files of another one, under a prefix ("reproduction/").
+  void add(const std::string& prefix, const Reproduction& other);
+  void remove(const std::string& file) { files_.erase(file); }
   // What such a file holds, in the type that it has there.
   const engine::Tensor& tensor(const std::string& file) const { return files_.at(file).tensor; }
   // All files as an archive; says how large it is.

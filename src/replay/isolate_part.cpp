@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/run_command.h"
 #include "graph/onnx_bodies.h"
 #include "graph/onnx_cut.h"
 #include "graph/onnx_wiring.h"
@@ -119,6 +120,19 @@ void OriginalModel::add_fused(std::vector<size_t>& nodes) const {
   }
 }
 
+// A target that never had the operator cannot dump it; one that reads its output may show more.
+std::string OriginalModel::advice_without(const IsolatedPart& part,
+                                          const std::vector<std::string>& outputs) const {
+  for (const std::string& output : outputs)
+    for (const size_t reader : sources_->readers(output))
+      return fmt::format(
+          "dump this operator on that side, too; if that has none, go on to one that reads its "
+          "output: --op {} --to {}",
+          shell_quoted(part.operators.front().name), shell_quoted(model_.graph.nodes[reader].name));
+  return "dump this operator on that side, too; if that has none, the model's output is lost: "
+         "`plumb diff` shows what else is missing";
+}
+
 Result<void> OriginalModel::find_outputs(IsolatedPart& part,
                                          const std::vector<std::string>& outputs) const {
   for (const std::string& output : outputs) {
@@ -130,8 +144,7 @@ Result<void> OriginalModel::find_outputs(IsolatedPart& part,
   }
   if (!part.outputs.empty()) return {};
   return Error{"no output of the operator was dumped on both sides",
-               fmt::format("{}", fmt::join(part.left_out, ", ")),
-               "dump this operator too, or end at a later one with --to"};
+               fmt::format("{}", fmt::join(part.left_out, ", ")), advice_without(part, outputs)};
 }
 
 Result<void> OriginalModel::find_inputs(IsolatedPart& part, const std::vector<std::string>& inputs,

@@ -46,6 +46,8 @@ class OriginalModel {
   Result<IsolatedPart> find_at_surface(const std::string& op, const std::string& to) const;
   Result<std::vector<size_t>> nodes_between(const std::string& op, const std::string& to) const;
   void add_fused(std::vector<size_t>& nodes) const;
+  std::string advice_without(const IsolatedPart& part,
+                             const std::vector<std::string>& outputs) const;
   Result<void> find_outputs(IsolatedPart& part, const std::vector<std::string>& outputs) const;
   Result<void> find_inputs(IsolatedPart& part, const std::vector<std::string>& inputs,
                            const std::string& last) const;

@@ -15,7 +15,7 @@
 #include "graph/onnx_external.h"
 #include "pair/names.h"
 #include "replay/isolate_sources.h"
-#include "replay/replay.h"
+#include "replay/run_part.h"
 #include "tensor/decode.h"
 
 namespace plumb::replay {
@@ -64,32 +64,42 @@ class Measurement {
     find_shown();
     if (shown_.empty()) return 0;
     if (auto cut = cut_apart(); !cut) return cut.error();
-    int64_t measured = 0;
-    std::vector<size_t> nodes;
-    int64_t bytes = 0;
-    const auto replay_them = [&]() -> Result<void> {
-      std::sort(nodes.begin(), nodes.end());
-      auto some = replay(nodes);
-      if (!some) return some.error();
-      measured += *some;
-      nodes.clear();
-      bytes = 0;
-      return {};
-    };
-    for (const std::vector<size_t>& part : parts()) {
+    int64_t measured = 0, bytes = 0;
+    Parts some;
+    for (Part& part : parts()) {
       if (context.cancelled) return measured;
       if (!can_be_fed(part)) continue;
-      nodes.insert(nodes.end(), part.begin(), part.end());
       for (const size_t node : part) bytes += bytes_of(model_.graph.nodes[node]);
+      some.push_back(std::move(part));
       if (bytes < kMostBytes) continue;
-      if (auto done = replay_them(); !done) return done.error();
+      measured += replay_those_that_run(some, context);
+      some.clear();
+      bytes = 0;
     }
-    if (!nodes.empty())
-      if (auto done = replay_them(); !done) return done.error();
+    measured += replay_those_that_run(some, context);
+    if (measured == 0 && problem_) return std::move(*problem_);
     return measured;
   }
 
  private:
+  using Part = std::vector<size_t>;  // nodes that run together or not at all
+  using Parts = std::vector<Part>;
+
+  // What cannot be run costs itself, not what was to run along with it.
+  int64_t replay_those_that_run(std::span<const Part> some, const RunContext& context) {
+    if (some.empty() || context.cancelled) return 0;
+    std::vector<size_t> nodes;
+    for (const Part& part : some) nodes.insert(nodes.end(), part.begin(), part.end());
+    std::sort(nodes.begin(), nodes.end());
+    auto measured = replay(nodes);
+    if (measured) return *measured;
+    if (!problem_) problem_ = measured.error();
+    if (some.size() == 1) return 0;
+    const size_t half = some.size() / 2;
+    return replay_those_that_run(some.first(half), context) +
+           replay_those_that_run(some.subspan(half), context);
+  }
+
   // Tensors of the model by the golden operator and slot of rows, as dump tools write names.
   void find_shown() {
     std::unordered_map<std::string, std::string> tensors;
@@ -111,7 +121,8 @@ class Measurement {
           tensors.find(pair::normalised(each.golden->operator_name) + "\n" + each.golden->slot);
       const pair::PlannedRow& planned = state_.rows[static_cast<size_t>(id)];
       if (tensor == tensors.end() || planned.golden_is_own || planned.is_quantized ||
-          each.target->slot.starts_with("input") || each.golden->slot.starts_with("input"))
+          !can_stand_in(*each.target, *each.golden) || each.target->slot.starts_with("input") ||
+          each.golden->slot.starts_with("input"))
         continue;
       const auto [at, is_new] = by_tensor_.try_emplace(tensor->second, shown_.size());
       if (is_new)
@@ -120,6 +131,11 @@ class Measurement {
                           {&state_.target, planned.target},
                           {&state_.golden, planned.golden}});
     }
+  }
+
+  // The model takes the target's tensor for its own.
+  static bool can_stand_in(const result::Side& target, const result::Side& golden) {
+    return target.shape && golden.shape && squeezed(*target.shape) == squeezed(*golden.shape);
   }
 
   // Who reads a tensor that the target shows reads an input of the model instead.
@@ -142,7 +158,7 @@ class Measurement {
   }
 
   // Operators that still hang together, in the order of the model: they run together or not at all.
-  std::vector<std::vector<size_t>> parts() const {
+  Parts parts() const {
     const std::vector<graph::OnnxNode>& nodes = model_.graph.nodes;
     std::vector<size_t> part_of(nodes.size());
     std::iota(part_of.begin(), part_of.end(), size_t{0});
@@ -162,7 +178,7 @@ class Measurement {
     std::map<size_t, std::vector<size_t>> together;
     for (size_t i = 0; i < nodes.size(); ++i)
       if (nodes[i].type != "Constant") together[root(i)].push_back(i);
-    std::vector<std::vector<size_t>> parts;
+    Parts parts;
     for (auto& [first, part] : together) parts.push_back(std::move(part));
     return parts;
   }
@@ -211,7 +227,7 @@ class Measurement {
       const auto at = by_tensor_.find(tensor == tensor_of_.end() ? input : tensor->second);
       if (at == by_tensor_.end()) continue;  // an input of the model that nobody dumped
       auto fed = target_as_fed(shown_[at->second]);
-      if (!fed) continue;
+      if (!fed) return fed.error();
       outside.types[input] = {fed->dtype, fed->shape};
       inputs[input] = std::move(*fed);
     }
@@ -260,6 +276,7 @@ class Measurement {
   std::vector<Shown> shown_;
   std::unordered_map<std::string, size_t> by_tensor_;       // places in shown_
   std::unordered_map<std::string, std::string> tensor_of_;  // what a new input stands for
+  std::optional<Error> problem_;                            // the first part that could not be run
 };
 
 }  // namespace

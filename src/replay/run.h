@@ -23,17 +23,19 @@ struct RunSideOptions {
 struct RunOptions {
   RunSideOptions target, golden;
   input::SampleOptions inputs;
-  std::string layers = "outputs";    // outputs, all, or a pattern as in `ops`
-  std::vector<std::string> ops;      // only layers whose operator matches; empty: all
-  std::string profile;               // empty: by what is compared
-  std::string precision;             // what the target computes in: see Spec::precision
-  std::optional<double> atol, rtol;  // see Spec
-  std::string gt;                    // results of a gt folder to compare with; empty: what fits
-  std::string labels;                // a file with the right classes of the samples
-  std::string output_gt, keep;       // directories for a gt folder of Pulsar, and for the tensors
-  int threads = 1;                   // of the engines
-  WorkerLimits limits;               // of each engine
-  int batch_outputs = 0;  // tensors an engine holds at a time; 0: as many as memory allows
+  std::string layers = "outputs";       // outputs, all, or a pattern as in `ops`
+  std::vector<std::string> ops;         // only layers whose operator matches; empty: all
+  std::string profile;                  // empty: by what is compared
+  std::string precision;                // what the target computes in: see Spec::precision
+  std::optional<double> atol, rtol;     // see Spec
+  bool details = false;                 // see Spec
+  std::string gt;                       // results of a gt folder to compare with; empty: what fits
+  result::Circumstances circumstances;  // that the diagnosis takes as evidence
+  std::string labels;                   // a file with the right classes of the samples
+  std::string output_gt, keep;  // directories for a gt folder of Pulsar, and for the tensors
+  int threads = 1;              // of the engines
+  WorkerLimits limits;          // of each engine
+  int batch_outputs = 0;        // tensors an engine holds at a time; 0: as many as memory allows
 };
 
 struct Ran {

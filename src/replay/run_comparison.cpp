@@ -15,6 +15,7 @@
 #include "pair/matcher.h"
 #include "replay/gt_folder.h"
 #include "replay/own_errors.h"
+#include "result/details.h"
 
 namespace plumb::replay {
 namespace {
@@ -127,10 +128,17 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
   run.bytes += sample->bytes;
   give_back_memory(sample->bytes);
   std::move(sample->rows.begin(), sample->rows.end(), std::back_inserter(run.rows));
+  if (run.rows.size() - limited_rows_ >= result::kMostFullDetails) limit_details();
   return {};
 }
 
+void RunComparison::limit_details() {
+  if (options_.details) result::limit_details(run);
+  limited_rows_ = run.rows.size();
+}
+
 void RunComparison::explain(const RunSide& golden, RunContext& context) {
+  limit_details();
   if (!session_ || context.cancelled || ids_.size() != run.rows.size()) return;
   if (golden.model && !golden.model->is_caffe() && options_.layers == "all") {
     const engine::Model view = golden.model->view();
@@ -228,6 +236,7 @@ Result<void> RunComparison::open(const RunSide& target, const RunSide& golden,
   spec.precision = options_.precision;
   spec.atol = options_.atol;
   spec.rtol = options_.rtol;
+  spec.details = options_.details;
   if (spec.profile.empty() && !spec.atol && !spec.rtol)
     spec.profile = is_board_against_simulator_ ? "exact" : run.profile;
   spec.metrics = metric_names();
@@ -249,6 +258,7 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   run.command = sample.command;
   run.scenario = sample.scenario;
   run.profile = sample.profile;
+  run.limits = sample.limits;
   run.atol = sample.atol;
   run.rtol = sample.rtol;
   run.precision = sample.precision;
@@ -256,6 +266,9 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   run.target = sample.target;
   run.golden = sample.golden;
   run.network = sample.network;
+  run.circumstances = options_.circumstances;
+  std::copy(sample.circumstances.changes.begin(), sample.circumstances.changes.end(),
+            std::back_inserter(run.circumstances.changes));
   for (const auto& [side, shown] : {std::pair{&target, &run.target}, {&golden, &run.golden}}) {
     shown->path = side->path;
     if (side->model) shown->convention = side->model->engine().version();

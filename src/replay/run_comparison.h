@@ -41,6 +41,7 @@ class RunComparison {
   Result<void> open(const RunSide& target, const RunSide& golden, RunContext& context);
   void begin(const RunSide& target, const RunSide& golden, const result::Run& sample);
   void give_back_memory(int64_t bytes);
+  void limit_details();
   void note_missing(const std::string& output);
   bool is_asked_for(const std::string& op) const;
 
@@ -49,6 +50,7 @@ class RunComparison {
   std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
   std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
   std::vector<RowId> ids_;  // of the rows of the latest sample, by row of the run; -1 for others
+  size_t limited_rows_ = 0;     // whose details were limited
   int64_t compared_bytes_ = 0;  // since memory was given back
 };
 

@@ -2,12 +2,11 @@
 #include "replay/scores.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
 #include "compare/session_state.h"
-#include "tensor/decode.h"
+#include "replay/class_scores.h"
 
 namespace plumb::replay {
 namespace {
@@ -15,34 +14,15 @@ namespace {
 constexpr int64_t kTops[] = {1, 5};
 
 // The tensor, if it is a list of scores. Among NaN none is the largest.
-std::optional<std::vector<double>> scores_of(const dump::DumpSet& set, const dump::Entry& entry) {
+std::optional<ClassScores> scores_of(const dump::DumpSet& set, const dump::Entry& entry) {
   auto opened = dump::EntryReader::open(set, entry);
   if (!opened) return std::nullopt;
   io::TensorReader& reader = opened->reader();
-  const DKind kind = kind_of(reader.dtype());
-  const int64_t count = reader.count();
-  if (squeezed(reader.shape()).size() != 1 || count < 2 || count > 1'000'000 ||
-      (kind != DKind::kFloat && kind != DKind::kInteger))
-    return std::nullopt;
-  const auto bytes = reader.read(0, count);
+  if (!are_class_scores(reader.dtype(), reader.shape())) return std::nullopt;
+  const auto bytes = reader.read(0, reader.count());
   if (!bytes) return std::nullopt;
-  std::vector<double> numbers(static_cast<size_t>(count));
-  decode_double(reader.dtype(), bytes->data(), count, numbers.data());
-  if (std::any_of(numbers.begin(), numbers.end(), [](double n) { return std::isnan(n); }))
-    return std::nullopt;
-  return numbers;
-}
-
-int64_t first_class(const std::vector<double>& scores) {
-  return std::max_element(scores.begin(), scores.end()) - scores.begin();
-}
-
-// How many classes come before this one; of equal scores the first comes first.
-int64_t rank_of(int64_t label, const std::vector<double>& scores) {
-  if (label < 0 || label >= std::ssize(scores)) return std::ssize(scores);
-  const auto at = scores.begin() + label;
-  return std::count_if(scores.begin(), at, [&](double score) { return score >= *at; }) +
-         std::count_if(at, scores.end(), [&](double score) { return score > *at; });
+  auto scores = class_scores(reader.dtype(), reader.shape(), *bytes);
+  return scores && !has_nan(*scores) ? scores : std::nullopt;
 }
 
 double share_of(int64_t part, int64_t all) {

@@ -37,6 +37,14 @@ constexpr CauseWords kCauses[] = {
     {"unknown", "not known"},
 };
 
+// Of a model that is converted in stages, the one that loses the accuracy.
+constexpr CauseWords kStages[] = {
+    {"stage:quantization", "the quantization stage loses accuracy"},
+    {"stage:conversion", "the conversion stage loses accuracy"},
+    {"stage:both", "quantization and conversion together lose accuracy"},
+    {"stage:unknown", "quantization or conversion loses accuracy"},
+};
+
 // The result's own name in commands that are to be copied.
 std::string with_file(std::string text, std::string_view file) {
   constexpr std::string_view kPlace = "RESULT.json";
@@ -47,6 +55,9 @@ std::string with_file(std::string text, std::string_view file) {
 }
 
 std::string title_of(const Finding& finding) {
+  for (const CauseWords& stage : kStages)
+    if (stage.cause == finding.detail && finding.operator_name.empty())
+      return std::string(stage.words);
   std::string title =
       finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name);
   title += fmt::format(": {}", cause_in_words(finding.cause));
@@ -95,11 +106,12 @@ void add_culprit(const Run& run, Block& block) {
                                        : ""));
 }
 
-std::string findings_text(const Run& run, std::string_view result, size_t width, bool colour) {
+std::string findings_text(const Run& run, std::string_view result, size_t width, bool colour,
+                          size_t first) {
   if (run.findings.empty()) return "nothing to explain: no compared tensor differs\n";
   Block block(width, colour);
   for (size_t i = 0; i < run.findings.size(); ++i)
-    add_finding(run.findings[i], fmt::format("{}.", i + 1), result, block);
+    add_finding(run.findings[i], fmt::format("{}.", i + first), result, block);
   return block.text();
 }
 

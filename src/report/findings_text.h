@@ -19,8 +19,8 @@ bool has_culprit(const result::Run& run);
 // The most probable finding in a few lines; nothing if there is none.
 void add_culprit(const result::Run& run, Block& block);
 
-// All of them. `result` is the file that commands to copy name.
+// All of them, numbered from `first`. `result` is the file that commands to copy name.
 std::string findings_text(const result::Run& run, std::string_view result, size_t width,
-                          bool colour);
+                          bool colour, size_t first = 1);
 
 }  // namespace plumb::report

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "base/utf8.h"
 #include "report/baseline_text.h"
 #include "report/headline.h"
 #include "report/text.h"
 #include "report/writer.h"
+#include "report/xml_text.h"
 #include "result/value_text.h"
 
 namespace plumb::report {
@@ -23,54 +23,23 @@ using result::Summary;
 using result::undefined_text;
 using result::Verdict;
 
-// For text and attributes. XML 1.0 has no way to write most control characters: they are dropped,
-// line ends and tabs become spaces.
-std::string xml(std::string_view text) {
-  std::string escaped;
-  const std::string valid = valid_utf8(text);
-  for (size_t i = 0; i < valid.size(); ++i) {
-    const auto code = static_cast<unsigned char>(valid[i]);
-    const std::string_view rest = std::string_view(valid).substr(i);
-    if (code == '\t' || code == '\n' || code == '\r') {
-      escaped += ' ';
-    } else if (code < 0x20 || code == 0x7F) {
-      continue;
-    } else if (code == 0xC2 && static_cast<unsigned char>(rest[1]) < 0xA0) {
-      i += 1;
-    } else if (rest.starts_with("\uFFFE") || rest.starts_with("\uFFFF")) {
-      i += 2;
-    } else if (code == '&') {
-      escaped += "&amp;";
-    } else if (code == '<') {
-      escaped += "&lt;";
-    } else if (code == '>') {
-      escaped += "&gt;";
-    } else if (code == '"') {
-      escaped += "&quot;";
-    } else {
-      escaped += valid[i];
-    }
-  }
-  return escaped;
-}
-
 // What a person who opens the failed case wants to know.
 std::string details(const Run& run, const Row& row) {
   std::string text;
-  if (!row.reasons.empty()) text += "reasons: " + xml(reasons_text(row)) + "\n";
-  if (!row.message.empty()) text += xml(row.message) + "\n";
-  if (!row.hint.empty()) text += xml(row.hint) + "\n";
+  if (!row.reasons.empty()) text += "reasons: " + xml_text(reasons_text(row)) + "\n";
+  if (!row.message.empty()) text += xml_text(row.message) + "\n";
+  if (!row.hint.empty()) text += xml_text(row.hint) + "\n";
   for (size_t i = 0; i < run.metrics.size() && i < row.values.size(); ++i) {
     const metrics::Value& value = row.values[i];
-    text += xml(fmt::format("{}: {}", run.metrics[i]->name,
-                            value.is_defined() ? exact_text(*run.metrics[i], value.number())
-                                               : "undefined, " + undefined_text(value))) +
+    text += xml_text(fmt::format("{}: {}", run.metrics[i]->name,
+                                 value.is_defined() ? exact_text(*run.metrics[i], value.number())
+                                                    : "undefined, " + undefined_text(value))) +
             "\n";
   }
   for (const auto& [name, side] : {std::pair("target", &row.target), {"golden", &row.golden}})
     if (*side)
-      text += xml(fmt::format("{}: {} {} {} {}", name, (*side)->operator_name, (*side)->dtype,
-                              shape_text(**side), (*side)->file)) +
+      text += xml_text(fmt::format("{}: {} {} {} {}", name, (*side)->operator_name, (*side)->dtype,
+                                   shape_text(**side), (*side)->file)) +
               "\n";
   return text;
 }
@@ -80,11 +49,11 @@ std::string test_case(const Run& run, const Row& row) {
   // What place_text says behind the operator's name.
   std::string place = place_text(row).substr(name.size());
   if (!row.graph.empty()) place += fmt::format(" [graph {}]", row.graph);
-  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(name),
-                                 xml(place.empty() ? place : place.substr(1)));
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_text(name),
+                                 xml_text(place.empty() ? place : place.substr(1)));
   const std::string message =
-      xml(row.message.empty() ? reasons_text(row) : reasons_text(row) + ": " + row.message);
-  const std::string type = xml(row.reasons.empty() ? "unknown" : row.reasons.front());
+      xml_text(row.message.empty() ? reasons_text(row) : reasons_text(row) + ": " + row.message);
+  const std::string type = xml_text(row.reasons.empty() ? "unknown" : row.reasons.front());
   if (row.verdict == Verdict::kPass && !row.suspicious) return text + "/>\n";
   text += ">\n";
   if (row.verdict == Verdict::kPass)
@@ -103,17 +72,17 @@ std::string test_case(const Run& run, const Row& row) {
 
 // The comparison with an earlier run, as one more test case.
 std::string baseline_case(const result::Baseline& baseline) {
-  const std::string start =
-      fmt::format("    <testcase classname=\"plumb\" name=\"baseline {}\"", xml(baseline.path));
+  const std::string start = fmt::format("    <testcase classname=\"plumb\" name=\"baseline {}\"",
+                                        xml_text(baseline.path));
   if (baseline.holds()) return start + "/>\n";
-  std::string text = xml(baseline_text(baseline)) + "\n";
-  for (const std::string& warning : baseline.warnings) text += xml(warning) + "\n";
+  std::string text = xml_text(baseline_text(baseline)) + "\n";
+  for (const std::string& warning : baseline.warnings) text += xml_text(warning) + "\n";
   for (const result::TensorChange& change : baseline.tensors)
-    if (change.is_output && change.is_worse) text += xml(change_text(change)) + "\n";
+    if (change.is_output && change.is_worse) text += xml_text(change_text(change)) + "\n";
   return start + fmt::format(
                      ">\n      <failure type=\"baseline\" message=\"{}\">{}</failure>\n"
                      "    </testcase>\n",
-                     xml(baseline_headline(baseline)), text);
+                     xml_text(baseline_headline(baseline)), text);
 }
 
 }  // namespace
@@ -131,10 +100,10 @@ void write_junit(const Run& run, const Put& put) {
                   std::isfinite(run.elapsed_s) ? run.elapsed_s : 0);
   put("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
   put(fmt::format("<testsuites name=\"plumb\" {}>\n  <testsuite name=\"plumb {}\" {}>\n", counts,
-                  xml(run.command), counts));
+                  xml_text(run.command), counts));
   put("    <properties>\n");
   const auto property = [&](std::string_view name, std::string_view value) {
-    put(fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, xml(value)));
+    put(fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, xml_text(value)));
   };
   property("verdict", name_of(s.verdict));
   property("target", run.target.path);
@@ -149,7 +118,7 @@ void write_junit(const Run& run, const Put& put) {
     put(
         fmt::format("    <testcase classname=\"plumb\" name=\"{0}\">\n"
                     "      <error type=\"{1}\" message=\"{2}\"/>\n    </testcase>\n",
-                    xml(run.command), name_of(s.verdict), xml(headline(run, s))));
+                    xml_text(run.command), name_of(s.verdict), xml_text(headline(run, s))));
   put("  </testsuite>\n</testsuites>\n");
 }
 

@@ -77,6 +77,17 @@ std::optional<NextStep> first_look(const Run& run, const Summary& s) {
   return step;
 }
 
+// The files of a board beside a gt folder, which knows their types.
+std::optional<NextStep> board_check(const Run& run) {
+  const auto is_gt = [](const InputSide& side) { return side.convention == "pulsar-gt"; };
+  if (run.command != "compare" || is_gt(run.target) || !is_gt(run.golden) || !has(run, "no_header"))
+    return std::nullopt;
+  return NextStep{
+      "`plumb run` holds the files of a board against a gt folder, which knows their types",
+      {"$ plumb run " + shell_word(run.target.path, false) + " " +
+       shell_word(run.golden.path, false)}};
+}
+
 bool lacks_quant(const Run& run) {
   return (run.scenario == "quantized-original-vs-original" && run.graphs.empty() &&
           run.command == "compare") ||
@@ -122,6 +133,10 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   const auto advise = [&](bool applies, std::string text) {
     if (applies) steps.push_back({std::move(text), {}});
   };
+  if (auto step = board_check(run)) {
+    steps.push_back(std::move(*step));
+    return steps;
+  }
   if (!has_culprit(run))  // else the first finding says what to do
     if (auto step = first_look(run, s)) steps.push_back(std::move(*step));
   advise(!run.doubts.empty(),

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -54,14 +55,6 @@ std::string styles() {
       "<cellXfs count=\"10\">{}</cellXfs><cellStyles count=\"1\">"
       "<cellStyle name=\"Normal\" xfId=\"0\" builtinId=\"0\"/></cellStyles></styleSheet>",
       kMain, kFont, kFont, fills, formats);
-}
-
-// 0 is "A", 26 is "AA".
-std::string column_name(size_t column) {
-  std::string name;
-  for (++column; column > 0; column = (column - 1) / 26)
-    name.insert(name.begin(), static_cast<char>('A' + (column - 1) % 26));
-  return name;
 }
 
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
@@ -170,13 +163,13 @@ void Spreadsheet::begin_sheet() {
   rows_ = 0;
   bytes_ = 0;
   put(kXml);
-  put(
-      fmt::format("<worksheet xmlns=\"{}\"><sheetViews><sheetView {}workbookViewId=\"0\"{}"
-                  "</sheetViews>",
-                  kMain, sheets_.size() == 1 ? "tabSelected=\"1\" " : "",
-                  has_titles() ? "><pane ySplit=\"1\" topLeftCell=\"A2\" "
-                                 "activePane=\"bottomLeft\" state=\"frozen\"/></sheetView>"
-                               : "/>"));
+  put(fmt::format(
+      "<worksheet xmlns=\"{}\" xmlns:r=\"{}\"><sheetViews><sheetView {}workbookViewId=\"0\"{}"
+      "</sheetViews>",
+      kMain, kRelations, sheets_.size() == 1 ? "tabSelected=\"1\" " : "",
+      has_titles() ? "><pane ySplit=\"1\" topLeftCell=\"A2\" "
+                     "activePane=\"bottomLeft\" state=\"frozen\"/></sheetView>"
+                   : "/>"));
   std::vector<SheetCell> titles;
   if (!columns_.empty()) put("<cols>");
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -229,7 +222,27 @@ void Spreadsheet::end_sheet() {
     put(fmt::format("<autoFilter ref=\"A1:{}{}\"/>", last, rows_));
     sheets_.back().range = fmt::format("$A$1:${}${}", last, rows_);
   }
+  const std::optional<SheetChart> chart = std::exchange(chart_, std::nullopt);
+  sheets_.back().has_chart = chart && rows_ > 1;
+  if (sheets_.back().has_chart) put("<drawing r:id=\"rId1\"/>");
   put("</worksheet>");
+  if (sheets_.back().has_chart) add_chart(*chart, sheets_.back(), rows_);
+}
+
+// A sheet names a drawing, the drawing names the chart.
+void Spreadsheet::add_chart(const SheetChart& chart, const Sheet& sheet, int64_t last) {
+  const size_t number = sheets_.size();
+  const auto relation = [&](std::string_view kind, std::string_view folder) {
+    return fmt::format(
+        "<Relationships xmlns=\"{}/relationships\"><Relationship Id=\"rId1\" Type=\"{}/{}\" "
+        "Target=\"../{}/{}{}.xml\"/></Relationships>",
+        kPackage, kRelations, kind, folder, kind, number);
+  };
+  const auto name = [&](std::string_view form) { return fmt::format(fmt::runtime(form), number); };
+  add_member(name("xl/worksheets/_rels/sheet{}.xml.rels").c_str(), relation("drawing", "drawings"));
+  add_member(name("xl/drawings/drawing{}.xml").c_str(), chart_place_xml(columns_.size() + 1));
+  add_member(name("xl/drawings/_rels/drawing{}.xml.rels").c_str(), relation("chart", "charts"));
+  add_member(name("xl/charts/chart{}.xml").c_str(), chart_xml(chart, sheet.name, last));
 }
 
 void Spreadsheet::finish() {
@@ -239,6 +252,13 @@ void Spreadsheet::finish() {
   for (size_t i = 0; i < sheets_.size(); ++i) {
     types += fmt::format("<Override PartName=\"/xl/worksheets/sheet{}.xml\" ContentType=\"{}\"/>",
                          i + 1, fmt::format(kType, "worksheet"));
+    if (sheets_[i].has_chart)
+      types += fmt::format(
+          "<Override PartName=\"/xl/drawings/drawing{0}.xml\" ContentType=\"application/"
+          "vnd.openxmlformats-officedocument.drawing+xml\"/><Override PartName=\"/xl/charts/"
+          "chart{0}.xml\" ContentType=\"application/"
+          "vnd.openxmlformats-officedocument.drawingml.chart+xml\"/>",
+          i + 1);
     relations += fmt::format(
         "<Relationship Id=\"rId{0}\" Type=\"{1}/worksheet\" Target=\"worksheets/sheet{0}.xml\"/>",
         i + 1, kRelations);

@@ -15,6 +15,7 @@
 
 #include "base/file_sink.h"
 #include "io/zip.h"
+#include "report/sheet_chart.h"
 
 namespace plumb::report {
 
@@ -61,13 +62,17 @@ class Spreadsheet {
   void add(std::initializer_list<SheetCell> cells, Fill fill = Fill::kNone) {
     add(std::span(cells.begin(), cells.size()), fill);
   }
+  // In the open sheet, which has titles; of the rows that fit into it.
+  void chart(SheetChart chart) { chart_ = std::move(chart); }
   void finish();
 
  private:
   struct Sheet {
     std::string name;
     std::string range;  // with titles: "$A$1:$C$20"
+    bool has_chart = false;
   };
+  void add_chart(const SheetChart& chart, const Sheet& sheet, int64_t last);
   void begin_sheet();
   void end_sheet();
   void add_row(std::span<const SheetCell> cells, Fill fill);
@@ -79,6 +84,7 @@ class Spreadsheet {
   const int64_t rows_per_sheet_;
   std::string name_;
   std::vector<SheetColumn> columns_;
+  std::optional<SheetChart> chart_;  // of the open sheet
   std::vector<Sheet> sheets_;
   int64_t part_ = 0;    // of the sheets with this name
   int64_t rows_ = 0;    // in the open sheet

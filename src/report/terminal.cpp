@@ -14,6 +14,7 @@
 #include "report/headline.h"
 #include "report/next_steps.h"
 #include "report/ranking.h"
+#include "report/sparkline.h"
 #include "report/table.h"
 #include "report/text.h"
 
@@ -114,7 +115,9 @@ class Rows {
 
 // The network from its first operator to its last as a skyline: the higher, the worse.
 std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cells) {
-  constexpr std::string_view kBars[] = {" ", "▁", "·", "▄", "█"};  // by rank below
+  constexpr std::string_view kBlocks[] = {" ", "▁", "·", "▄", "█"};  // by rank below
+  constexpr std::string_view kSigns[] = {" ", "_", ".", "+", "#"};
+  const auto& bars = style.ascii ? kSigns : kBlocks;
   const auto rank = [](const Row& row) -> size_t {
     switch (colour_of(row)) {
       case Colour::kRed: return 4;
@@ -136,7 +139,7 @@ std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cell
     const std::string colour = style.colour ? fmt::format("\033[{}m", sgr(kColours[worst])) : "";
     if (colour != before) line += colour;
     before = colour;
-    line += kBars[worst];
+    line += bars[worst];
   }
   return style.colour ? line + "\033[0m" : line;
 }
@@ -189,6 +192,11 @@ void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Bl
   const size_t room = std::clamp<size_t>(style.width == 0 ? 80 : style.width, 30, 112) - 14;
   if (run.rows.size() >= 8 && s.pass - s.suspicious < s.rows)
     block.verbatim(run.is_ordered ? "in order" : "by name", skyline(run, style, room));
+  if (const Sparkline line = sparkline(run, room, style.ascii);
+      run.rows.size() >= 8 && !line.culprit.empty()) {
+    block.verbatim("error", line.errors);
+    block.verbatim("", line.culprit);
+  }
   if (!run.is_ordered && s.fail > 0)
     block.line("order", "not recorded in the target: rows are in order of their names");
 }
@@ -258,7 +266,7 @@ void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, 
   if (style.colour) word = fmt::format("\033[1;{}m{}\033[0m", sgr(colour_of(s)), word);
   block.wrap(word + "  ", word_width + 2, headline(run, s));
   const auto [row, title] = divergence_of(run, s);
-  if (row == nullptr) return;
+  if (row == nullptr) return add_culprit(run, block);  // by what is known beside the tensors
   const std::string why = why_text(*row), start = std::string(title) + ": ";
   block.wrap(start, start.size(),
              printable(place_text(*row)) + (why.empty() ? "" : ": " + printable(why)));

@@ -17,6 +17,7 @@ struct TerminalStyle {
   bool colour = false;  // ANSI sequences
   bool all = false;     // every row, in order of execution, rather than those worth a look
   bool hints = false;   // the limits with which rows would pass
+  bool ascii = false;   // the terminal shows no other characters
   bool rows = true;     // false: the verdict and what belongs to it only
   // Columns, as far as the run has them; the first is the last to go when there is no room.
   std::vector<std::string> metrics = {"cosine", "rel_euclid", "max_abs", "max_rel"};

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 #include "result/value_text.h"
 #include "tensor/shape.h"
@@ -87,7 +88,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string counted(size_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+  return plumb::counted(n, noun);
 }
 
 std::string bytes_text(double bytes) {

@@ -14,7 +14,10 @@ namespace plumb::report {
 
 void write_csv(const result::Run& run, const Put& put);
 void pack_xlsx(const result::Run& run, FileSink& sink);
+void write_html(const result::Run& run, const Put& put);
+void write_svg(const result::Run& run, const Put& put);
 void write_markdown(const result::Run& run, const Put& put);
+void write_code_quality(const result::Run& run, const Put& put);
 void write_junit(const result::Run& run, const Put& put);
 
 namespace {
@@ -23,9 +26,13 @@ constexpr Writer kWriters[] = {
     {".json", "json", "everything, for programs (docs/result.schema.json)", result::write_json},
     {".csv", "csv", "one line per row with all metrics, for scripts and spreadsheets", write_csv},
     {".xlsx", "xlsx", "summary and coloured rows, for spreadsheets", nullptr, pack_xlsx},
+    {".html", "html", "the report page: one file that opens in a browser", write_html},
+    {".svg", "svg", "a picture: the error along the network, and its graph", write_svg},
     {".md", "markdown", "summary and the rows worth a look, for a merge request", write_markdown},
     {".junit.xml", "junit", "one test case per row, for continuous integration", write_junit},
     {".xml", "junit", "the same", write_junit},
+    {"code-quality-report.json", "gitlab", "what GitLab shows in merge requests",
+     write_code_quality},
 };
 
 }  // namespace

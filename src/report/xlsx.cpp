@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A workbook: what the terminal says under its table, then the columns of the CSV with coloured
-// rows. Numbers are numbers; where a metric is undefined its cell says why.
+// A workbook: what the terminal says under its table, the findings, the columns of the CSV with
+// coloured rows, and a chart of the error along the network. Numbers are numbers; where a metric is
+// undefined its cell says why.
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "report/baseline_text.h"
+#include "report/findings_text.h"
 #include "report/headline.h"
 #include "report/ranking.h"
 #include "report/row_cells.h"
+#include "report/shown_graph.h"
 #include "report/text.h"
+#include "report/usual_limits.h"
 #include "report/writer.h"
 #include "result/value_text.h"
 
@@ -134,11 +138,53 @@ struct Cells {
   }
 };
 
+void add_findings(const Run& run, Spreadsheet& book) {
+  if (run.findings.empty()) return;
+  book.begin("Findings", {{"operator", 36},
+                          {"cause", 28},
+                          {"confidence"},
+                          {"detail", 24},
+                          {"evidence", 80},
+                          {"advice", 60},
+                          {"next", 60}});
+  for (const result::Finding& finding : run.findings) {
+    std::string evidence;
+    for (const result::Evidence& each : finding.evidence)
+      evidence += (evidence.empty() ? "" : "\n") + each.text;
+    book.add({printable(finding.operator_name), cause_in_words(finding.cause),
+              SheetCell::number(finding.confidence), printable(finding.detail), evidence,
+              printable(finding.advice), printable(finding.next)});
+  }
+}
+
+// On a logarithmic scale there is no place for zero.
+void add_course(const Run& run, Spreadsheet& book) {
+  const result::AppliedLimit* const limit = UsualLimits(run).of("rel_euclid");
+  const auto error_of = [&](const Row& row) { return relative_error(run, row); };
+  if (std::none_of(run.rows.begin(), run.rows.end(),
+                   [&](const Row& row) { return row.target && error_of(row) > 0; }))
+    return;
+  book.begin("Course", {{"position", 10}, {"operator", 36}, {"rel_euclid"}, {"limit", 10}});
+  int64_t position = 0;
+  for (const Row& row : run.rows) {
+    if (!row.target || !is_output_slot(row)) continue;
+    const double error = error_of(row);
+    book.add({SheetCell::count(++position), printable(row.target->operator_name),
+              error > 0 ? SheetCell::number(error) : SheetCell(),
+              limit == nullptr ? SheetCell() : SheetCell::number(limit->value)},
+             fill_of(row));
+  }
+  SheetChart chart{"relative error along the network", 0, {2}, {}};
+  if (limit != nullptr) chart.lines = {3};
+  book.chart(std::move(chart));
+}
+
 }  // namespace
 
 void pack_xlsx(const Run& run, FileSink& sink) {
   Spreadsheet book(sink);
   add_summary(run, book);
+  add_findings(run, book);
   book.begin("Rows", row_columns(run));
   Cells row;
   for (size_t id = 0; id < run.rows.size(); ++id) {
@@ -146,6 +192,7 @@ void pack_xlsx(const Run& run, FileSink& sink) {
     add_row_cells(run, static_cast<int64_t>(id), run.rows[id], row);
     book.add(row.cells, fill_of(run.rows[id]));
   }
+  add_course(run, book);
   book.finish();
 }
 

@@ -36,6 +36,27 @@ void fields(auto& list, Any<Told> auto& told) {
   list("convention", told.convention, none);
 }
 
+void fields(auto& list, Any<EnvironmentChange> auto& change) {
+  list("what", change.what);
+  list("target", change.target);
+  list("golden", change.golden);
+}
+
+void fields(auto& list, Any<PackageFit> auto& fit) {
+  list("verdict", fit.verdict);
+  list("message", fit.message);
+}
+
+void fields(auto& list, Any<Circumstances> auto& known) {
+  list("changes", known.changes, std::vector<EnvironmentChange>());
+  list("fits", known.fits, std::vector<PackageFit>());
+  list("topn_float", known.topn_float, std::optional<double>());
+  list("topn_quant", known.topn_quant, std::optional<double>());
+  list("topn_offline", known.topn_offline, std::optional<double>());
+  list("topn_samples", known.topn_samples, std::optional<int64_t>());
+  list("calibration_size", known.calibration_size, std::optional<int64_t>());
+}
+
 void fields(auto& list, Any<NetworkNode> auto& node) {
   list("name", node.name);
   list("type", node.type);
@@ -80,10 +101,18 @@ void fields(auto& list, Any<OwnError> auto& error) {
   list("measured", error.measured);
 }
 
+void fields(auto& list, Any<AppliedLimit> auto& limit) {
+  list("metric", limit.metric);
+  list("operation", limit.operation);
+  list("value", limit.value);
+  list.word("dtype", limit.dtype);
+}
+
 void fields(auto& list, Any<Run> auto& run) {
   list("command", run.command);
   list("scenario", run.scenario);
   list("profile", run.profile);
+  list("limits", run.limits, std::vector<AppliedLimit>());
   list("atol", run.atol, std::optional<double>());
   list("rtol", run.rtol, std::optional<double>());
   list("precision", run.precision, std::string());
@@ -91,6 +120,7 @@ void fields(auto& list, Any<Run> auto& run) {
   list("golden", run.golden);
   list("graphs", run.graphs);
   list("told", run.told, Told());
+  list("circumstances", run.circumstances, Circumstances());
   list("outputs_not_compared", run.outputs_not_compared);
   list("order_recorded", run.is_ordered, true);
   list("doubts", run.doubts, std::vector<std::string>());
@@ -132,6 +162,41 @@ void fields(auto& list, Any<Side> auto& side) {
   list("file", side.file);
 }
 
+void fields(auto& list, Any<PairHistogram> auto& histogram) {
+  list("low", histogram.low);
+  list("high", histogram.high);
+  list("target", histogram.target);
+  list("golden", histogram.golden);
+}
+
+void fields(auto& list, Any<ChannelErrors> auto& channels) {
+  list("axis", channels.axis);
+  list("size", channels.size);
+  list("each", channels.each);
+  list("error", channels.error);
+  list("golden", channels.golden);
+}
+
+void fields(auto& list, Any<HeatMap> auto& heat) {
+  list("rows", heat.rows);
+  list("columns", heat.columns);
+  list("largest", heat.largest);
+  list("levels", heat.levels);
+}
+
+void fields(auto& list, Any<WorstElement> auto& element) {
+  list("index", element.index);
+  list("target", element.target);
+  list("golden", element.golden);
+}
+
+void fields(auto& list, Any<Details> auto& details) {
+  list("histogram", details.histogram, std::optional<PairHistogram>());
+  list("channels", details.channels, std::optional<ChannelErrors>());
+  list("heat", details.heat, std::optional<HeatMap>());
+  list("worst", details.worst, std::vector<WorstElement>());
+}
+
 void fields(auto& list, Any<Row> auto& row) {
   list("index", row.index);
   list("step", row.step);
@@ -149,6 +214,7 @@ void fields(auto& list, Any<Row> auto& row) {
   list("reasons", row.reasons);
   list("message", row.message);
   list("hint", row.hint);
+  list.details("details", row);
 }
 
 void fields(auto& list, Any<Standing> auto& standing) {

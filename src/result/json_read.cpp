@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "base/base64.h"
 #include "base/mapped_file.h"
 #include "result/json_fields.h"
 
@@ -21,6 +22,11 @@ namespace plumb::result {
 namespace {
 
 namespace json = simdjson::ondemand;
+using metrics::kHeatLevels;
+using metrics::kMostBins;
+using metrics::kMostChannels;
+using metrics::kMostHeatCells;
+using metrics::kMostWorst;
 using metrics::Metric;
 using metrics::Value;
 
@@ -184,6 +190,9 @@ class Reader {
       if (key == numbers) reader.read_values(value, row.values);
       if (key == reasons) reader.read_reasons(value);
     }
+    void details(std::string_view name, Row& row) {
+      if (key == name && !value.is_null()) reader.read_details(value, row);
+    }
   };
 
   template <class T>
@@ -226,6 +235,13 @@ class Reader {
   static void read(json::value value, Verdict& member) { member = verdict_of(value); }
   static void read(json::value value, Change& member) { member = change_of(value); }
 
+  static void read(json::value value, std::vector<uint8_t>& bytes) {
+    const std::string_view text = value.get_string();
+    auto decoded = from_base64(text);
+    if (!decoded) throw Complaint{"'" + shown(text) + "' is no base64"};
+    bytes = std::move(*decoded);
+  }
+
   // Each once: the memory of a row grows with their number.
   void read(json::value names, std::vector<const Metric*>& metrics) {
     std::set<std::string> unknown;
@@ -256,6 +272,39 @@ class Reader {
         throw Complaint{fmt::format("an edge from node {} to node {}, of {}", edge.from, edge.to,
                                     network->nodes.size())};
     run_.network = std::move(network);
+  }
+
+  // Bounded as they were gathered: later stages make pictures of them.
+  void read_details(json::value value, Row& row) {
+    auto details = std::make_shared<Details>();
+    read(value, *details);
+    if (const char* odd = oddity_of(*details)) throw Complaint{odd};
+    row.details = std::move(details);
+  }
+
+  static const char* oddity_of(const Details& details) {
+    const auto are_counts = [](const std::vector<int64_t>& counts) {
+      return std::all_of(counts.begin(), counts.end(), [](int64_t count) { return count >= 0; });
+    };
+    if (const auto& h = details.histogram)
+      if (h->target.size() != h->golden.size() || std::ssize(h->target) > kMostBins ||
+          !std::isfinite(h->low) || !std::isfinite(h->high) || h->low > h->high ||
+          !are_counts(h->target) || !are_counts(h->golden))
+        return "the bins of the histogram do not fit each other";
+    if (const auto& c = details.channels)
+      if (c->error.size() != c->golden.size() || std::ssize(c->error) > kMostChannels ||
+          c->axis < 0 || c->size < 0 || c->each < 1)
+        return "the errors by channel do not fit each other";
+    if (const auto& heat = details.heat) {
+      const auto is_side = [](int64_t cells) { return cells >= 1 && cells <= kMostHeatCells; };
+      if (!is_side(heat->rows) || !is_side(heat->columns) ||
+          std::ssize(heat->levels) != heat->rows * heat->columns ||
+          std::any_of(heat->levels.begin(), heat->levels.end(),
+                      [](uint8_t level) { return level > kHeatLevels; }))
+        return "the cells of the heat map do not fit each other";
+    }
+    if (std::ssize(details.worst) > kMostWorst) return "there are too many worst elements";
+    return nullptr;
   }
 
   void read_tool(json::object tool) {

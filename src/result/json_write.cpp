@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "result/json_fields.h"
 #include "result/value_text.h"
@@ -51,11 +53,23 @@ void append(std::string& json, const Standing& standing) { append_object(json, s
 void append(std::string& json, const TensorChange& change) { append_object(json, change); }
 void append(std::string& json, const OperatorChange& change) { append_object(json, change); }
 void append(std::string& json, const Told& told) { append_object(json, told); }
+void append(std::string& json, const EnvironmentChange& change) { append_object(json, change); }
+void append(std::string& json, const PackageFit& fit) { append_object(json, fit); }
+void append(std::string& json, const Circumstances& known) { append_object(json, known); }
 void append(std::string& json, const NetworkNode& node) { append_object(json, node); }
 void append(std::string& json, const NetworkEdge& edge) { append_object(json, edge); }
 void append(std::string& json, const Evidence& evidence) { append_object(json, evidence); }
 void append(std::string& json, const Finding& finding) { append_object(json, finding); }
 void append(std::string& json, const OwnError& error) { append_object(json, error); }
+void append(std::string& json, const AppliedLimit& limit) { append_object(json, limit); }
+void append(std::string& json, const PairHistogram& histogram) { append_object(json, histogram); }
+void append(std::string& json, const ChannelErrors& channels) { append_object(json, channels); }
+void append(std::string& json, const HeatMap& heat) { append_object(json, heat); }
+void append(std::string& json, const WorstElement& element) { append_object(json, element); }
+void append(std::string& json, const std::vector<uint8_t>& bytes) {
+  append_base64(json += '"', std::as_bytes(std::span(bytes)));
+  json += '"';
+}
 
 template <class T>
 void append(std::string& json, const std::vector<T>& list) {
@@ -157,6 +171,10 @@ class RowMembers : public Members {
     json += '}';
   }
 
+  void details(std::string_view name, const Row& row) {
+    if (row.details) append_object(begin(name), *row.details);
+  }
+
  private:
   // A result has millions of them.
   std::string_view key(size_t i, bool is_first) const {
@@ -199,21 +217,41 @@ void append_summary(std::string& json, const Summary& s) {
 
 }  // namespace
 
+std::string head_members(const Run& run, const Summary& summary) {
+  std::string json =
+      fmt::format("\n  \"tool\": {{\"name\": \"plumb\", \"version\": {}}},\n  \"run\": ",
+                  json_text(PLUMB_VERSION));
+  append_object(json, run, kMember);
+  json += ",\n  \"summary\": ";
+  append_summary(json, summary);
+  if (!run.samples.empty()) append(json += ",\n  \"samples\": ", run.samples);
+  if (!run.accuracy.empty()) append(json += ",\n  \"accuracy\": ", run.accuracy);
+  if (run.baseline) append_object(json += ",\n  \"baseline\": ", *run.baseline, kMember);
+  return json;
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+  std::string json = "[";
+  for (const Finding& finding : findings) {
+    json += &finding == findings.data() ? "\n    " : ",\n    ";
+    append(json, finding);
+  }
+  return json += findings.empty() ? "]" : "\n  ]";
+}
+
+std::string details_json(const Details& details) {
+  std::string json;
+  append_object(json, details);
+  return json;
+}
+
 void JsonWriter::begin(const Run& run, const Summary& summary) {
   metrics_ = run.metrics;
   keys_.clear();
   for (const Metric* metric : metrics_)
     keys_.push_back(std::string(kComma) + json_text(metric->name) + ": ");
   rows_ = 0;
-  text_ = fmt::format(
-      "{{\n  \"schema\": {},\n  \"tool\": {{\"name\": \"plumb\", \"version\": {}}},\n  \"run\": ",
-      json_text(kSchema), json_text(PLUMB_VERSION));
-  append_object(text_, run, kMember);
-  text_ += ",\n  \"summary\": ";
-  append_summary(text_, summary);
-  if (!run.samples.empty()) append(text_ += ",\n  \"samples\": ", run.samples);
-  if (!run.accuracy.empty()) append(text_ += ",\n  \"accuracy\": ", run.accuracy);
-  if (run.baseline) append_object(text_ += ",\n  \"baseline\": ", *run.baseline, kMember);
+  text_ = fmt::format("{{\n  \"schema\": {},{}", json_text(kSchema), head_members(run, summary));
   if (run.network) append_object(text_ += ",\n  \"graph\": ", *run.network, kMember);
   put_(text_ += ",\n  \"rows\": [");
 }
@@ -227,12 +265,8 @@ void JsonWriter::row(const Row& row) {
 }
 
 void JsonWriter::end(const std::vector<Finding>& findings) {
-  text_ = rows_ == 0 ? "],\n  \"findings\": [" : "\n  ],\n  \"findings\": [";
-  for (const Finding& finding : findings) {
-    text_ += &finding == findings.data() ? "\n    " : ",\n    ";
-    append(text_, finding);
-  }
-  put_(text_ += findings.empty() ? "]\n}\n" : "\n  ]\n}\n");
+  text_ = rows_ == 0 ? "]" : "\n  ]";
+  put_(text_ += ",\n  \"findings\": " + findings_json(findings) + "\n}\n");
 }
 
 void write_json(const Run& run, const Put& put) {

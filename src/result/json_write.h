@@ -34,6 +34,12 @@ class JsonWriter {
   std::string text_;  // being put together
 };
 
+// Parts of the document for others to put into theirs: its members from "tool" on up to the graph,
+// without braces; the list of findings; the details of a row.
+std::string head_members(const Run& run, const Summary& summary);
+std::string findings_json(const std::vector<Finding>& findings);
+std::string details_json(const Details& details);
+
 // A run that is in memory as a whole.
 void write_json(const Run& run, const Put& put);
 

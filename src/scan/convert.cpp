@@ -10,7 +10,9 @@
 
 #include "base/directory_lock.h"
 #include "base/file_sink.h"
+#include "base/mapped_file.h"
 #include "base/threads.h"
+#include "graph/importers.h"
 #include "io/ascend_overflow.h"
 #include "io/rearrange.h"
 #include "scan/convert_plan.h"
@@ -212,6 +214,19 @@ class Converter {
   std::atomic<int64_t> bytes_{0};
 };
 
+// A model is no damaged tensor file.
+Error why_no_tensors(const std::string& path, Error error) {
+  const auto file = MappedFile::open(path);
+  const graph::Importer* importer = file ? graph::importer_of(file->bytes()) : nullptr;
+  if (importer == nullptr) return error;
+  return {"a model holds no dumped tensors", fmt::format("{}: {}", path, importer->title),
+          importer->is_runnable
+              ? fmt::format("`plumb dump {} --input FILE -o DIR` runs it and saves them", path)
+              : fmt::format("`plumb inspect {0}` shows the model, `plumb compare TARGET GOLDEN "
+                            "--graph {0}` pairs dumps of it",
+                            path)};
+}
+
 }  // namespace
 
 struct Conversion::State {
@@ -264,7 +279,7 @@ Result<Conversion> Conversion::plan(const std::vector<std::string>& paths, Conve
       if (set) {
         state->add(std::move(*set));
       } else {
-        state->failures.push_back(set.error());
+        state->failures.push_back(why_no_tensors(path, set.error()));
         state->is_path_unreadable = true;
       }
     }

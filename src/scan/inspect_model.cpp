@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/mapped_file.h"
+#include "base/name_pattern.h"
+#include "dump/operator_patterns.h"
 #include "scan/json_values.h"
 
 namespace plumb::scan {
@@ -23,15 +25,33 @@ size_t count(const graph::Graph& graph, Has has) {
   return static_cast<size_t>(std::count_if(graph.operators.begin(), graph.operators.end(), has));
 }
 
+void describe(const graph::Output& output, Json& json) {
+  json["dtype"] = output.dtype ? Json(name_of(*output.dtype)) : Json();
+  json["shape"] = output.shape ? Json(*output.shape) : Json();
+  json["layout"] = output.layout;
+  json["origin"] = output.origin;
+}
+
 Json tensors_json(const std::vector<ModelTensor>& tensors) {
   Json list = Json::array();
   for (const ModelTensor& tensor : tensors) {
     Json& json = list.emplace_back(Json{{"name", tensor.name}});
-    if (tensor.output == nullptr) continue;
-    json["dtype"] = tensor.output->dtype ? Json(name_of(*tensor.output->dtype)) : Json();
-    json["shape"] = tensor.output->shape ? Json(*tensor.output->shape) : Json();
-    json["layout"] = tensor.output->layout;
-    json["origin"] = tensor.output->origin;
+    if (tensor.output != nullptr) describe(*tensor.output, json);
+  }
+  return list;
+}
+
+Json operators_json(const std::vector<const graph::Operator*>& operators) {
+  Json list = Json::array();
+  for (const graph::Operator* op : operators) {
+    Json& json = list.emplace_back(Json{{"name", op->name}, {"type", op->type}});
+    json["inputs"] = Json::array();
+    for (const graph::Edge& edge : op->inputs)
+      json["inputs"].push_back(fmt::format("{}:{}", edge.producer, edge.output));
+    json["outputs"] = Json::array();
+    for (const graph::Output& output : op->outputs)
+      describe(output, json["outputs"].emplace_back(Json::object()));
+    json["origins"] = op->origins ? Json(*op->origins) : Json();
   }
   return list;
 }
@@ -86,7 +106,8 @@ size_t InspectedModel::quantizing() const {
   return count(graph, [](const graph::Operator& op) { return op.quantization.has_value(); });
 }
 
-Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path) {
+Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path,
+                                                      std::span<const std::string> patterns) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return std::unique_ptr<InspectedModel>();
   auto found = std::make_unique<InspectedModel>();
@@ -101,6 +122,15 @@ Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path) {
   auto graph = graph::load_graph(path);
   if (!graph) return graph.error();
   found->graph = std::move(*graph);
+  std::set<std::string> names;
+  for (const graph::Operator& op : found->graph.operators) {
+    names.insert(op.name);
+    if (std::any_of(patterns.begin(), patterns.end(),
+                    [&](const std::string& p) { return operator_matches(p, op.name); }))
+      found->chosen.push_back(&op);
+  }
+  if (auto known = dump::check_patterns(patterns, names); !known)
+    return std::move(known.error()).in(path);
   return found;
 }
 
@@ -122,6 +152,7 @@ std::string to_json(const InspectedModel& model, bool command_line) {
             {"types", std::move(types)},
             {"properties", std::move(properties)}};
   if (command_line) json["command_line"] = graph.command_line;
+  if (!model.chosen.empty()) json["chosen"] = operators_json(model.chosen);
   return text_of({{"schema", "plumb.inspect/1"},
                   {"tool", tool_json()},
                   {"path", model.path},

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 
 #include "graph/importers.h"
 
@@ -26,13 +27,16 @@ struct InspectedModel {
   std::vector<ModelTensor> inputs() const, outputs() const;
   std::map<std::string_view, size_t> types() const;  // how many operators of each
   size_t subgraphs() const;                          // graphs in the file, bodies of loops included
-  size_t fused() const;       // operators made of several of the original model
-  size_t inserted() const;    // by the compiler
-  size_t quantizing() const;  // whose scale is known
+  size_t fused() const;                        // operators made of several of the original model
+  size_t inserted() const;                     // by the compiler
+  size_t quantizing() const;                   // whose scale is known
+  std::vector<const graph::Operator*> chosen;  // by name, where some were asked for
 };
 
-// Null if the file is no model description; an error if it is one that cannot be read.
-Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path);
+// Null if the file is no model description; an error if it is one that cannot be read, or if no
+// operator matches `patterns`, which choose some to be shown with what they read and give.
+Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path,
+                                                      std::span<const std::string> patterns = {});
 
 // Of schema plumb.inspect/1, with "model" instead of "tensors".
 std::string to_json(const InspectedModel& model, bool command_line);

@@ -7,7 +7,7 @@
 
 #include <tbb/parallel_for.h>
 
-#include "metrics/limits.h"
+#include "metrics/type_limits.h"
 #include "tensor/dtype_words.h"
 
 namespace plumb::scan {

@@ -26,7 +26,17 @@ TEST(NamePattern, Operators) {
       {"model_conv1_out_0", "model/conv1.out:0", true},
       {"model/conv1", "model_conv1", false},
       {"Conv1", "conv1", false},
-      {"conv[12]", "conv2", true},
+      {"conv[12]", "conv2", false},  // brackets stand for themselves
+      {"conv[12]", "conv[12]", true},
+      {"blocks[*].attn", "blocks[10].attn", true},
+      {"blocks[*]_attn", "blocks[10].attn", true},
+      {"[Conv]x", "[Conv]x", true},
+      {"[Conv]*", "[Conv]x", true},
+      {"a]b[", "a]b[", true},
+      {"a\\[0]", "a[0]", true},
+      {"a\\*b", "a*b", true},
+      {"a\\*b", "aab", false},
+      {"a, b", "a, b", true},
   };
   for (const Case& c : cases)
     EXPECT_EQ(operator_matches(c.pattern, c.name), c.matches) << c.pattern << " " << c.name;

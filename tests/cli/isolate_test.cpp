@@ -16,7 +16,7 @@
 #include "io/file.h"
 #include "io/npy.h"
 #include "io/zip.h"
-#include "replay/replay.h"
+#include "replay/run_part.h"
 #include "scratch.h"
 
 namespace plumb {

@@ -57,6 +57,23 @@ std::vector<std::string> lines_of(const std::vector<Element>& elements) {
   return lines;
 }
 
+TEST(FirstDifference, IsTheFirstInPlainOrder) {
+  const auto text = [](Pair pair, int64_t off) {
+    const auto first = or_throw(first_difference(pair.target, pair.golden, RunContext{}));
+    return first ? difference_text(*first, pair.golden.reader().shape(), off,
+                                   pair.golden.reader().count())
+                 : "none";
+  };
+  EXPECT_EQ(text({DType::kInt32, std::vector<int32_t>{1, 2, 12, 4}, {1, 2, 13, 4}, {2, 2}}, 1),
+            "1 of 4 elements differs, [1, 0]: 12 instead of 13");
+  EXPECT_EQ(text({{1, 2, 3}, {1, 5, 9}}, 2),
+            "2 of 3 elements differ, the first [1]: 2 instead of 5");
+  EXPECT_EQ(text({{1, kNan, 3}, {1, kNan, 3}}, 1), "none");
+  std::vector<float> t(10000, 1), g = t;
+  t[9999] = 2;
+  EXPECT_EQ(text({t, g}, 1), "1 of 10000 elements differs, [9999]: 2 instead of 1");
+}
+
 TEST(WorstElements, WorstFirstThenByPosition) {
   Pair pair({1, 2, 3, 4, 5, 6}, {1, 3, 3, 5, 2, 5});
   EXPECT_THAT(lines_of(pair.worst(10)),

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <numeric>
 #include <random>
@@ -27,6 +28,7 @@ using compare::or_throw;
 using compare::Tensors;
 using result::Row;
 using result::Verdict;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -421,6 +423,40 @@ TEST(Tolerance, JudgesEveryElement) {
   spec.profile = "exact";
   run = compared(spec);
   EXPECT_EQ(run.rows[0].verdict, Verdict::kFail);
+}
+
+// The same values in a type of 16 bits that holds them exactly.
+void narrow(NamedTensor& tensor, DType type) {
+  if (type == DType::kFloat32) return;
+  std::vector<uint16_t> values;
+  for (size_t i = 0; i < tensor.bytes.size(); i += 4) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, tensor.bytes.data() + i, 4);
+    const uint32_t half = (bits >> 13) - ((127 - 15) << 10);  // of a positive normal number
+    values.push_back(static_cast<uint16_t>(type == DType::kFloat16 ? half : bits >> 16));
+  }
+  const auto kept = std::make_shared<const std::vector<uint16_t>>(std::move(values));
+  tensor.dtype = type;
+  tensor.bytes = std::as_bytes(std::span(*kept));
+  tensor.owner = kept;
+}
+
+// A profile that has limits of their own for some types still leaves the tolerance to all of them.
+TEST(Tolerance, HoldsForEveryTypeBesideAProfile) {
+  RunContext context;
+  std::vector<float> golden(1000), near;
+  for (size_t i = 0; i < golden.size(); ++i) golden[i] = 0.5F + static_cast<float>(i % 97) / 64;
+  near = golden;
+  near[7] += 1.0F / 64;  // within every profile, beyond the tolerance
+  for (const DType type : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+    Spec spec = tolerance_spec(near, golden);
+    for (auto* side : {&spec.target, &spec.golden}) narrow(side->tensors[0], type);
+    spec.profile = "standard";
+    spec.atol = 0.001;
+    const auto run = or_throw(compare_all(or_throw(Session::open(spec, context)), context));
+    EXPECT_EQ(run.rows[0].verdict, Verdict::kFail) << static_cast<int>(type);
+    EXPECT_THAT(run.rows[0].reasons, Contains("limit:close_share")) << static_cast<int>(type);
+  }
 }
 
 TEST(Tolerance, NonFiniteValuesMustAgree) {

@@ -59,7 +59,7 @@ struct Dumps {
   }
   std::vector<Row> compare(const DumpSet& t, const DumpSet& g, const DumpSet* f = nullptr,
                            const RunContext& context = {}) const {
-    const judge::Rules rules = or_throw(judge::load_rules(profile, ""));
+    const judge::LimitRules rules = or_throw(judge::load_rules(profile, ""));
     std::vector<const metrics::Metric*> columns = rules.metrics();
     for (const std::string& name : metrics) columns.push_back(metrics::metric_by_name(name));
     const Sides sides{t, g, f, {}, {}};
@@ -148,7 +148,7 @@ TEST(Stream, ValuesAreParallelToColumns) {
   dumps.golden.npy("a.npy", {1, 2, 3, 4});
   const DumpSet t = or_throw(dump::open_dump(dumps.target.path()));
   const DumpSet g = or_throw(dump::open_dump(dumps.golden.path()));
-  const judge::Rules rules = or_throw(judge::load_rules("standard", ""));
+  const judge::LimitRules rules = or_throw(judge::load_rules("standard", ""));
   std::vector<const metrics::Metric*> columns;
   for (const std::string& name : dumps.metrics) columns.push_back(metrics::metric_by_name(name));
   const Sides sides{t, g, nullptr, {}, {}};
@@ -420,7 +420,7 @@ TEST(Stream, RecordsOfQuantizedTensors) {
   target.entries[0].statistics->max = 127;
   std::vector<pair::PlannedRow> plan = pair::make_plan(target, golden);
   for (pair::PlannedRow& row : plan) row.is_quantized = true;
-  const judge::Rules rules = or_throw(judge::load_rules("standard", ""));
+  const judge::LimitRules rules = or_throw(judge::load_rules("standard", ""));
   const Sides sides{target, golden, nullptr, {}, {}};
   const StreamOptions options{rules, {}, {}, false};
   const auto rows = stream(Streamer(sides, options), plan, {});
@@ -454,7 +454,7 @@ TEST(Stream, IntegersOfQuantizedModels) {
     const DumpSet g = or_throw(dump::open_dump(dumps.golden.path()));
     std::vector<pair::PlannedRow> plan = pair::make_plan(t, g);
     plan[0].is_quantized = true;
-    const judge::Rules rules = or_throw(judge::load_rules("quantized", ""));
+    const judge::LimitRules rules = or_throw(judge::load_rules("quantized", ""));
     const std::vector<const metrics::Metric*> columns = rules.metrics();
     const Sides sides{t, g, nullptr, {}, {}};
     const StreamOptions options{rules, columns, metrics::request_for(columns), false};

@@ -108,6 +108,20 @@ def run_case(binary, name, directory, case, extra=(), sides=("target", "golden")
     return score
 
 
+def run_models(binary, name, directory, case, target, golden, words, inputs):
+    """Runs both models and compares every layer, as `plumb run --layers all` does it; scores."""
+    out = directory / "run.json"
+    profile = ["--profile", case["profile"]] if case.get("profile") else []
+    done = subprocess.run([binary, "run", target, golden, "--layers", "all", *inputs, *words, *profile, "--json", out, "--quiet"],
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    if done.returncode not in (0, 1) or not out.exists():
+        return Score(name, case, trouble=f"plumb run: exit status {done.returncode}: {(done.stderr.strip() or done.stdout.strip())[:300]}")
+    whole = json.loads(out.read_text(encoding="utf-8"))
+    score = judge(name, case, whole["findings"])
+    score.passes = whole["summary"]["fail"] == 0
+    return score
+
+
 def table(scores, key, title):
     """Shares of right answers for each value of a key of the cases."""
     groups = collections.defaultdict(list)

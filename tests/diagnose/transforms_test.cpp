@@ -366,6 +366,20 @@ TEST(Transforms, TheEndOfALargeTensorMayBeMissing) {
   EXPECT_EQ(found->detail, "flip:3");
 }
 
+// What the missing end would have held is not asked for; the shape is that of the whole.
+TEST(Transforms, MovedAlongTheOuterAxisWithoutItsEnd) {
+  const Made golden = normal({8, 5000});
+  auto values = pair_of(moved(golden, 0, [](int64_t i) { return (i + 7) % 8; }), golden, false);
+  for (auto* side : {&values.target, &values.golden}) {
+    side->resize(20'000);
+    side->shrink_to_fit();
+  }
+  values.is_whole = false;
+  const auto found = find_transform(values, 1e-6);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->detail, "shift:0,1");
+}
+
 TEST(Transforms, CastsAreToldByTheirType) {
   const Made golden = each(normal({1, 2000}), [](double v) { return 40 * v; });
   const auto cast = [&](double (*change)(double)) { return claimed(each(golden, change), golden); };

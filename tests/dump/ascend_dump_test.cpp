@@ -223,8 +223,8 @@ TEST(AscendDump, HashedNames) {
   EXPECT_EQ(set.entries[3].parts[0].file, "999");  // still a dump, of which the header tells more
   EXPECT_TRUE(set.entries[3].is_beside);
   EXPECT_THAT(skipped_of(set), ElementsAre("mapping.csv: real names of renamed files"));
-  EXPECT_THAT(set.warnings, ElementsAre("1 file(s) are named by a number whose real name is not in "
-                                        "mapping.csv: they go by their paths"));
+  EXPECT_THAT(set.warnings, ElementsAre("1 file is named by a number whose real name is not in "
+                                        "mapping.csv: listed by path"));
   expect_all_accounted(set);
 }
 
@@ -304,7 +304,7 @@ TEST(AscendDump, OfSeveralRunsTheNewestCounts) {
                   "20250601130000 is listed",
                   "20250601120000/0/m/1/1/Relu.wire.15.7.1700000000000014: an older run; that of "
                   "20250601130000 is listed"));
-  EXPECT_THAT(set.warnings, ElementsAre("2 file(s) of the older run 20250601120000 left out"));
+  EXPECT_THAT(set.warnings, ElementsAre("2 files of the older run 20250601120000 left out"));
   expect_all_accounted(set);
   // What lies beside the runs is not one of them.
   dir.copy(kWire, "Relu.wire.15.7.1700000000000016");

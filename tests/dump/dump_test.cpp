@@ -101,11 +101,10 @@ TEST(OpenDump, NamesTheOtherDumpsOfADirectory) {
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.convention, "named-npy");
   EXPECT_EQ(set.entries.size(), 5u);
-  EXPECT_THAT(
-      set.warnings,
-      Contains("1 file(s) in run/npu go by their paths: a dump of another kind (ascend-dump), "
-               "see `plumb inspect " +
-               (dir.root() / "run/npu").string() + "`"));
+  EXPECT_THAT(set.warnings,
+              Contains("1 file in run/npu: a dump of another kind (ascend-dump), listed by path; "
+                       "see `plumb inspect " +
+                       (dir.root() / "run/npu").string() + "`"));
   // Nothing to say where the others lie between the listed ones, or where there are none.
   dir.npy("run/golden/other.npy");
   EXPECT_THAT(open(dir.root() / "run/golden").warnings, IsEmpty());

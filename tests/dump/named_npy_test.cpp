@@ -43,8 +43,8 @@ TEST(NamedNpy, EveryFormOfName) {
       skipped_of(set),
       ElementsAre("dump.json: index of a dump", "!empty.0.1700000000000001.npy: the file is empty",
                   "mapping.csv: real names of renamed files", "model.onnx: model, not a tensor"));
-  EXPECT_THAT(set.warnings, ElementsAre("1 file(s) are named by a number whose real name is not in "
-                                        "mapping.csv: they go by their paths"));
+  EXPECT_THAT(set.warnings, ElementsAre("1 file is named by a number whose real name is not in "
+                                        "mapping.csv: listed by path"));
   EXPECT_EQ(elements_of(set, find(set, "a_very_long_name output:2")), "float32 [3]: 1 2 3");
   expect_all_accounted(set);
 }

@@ -46,7 +46,7 @@ TEST(GeText, WholeOperatorsOfACutFileAreKept) {
   ASSERT_EQ(graph->operators.size(), 1u);
   ASSERT_EQ(graph->warnings.size(), 1u);
   EXPECT_THAT(graph->warnings[0], HasSubstr("line 2, column"));
-  EXPECT_THAT(graph->warnings[0], HasSubstr("only the 1 operators before it were read"));
+  EXPECT_THAT(graph->warnings[0], HasSubstr("only what is before it was read, 1 operator"));
 }
 
 TEST(GeText, EveryTruncationIsHandled) {

@@ -131,7 +131,7 @@ TEST(Om, OdditiesAreWarnings) {
   EXPECT_THAT(load_graph(kData / "bad/trailing_bytes.om")->warnings,
               ElementsAre("4 bytes after the end of the offline model"));
   EXPECT_THAT(load_graph(kData / "flow.om")->warnings,
-              ElementsAre("a flow of 1 models, of which only the graph around them was read: "
+              ElementsAre("a flow of 1 model, of which only the graph around it was read: "
                           "graph1 (NPU)"));
 }
 

@@ -49,6 +49,54 @@ TEST(Labels, OfMnist) {
               ElementsAre(7, 2, 1));
 }
 
+TEST(Labels, TabsAndSpaces) {
+  const auto labels = read("a.png\t3\nval/b c.png 12\n");
+  ASSERT_TRUE(labels);
+  EXPECT_EQ(labels->of(0, {"a.png"}), 3);
+  EXPECT_EQ(labels->of(0, {"b c.png"}), 12);
+}
+
+TEST(Labels, AnotherExtensionIsTheSameFile) {
+  const auto labels = read("a.jpg,3\nb.jpg,1\nb.png,2\n");
+  ASSERT_TRUE(labels);
+  EXPECT_EQ(labels->of(0, {"x/a.npy"}), 3);
+  EXPECT_EQ(labels->of(0, {"a"}), 3);
+  EXPECT_EQ(labels->of(0, {"b.jpg"}), 1);
+  EXPECT_EQ(labels->of(0, {"b.npy"}), std::nullopt);  // which one?
+}
+
+TEST(Labels, WordsOfAList) {
+  const ClassNames names = ClassNames::from_text("n01 tench, fish\nn02 crane\nn03 crane\n");
+  EXPECT_EQ(names.size(), 3u);
+  EXPECT_EQ(names.of("n02"), 1);
+  EXPECT_EQ(names.of("tench, fish"), 0);
+  EXPECT_EQ(names.of("n03 crane"), 2);
+  EXPECT_EQ(names.of("crane"), std::nullopt);  // there are two
+  EXPECT_EQ(names.of("fish"), std::nullopt);
+  const auto labels = labels_from_bytes(as_bytes("a.png,n03\nb.png,0\n"), &names);
+  ASSERT_TRUE(labels);
+  EXPECT_EQ(labels->of(0, {"a.png"}), 2);
+  EXPECT_EQ(labels->of(0, {"b.png"}), 0);
+  EXPECT_EQ(labels_from_bytes(as_bytes("a.png,1\nb.png,dog\n"), &names).error().what,
+            "a label is neither a number nor one of the classes");
+}
+
+TEST(Labels, InPaths) {
+  const std::vector<std::string> numbered{"set/7/a.png", "set/10/b.png", "set/7/7_c.png"};
+  auto made = labels_in_paths(numbered, LabelPlace::kFolder, nullptr);
+  ASSERT_TRUE(made);
+  EXPECT_THAT(made->labels, ElementsAre(7, 10, 7));
+  EXPECT_EQ(made->words, 0);
+  const std::vector<std::string> named{"set/dog/3_a.png", "set/cat/1-b.png", "set/dog/2.png"};
+  made = labels_in_paths(named, LabelPlace::kFolder, nullptr);
+  ASSERT_TRUE(made);
+  EXPECT_THAT(made->labels, ElementsAre(1, 0, 1));  // in the order of the words
+  EXPECT_EQ(made->words, 2);
+  EXPECT_THAT(labels_in_paths(named, LabelPlace::kName, nullptr)->labels, ElementsAre(3, 1, 2));
+  const ClassNames names = ClassNames::from_text("cow\ncat\n");
+  EXPECT_FALSE(labels_in_paths(named, LabelPlace::kFolder, &names).ok());
+}
+
 TEST(Labels, MistakesSayWhere) {
   EXPECT_EQ(read("1\nx\n").error().what, "a label is no number");
   EXPECT_THAT(read("1\nx\n").error().where, testing::HasSubstr("line 2: 'x'"));

@@ -106,6 +106,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"RgbMeansWithRgb",
              pulsar("RGB", kDivide + normalization("0.485, 0.456, 0.406", "0.229, 0.224, 0.225")),
              {}},
+        Case{"BgrMeansWithRgbStd",
+             pulsar("BGR", kDivide + normalization("0.406, 0.456, 0.485", "0.229, 0.224, 0.225")),
+             {"L02:4"}},
+        Case{"StdInTheOtherOrder",
+             pulsar("RGB", kDivide + normalization("0.5", "0.225, 0.224, 0.229")),
+             {"L02:4"}},
+        Case{"AllBgr",
+             pulsar("BGR", kDivide + normalization("0.406, 0.456, 0.485", "0.225, 0.224, 0.229")),
+             {}},
+        Case{"AllBgrOf255",
+             pulsar("BGR", normalization("103.53, 116.28, 123.675", "57.375, 57.12, 58.395")),
+             {}},
         // L03
         Case{"StdSlip",
              pulsar("RGB", kDivide + normalization("0.485, 0.456, 0.406", "0.229, 0.224, 0.255")),
@@ -169,6 +181,27 @@ INSTANTIATE_TEST_SUITE_P(
              pulsar2("", R"(, "src_format": "YUV420SP", "csc_mode": "FullRange")"),
              {}}),
     [](const testing::TestParamInfo<Case>& c) { return std::string(c.param.name); });
+
+// In the order of the file, whichever that is.
+TEST(LintMessages, QuoteTheStdAsItIsWritten) {
+  const auto evidence = [](const std::string& color, const std::string& mean,
+                           const std::string& std) {
+    const Config config = config_of(pulsar(color, kDivide + normalization(mean, std)));
+    LintInput input;
+    input.config = &config;
+    std::string text;
+    for (const LintFinding& finding : lint(input).findings)
+      if (finding.rule == "L02" || finding.rule == "L03") text += finding.evidence;
+    return text;
+  };
+  EXPECT_EQ(evidence("RGB", "0.485, 0.456, 0.406", "0.229, 0.224, 0.255"),
+            "std 0.229, 0.224, 0.255; ImageNet's is 0.229, 0.224, 0.225");
+  EXPECT_EQ(evidence("BGR", "0.406, 0.456, 0.485", "0.255, 0.224, 0.229"),
+            "std 0.255, 0.224, 0.229; ImageNet's is 0.225, 0.224, 0.229");
+  EXPECT_EQ(evidence("BGR", "0.406, 0.456, 0.485", "0.229, 0.224, 0.225"),
+            "std 0.229, 0.224, 0.225 is ImageNet's in the order R, G, B; the colours are BGR, and "
+            "the mean is in their order");
+}
 
 TEST(LintModel, LayersThatAreNotThere) {
   const graph::Graph model = odd_model();

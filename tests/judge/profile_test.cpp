@@ -77,7 +77,7 @@ TEST(Profile, BuiltInLimits) {
   EXPECT_THAT(texts(standard->float32->limits),
               ElementsAre("cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.005",
                           "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
-                          "slice_rel_euclid < 0.9"));
+                          "slice_rel_euclid < 0.3"));
   EXPECT_THAT(texts(standard->integer->limits), ElementsAre("equal_share >= 1"));
   // Each type is judged more strictly than the next coarser one.
   const std::vector<Limit>*wide = &standard->float32->limits, *half = &standard->float16->limits,
@@ -380,10 +380,10 @@ op = "*"
 profile = "offline"
 )";
 
-TEST(Rules, FirstMatchDecides) {
+TEST(LimitRules, FirstMatchDecides) {
   auto parsed = parse_rules(kRules, "");
   ASSERT_TRUE(parsed) << parsed.error().what << ", " << parsed.error().where;
-  const Rules rules{"mine", std::move(*parsed)};
+  const LimitRules rules{"mine", std::move(*parsed)};
   struct Case {
     const char *op, *slot, *profile;
   };
@@ -407,22 +407,22 @@ TEST(Rules, FirstMatchDecides) {
                           "sqnr_db", "slice_rel_euclid", "equal_share"));
 }
 
-TEST(Rules, SeparatorsMayBeReplaced) {
+TEST(LimitRules, SeparatorsMayBeReplaced) {
   auto parsed = parse_rules(
       "rule = [{op = 'model_*_conv', profile = 'exact'}, {op = '*', profile = 'standard'}]", "");
   ASSERT_TRUE(parsed) << parsed.error().what;
-  const Rules rules{"mine", std::move(*parsed)};
+  const LimitRules rules{"mine", std::move(*parsed)};
   EXPECT_EQ(rules.for_tensor("model/1.conv", "output:0").name, "exact");
 }
 
-TEST(Rules, ExactNeedsChecksums) {
+TEST(LimitRules, ExactNeedsChecksums) {
   auto rules = load_rules("exact", "");
   ASSERT_TRUE(rules);
   EXPECT_EQ(rules->name, "exact");
   EXPECT_THAT(names(rules->metrics()), ElementsAre("equal_share", "target_crc32", "golden_crc32"));
 }
 
-TEST(Rules, Complaints) {
+TEST(LimitRules, Complaints) {
   struct Case {
     const char* name;
     std::string text;
@@ -474,7 +474,7 @@ TEST(Rules, Complaints) {
   }
 }
 
-TEST(Rules, FromFiles) {
+TEST(LimitRules, FromFiles) {
   const Scratch scratch;
   const auto write = [&](const char* name, std::string_view text) {
     std::ofstream(scratch.path() / name) << text;

@@ -84,6 +84,50 @@ TEST(BulkSums, ZerosShowNoSmallerType) {
   EXPECT_NEAR(bulk_of(floats(std::vector<float>(1000)), floats(golden)), 1, 1e-6);
 }
 
+// x + a + b - a - b in float32, where x is zero or not: what golden has instead of zeros is what
+// its operands left, and large values show errors of the same size.
+TEST(BulkSums, WhatOperandsLeaveBehindIsNoValue) {
+  std::vector<float> exact = normal_values(3, 20000), golden;
+  Random random{4};
+  for (size_t i = 0; i < exact.size(); ++i) {
+    if (i % 5 < 3) exact[i] = 0;
+    const auto a = static_cast<float>(700 * random.uniform());
+    const auto b = static_cast<float>(700 * random.uniform());
+    golden.push_back(exact[i] + a + b - a - b);
+  }
+  const auto share = [&](const std::vector<float>& target) {
+    BulkSums sums(sums_of(floats(target), floats(golden)), DType::kFloat32, DType::kFloat32);
+    sums.add(piece_of(floats(target), floats(golden)));
+    return static_cast<double>(sums.off_by_half()) / static_cast<double>(golden.size());
+  };
+  EXPECT_LT(share(exact), 0.05);
+  EXPECT_LT(bulk_of(floats(exact), floats(golden)), 0.01);
+  // Small values that are lost, be they a thousand times as large as the errors of the others.
+  std::vector<float> lost = exact;
+  for (size_t i = 0; i < lost.size(); ++i) {
+    if (i % 5 >= 3) continue;
+    golden[i] = 0.05F * (1 + static_cast<float>(i % 7));
+    lost[i] = 0;
+  }
+  EXPECT_GT(share(lost), 0.5);
+}
+
+// Errors that grow with the values say nothing about small ones.
+TEST(BulkSums, RelativeErrorsAreNotCommon) {
+  const std::vector<float> values = normal_values(8, 20000), noise = normal_values(9, 20000);
+  for (const float size : {1e-4F, 1e-3F}) {
+    std::vector<float> target, golden;
+    for (size_t i = 0; i < values.size(); ++i) {
+      golden.push_back(i % 2 == 0 ? 200 + 20 * values[i] : 0.02F * values[i]);
+      target.push_back(i % 2 == 0 ? golden[i] * (1 + size * noise[i]) : 0);
+    }
+    BulkSums sums(sums_of(floats(target), floats(golden)), DType::kFloat32, DType::kFloat32);
+    sums.add(piece_of(floats(target), floats(golden)));
+    EXPECT_EQ(sums.common_error(), 0);
+    EXPECT_GT(sums.off_by_half(), 9000);
+  }
+}
+
 TEST(BulkSums, PiecesAddUp) {
   const std::vector<float> g = normal_values(1, 5000), t = normal_values(2, 5000);
   const Tensor target = floats(t), golden = floats(g);

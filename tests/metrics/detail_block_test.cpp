@@ -120,8 +120,8 @@ TEST(DetailBlock, EveryInstructionSetGivesTheSameBits) {
         Tables ours, expected;
         BulkTables our_tables = {ours.first.data(), ours.second.data()};
         BulkTables expected_tables = {expected.first.data(), expected.second.data()};
-        EXPECT_EQ(bulk_block(t, g, n, bulk, our_tables),
-                  reference::bulk_block(t, g, n, bulk, expected_tables));
+        bulk_block(t, g, n, bulk, our_tables);
+        reference::bulk_block(t, g, n, bulk, expected_tables);
         for (uint32_t i = 0; i < kBulkBuckets; ++i) {
           expect_same_bits(ours.first[i], expected.first[i]);
           expect_same_bits(ours.second[i], expected.second[i]);

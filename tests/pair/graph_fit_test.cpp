@@ -94,7 +94,7 @@ TEST(GraphDoubts, Table) {
   EXPECT_THAT(doubts(kUnfusedDump, kUnfused), IsEmpty());
   EXPECT_THAT(doubts(kQuantizedDump, kQuantized), IsEmpty());
   EXPECT_THAT(doubts(kFusedDump, kUnfused),
-              ElementsAre("model.json: 1 of 3 operators of the dump are not in it "
+              ElementsAre("model.json: 1 of 3 operators of the dump is not in it "
                           "(net_conv1relu1), 2 of its 4 are not in the dump (conv1, relu1): the "
                           "graph seems to be of another model or build"));
   EXPECT_THAT(

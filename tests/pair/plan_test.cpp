@@ -224,6 +224,18 @@ TEST(Plan, UnequalNumbersOfExecutionsAreNotGuessed) {
   EXPECT_THAT(rows[0].message, HasSubstr("2 of them in target, 1 in golden"));
 }
 
+// As many on both sides, and no time that tells them apart: the order of files is none.
+TEST(Plan, EqualNumbersOfExecutionsWithoutATimeAreNotGuessed) {
+  const DumpSet target = set_of({entry("a", {}, 5), entry("a", {}, 5)});
+  const DumpSet golden = set_of({entry("a", {}, 1), entry("a", {}, 2)});
+  for (const bool swapped : {false, true}) {
+    const auto rows = swapped ? make_plan(golden, target) : make_plan(target, golden);
+    EXPECT_EQ(rows.size(), 4u);
+    for (const PlannedRow& row : rows) EXPECT_EQ(row.reason, "duplicate_name");
+    EXPECT_THAT(rows[0].message, HasSubstr("cannot be told by their times"));
+  }
+}
+
 TEST(Plan, OneStepEachIsTheSameStep) {
   const DumpSet target = set_of({in_step(0, "a"), in_step(0, "b")});
   const DumpSet golden = set_of({in_step(17, "a"), in_step(17, "b")});

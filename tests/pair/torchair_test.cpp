@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pair/torchair.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -93,6 +96,72 @@ graph {
     EXPECT_EQ(pairing.rule, "fused");
     const bool is_output = entry.slot.kind == dump::SlotKind::kOutput;
     EXPECT_EQ(pairing.tensor->operator_name == "Relu_2", is_output);
+  }
+}
+
+// Runs of an operator, by the times in the files' names: each its own golden run if both sides have
+// as many, else the latest the latest.
+TEST(Torchair, RunsOfAnOperatorPairByTime) {
+  struct Case {
+    const char* what;
+    bool in_target, in_golden;
+    std::vector<std::string> expected;  // of the target's outputs, by time: golden's time or reason
+  };
+  const Case cases[] = {{"once each", false, false, {"own"}},
+                        {"twice each", true, true, {"own", "later"}},
+                        {"target twice", true, false, {"superseded", "own"}},
+                        {"golden twice", false, true, {"later"}}};
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    const Scratch scratch;
+    std::filesystem::copy(data("ge_ge_fusion"), scratch.path(),
+                          std::filesystem::copy_options::recursive);
+    // A second run of Mul_3, or of what it went into, nine seconds later.
+    const auto repeat = [&](const char* side, const std::string& op) {
+      std::vector<std::filesystem::path> files;
+      for (const auto& file : std::filesystem::recursive_directory_iterator(scratch.path() / side))
+        if (file.path().filename().string().find("." + op + ".") != std::string::npos)
+          files.push_back(file.path());
+      for (const auto& file : files) {
+        const std::string name = file.filename().string();
+        const size_t dot = name.rfind('.');
+        const auto time = std::stoll(name.substr(dot + 1)) + 9'000'000;
+        std::filesystem::copy_file(
+            file, file.parent_path() / (name.substr(0, dot + 1) + std::to_string(time)));
+      }
+      return !files.empty();
+    };
+    if (c.in_target) {
+      ASSERT_TRUE(repeat("target", "Add_1Relu_2Mul_3"));
+    }
+    for (const char* op : {"Add_1", "Relu_2", "Mul_3"}) {
+      if (!c.in_golden) break;
+      ASSERT_TRUE(repeat("golden", op));
+    }
+    const auto target = dump::open_dump(scratch.path() / "target");
+    const auto golden = dump::open_dump(scratch.path() / "golden");
+    const auto torchair = pair_torchair(*target, *golden);
+    ASSERT_TRUE(torchair.ok());
+    int64_t first = INT64_MAX;
+    for (const dump::Entry& entry : golden->entries)
+      if (entry.operator_name == "Mul_3") first = std::min(first, entry.timestamp);
+    std::map<int64_t, std::string> found;
+    for (const dump::Entry& entry : target->entries) {
+      if (entry.operator_name != "Add_1Relu_2Mul_3" || entry.slot.kind != dump::SlotKind::kOutput)
+        continue;
+      const Pairing& pairing = torchair->pairings.at(&entry);
+      found[entry.timestamp] = pairing.tensor == nullptr            ? std::string(pairing.reason)
+                               : pairing.tensor->timestamp == first ? "own"
+                                                                    : "later";
+    }
+    std::vector<std::string> words;
+    for (const auto& [time, word] : found) words.push_back(word);
+    EXPECT_EQ(words, c.expected);
+    size_t left = 0;
+    for (const dump::Entry& entry : golden->entries)
+      left += torchair->pairings.contains(&entry) &&
+              torchair->pairings.at(&entry).reason == "superseded";
+    EXPECT_EQ(left > 0, c.in_golden && !c.in_target);
   }
 }
 

@@ -35,7 +35,8 @@ class Reports(unittest.TestCase):
         cls.scratch = tempfile.TemporaryDirectory()
         cls.directory = pathlib.Path(cls.scratch.name)
         subprocess.run([MAKE, cls.directory], check=True)
-        cls.documents = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in cls.directory.glob("*.json")}
+        cls.documents = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in cls.directory.glob("*.json")
+                         if "code-quality" not in path.name}
 
     @classmethod
     def tearDownClass(cls):
@@ -157,6 +158,19 @@ class Reports(unittest.TestCase):
                 operator = (row["target"] or row["golden"])["operator"]
                 dropped = re.sub(r"[\x00-\x1f\x7f-\x9f]", "", re.sub(r"[\t\n\r]", " ", operator))
                 self.assertEqual(case.get("classname"), dropped)
+
+    def test_code_quality(self):
+        for name, document in self.documents.items():
+            problems = json.loads((self.directory / f"{name}.code-quality-report.json").read_text(encoding="utf-8"))
+            prints = [problem["fingerprint"] for problem in problems]
+            self.assertEqual(len(set(prints)), len(prints), name)
+            for problem in problems:
+                self.assertRegex(problem["fingerprint"], "^[0-9a-f]{32}$")
+                self.assertIn(problem["severity"], ("info", "minor", "major", "critical"))
+                self.assertEqual(problem["location"], {"path": document["run"]["target"]["path"], "lines": {"begin": 1}})
+            failed = sum(row["verdict"] == "fail" for row in document["rows"])
+            found = sum(problem["severity"] in ("major", "critical") for problem in problems)
+            self.assertEqual(found, failed + len(document["findings"]), name)
 
     def test_markdown_tables_have_even_rows(self):
         for name in self.documents:

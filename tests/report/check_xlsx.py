@@ -99,10 +99,31 @@ class Workbooks(unittest.TestCase):
 
     def test_titles_stay_in_sight(self):
         for name, book in self.books.items():
-            self.assertEqual(book.sheetnames, ["Summary", "Rows"], name)
-            sheet = book["Rows"]
-            self.assertEqual(sheet.freeze_panes, "A2")
-            self.assertEqual(sheet.auto_filter.ref, sheet.dimensions)
+            document = json.loads((self.directory / f"{name}.json").read_text(encoding="utf-8"))
+            self.assertEqual([s for s in book.sheetnames if s != "Course"],
+                             ["Summary", "Findings", "Rows"] if document["findings"] else ["Summary", "Rows"], name)
+            for sheet in (s for s in book if s.title != "Summary"):
+                self.assertEqual(sheet.freeze_panes, "A2")
+                self.assertEqual(sheet.auto_filter.ref, sheet.dimensions)
+
+    def test_chart_of_the_error(self):
+        sheet = self.books["drawn"]["Course"]
+        document = json.loads((self.directory / "drawn.json").read_text(encoding="utf-8"))
+        rows = [row for row in document["rows"] if row["target"]]
+        self.assertEqual([cell.value for cell in sheet["B"][1:]], [row["target"]["operator"] for row in rows])
+        self.assertEqual([cell.value for cell in sheet["C"][1:]], [row["metrics"]["rel_euclid"] for row in rows])
+        self.assertEqual([cell.fill.fgColor.rgb for cell in sheet["A"][1:]], [fill_of(row) for row in rows])
+        (chart,) = sheet._charts
+        self.assertEqual([str(series.yVal.numRef.f) for series in chart.series], [f"'Course'!$C$2:$C${len(rows) + 1}"])
+        self.assertEqual(chart.y_axis.scaling.logBase, 10)
+        self.assertNotIn("Course", self.books["one_sided"].sheetnames)
+
+    def test_findings(self):
+        titles, finding = self.books["drawn"]["Findings"].iter_rows(values_only=True)
+        said = dict(zip(titles, finding))
+        self.assertEqual(said["operator"], "net/<left>")
+        self.assertEqual(said["evidence"], "its inputs agree, its output does not")
+        self.assertEqual(said["confidence"], 0.9)
 
     def test_summary_adds_up(self):
         for name, book in self.books.items():

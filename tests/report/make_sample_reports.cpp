@@ -25,7 +25,9 @@ int main(int argc, char** argv) {
       if (!sink->commit()) return 1;
     }
     for (const Writer& writer : writers()) {
-      const auto path = fmt::format("{}/{}{}", argv[1], sample.name, writer.extension);
+      const bool has_dot = writer.extension.starts_with('.');
+      const auto path =
+          fmt::format("{}/{}{}{}", argv[1], sample.name, has_dot ? "" : ".", writer.extension);
       if (auto written = write_file(sample.run, path); !written) {
         fmt::print(stderr, "{}: {}\n", written.error().what, written.error().where);
         return 1;

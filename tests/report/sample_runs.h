@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -308,6 +309,53 @@ inline Run sampled_run() {
   return run;
 }
 
+inline result::Details sample_details() {
+  result::Details details;
+  details.histogram = {-1, 1, {1, 2, 3, 4}, {4, 3, 2, 1}};
+  details.channels = {1, 3, 1, {0.125, 0, 1e-7}, {1, 2, 3}};
+  details.heat = {2, 3, 0.5, {0, 1, 62, 63, 30, 7}};
+  details.worst = {{{0, 1, 2, 3}, 1.5, 1}, {{0, 0, 0, 0}, kNan, -kInf}};
+  return details;
+}
+
+// A network with its graph: a branch and a join, one operator that introduces an error, those
+// behind it that inherit it, and one of golden that nobody paired.
+inline Run drawn_run() {
+  Run run = sample_run();
+  run.limits = {{"cosine", ">=", 0.999, ""}, {"cosine", ">=", 0.9995, "float16"}};
+  auto network = std::make_shared<result::Network>();
+  const char* const names[] = {"data", "net/conv1", "net/<left>", "net/right", "net/add", "prob"};
+  for (const char* name : names) {
+    const bool is_bad = std::string_view(name) != "data" && std::string_view(name) != "net/conv1" &&
+                        std::string_view(name) != "net/right";
+    run.rows.push_back(
+        paired(name, is_bad ? Verdict::kFail : Verdict::kPass,
+               is_bad ? values(0.9, 0.25, 1, 2) : values(1, 0.001, 0.01, 0.1),
+               is_bad ? std::vector<std::string>{"limit:cosine"} : std::vector<std::string>()));
+    run.rows.back().node = std::ssize(network->nodes);
+    network->nodes.push_back({name, "Conv2D", {std::string(name) + "_origin"}, false});
+  }
+  network->nodes.back().is_output = run.rows.back().is_model_output = true;
+  network->edges = {{0, 0, 1, 0}, {1, 0, 2, 0}, {1, 0, 3, 0},
+                    {2, 0, 4, 0}, {3, 0, 4, 1}, {4, 0, 5, 0}};
+  run.network = network;
+  run.rows[2].own_error = {{0.25, 0.001, true}};
+  run.rows[2].details = std::make_shared<const result::Details>(sample_details());
+  run.rows[4].details = std::make_shared<const result::Details>();
+  run.rows.push_back(alone("net/dropped", false, "no_target"));
+  run.findings.push_back({"operator",
+                          "operator",
+                          "net/<left>",
+                          "",
+                          0.9,
+                          {{"its inputs agree, its output does not", 2, "rel_euclid", 0.25}},
+                          "look at it",
+                          "plumb isolate RESULT.json --op 'net/<left>'",
+                          {"net/add", "prob"}});
+  number_rows(run);
+  return run;
+}
+
 inline std::vector<NamedRun> sample_runs() {
   std::vector<NamedRun> runs;
   runs.push_back({"failing", failing_run()});
@@ -330,6 +378,7 @@ inline std::vector<NamedRun> sample_runs() {
   runs.push_back({"held_by_nothing", failing_run()});
   runs.back().run.baseline.emplace();
   runs.push_back({"sampled", sampled_run()});
+  runs.push_back({"drawn", drawn_run()});
   return runs;
 }
 

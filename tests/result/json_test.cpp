@@ -72,6 +72,7 @@ void expect_same(const Run& run, const Run& read) {
   EXPECT_EQ(read.command, run.command);
   EXPECT_EQ(read.scenario, run.scenario);
   EXPECT_EQ(read.profile, run.profile);
+  EXPECT_EQ(read.limits, run.limits);
   EXPECT_EQ(read.target.path, run.target.path);
   EXPECT_EQ(read.golden.convention, run.golden.convention);
   EXPECT_EQ(read.golden.warnings, run.golden.warnings);
@@ -110,6 +111,13 @@ void expect_same(const Run& run, const Run& read) {
     EXPECT_EQ(again.reasons, row.reasons);
     EXPECT_EQ(again.message, valid_utf8(row.message));
     EXPECT_EQ(again.hint, valid_utf8(row.hint));
+    ASSERT_EQ(again.details != nullptr, row.details != nullptr);
+    if (row.details) {
+      EXPECT_EQ(again.details->histogram, row.details->histogram);
+      EXPECT_EQ(again.details->channels, row.details->channels);
+      EXPECT_EQ(again.details->heat, row.details->heat);
+      EXPECT_EQ(again.details->worst.size(), row.details->worst.size());  // may hold NaN
+    }
   }
 }
 
@@ -126,6 +134,35 @@ TEST(ReadResult, WriteThenReadIsIdentity) {
     EXPECT_EQ(read->version, PLUMB_VERSION);
     EXPECT_TRUE(read->notes.empty());
     EXPECT_EQ(json_of(read->run), text);  // all of it, the baseline too
+  }
+}
+
+// Pictures are made of them: what does not fit is refused.
+TEST(ReadResult, DetailsFitEachOther) {
+  const report::NamedRun drawn{"drawn", report::drawn_run()};
+  const std::string text = json_of(drawn.run);
+  const struct {
+    const char *name, *from, *to, *message;
+  } kCases[] = {
+      {"more bins on a side", "[1, 2, 3, 4]", "[1, 2, 3]", "the bins of the histogram"},
+      {"a negative count", "[1, 2, 3, 4]", "[1, -2, 3, 4]", "the bins of the histogram"},
+      {"bins from nowhere", "\"low\": -1", "\"low\": \"-inf\"", "the bins of the histogram"},
+      {"no group of channels", "\"each\": 1", "\"each\": 0", "the errors by channel"},
+      {"cells that are missing", "\"columns\": 3", "\"columns\": 4", "the cells of the heat map"},
+      {"a huge map", "\"rows\": 2, \"columns\": 3", "\"rows\": 4611686018427387904, \"columns\": 4",
+       "the cells of the heat map"},
+      {"a level beyond all", "AAE+Px4H", "AAE+QB4H", "the cells of the heat map"},
+      {"no base64", "AAE+Px4H", "AAE+Px4*", "is no base64"},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.name);
+    std::string changed = text;
+    const size_t at = changed.find(c.from);
+    ASSERT_NE(at, std::string::npos) << c.from;
+    changed.replace(at, std::string_view(c.from).size(), c.to);
+    const auto read = read_result(as_bytes(changed));
+    ASSERT_FALSE(read.ok());
+    EXPECT_NE(read.error().where.find(c.message), std::string::npos) << read.error().where;
   }
 }
 

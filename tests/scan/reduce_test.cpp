@@ -209,7 +209,7 @@ struct Pair {
   Row compare(const judge::Limits& limits) const {
     auto target = dump::open_dump(scratch.path() / "target");
     auto golden = dump::open_dump(scratch.path() / "golden");
-    judge::Rules rules{"test", {{"*", "", {"test", "", "", limits, {}, {}, {}, {}, {}}}}};
+    judge::LimitRules rules{"test", {{"*", "", {"test", "", "", limits, {}, {}, {}, {}, {}}}}};
     const Sides sides{*target, *golden, nullptr, {}, {}};
     const StreamOptions options{rules, {metrics::metric_by_name("cosine")}, {}};
     const RunContext context;

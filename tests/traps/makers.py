@@ -422,10 +422,13 @@ ASCEND_TYPES = {f32: 1, f16: 2}
 ASCEND_LAYOUTS = {"ND": 2, "NC1HWC0": 3, "FRACTAL_NZ": 29}
 
 
-def ascend(op, stored, layout, logical):
-    """One output, `stored` as the device keeps it, of the plain shape `logical`."""
+BF16 = 27
+
+
+def ascend(op, stored, layout, logical, code=None):
+    """One output, `stored` as the device keeps it, of the plain shape `logical`; `code` is that of a type numpy does not have."""
     dims = lambda shape: field(1, b"".join(varint(d) for d in shape))
-    record = (field(1, ASCEND_TYPES[stored.dtype.type]) + field(2, ASCEND_LAYOUTS[layout]) +
+    record = (field(1, code or ASCEND_TYPES[stored.dtype.type]) + field(2, ASCEND_LAYOUTS[layout]) +
               field(3, dims(stored.shape)) + field(6, stored.nbytes) + field(7, dims(logical)))
     header = field(1, b"2.0") + field(2, 1700000000000001) + field(3, record) + field(6, op.encode())
     return File("", struct.pack("<Q", len(header)) + header + np.ascontiguousarray(stored).tobytes())

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/free_path.h"
 #include "dialect/msaccucmp/batch.h"
 #include "dialect/msaccucmp/command.h"
@@ -40,8 +41,8 @@ Outcome<int> write_result(const ResultTable& table, const std::string& stem, con
   if (auto failure = write_text(path, csv)) return *failure;
   const auto compared = std::count_if(table.rows.begin(), table.rows.end(),
                                       [](const ResultRow& row) { return row.is_compared; });
-  console.print(fmt::format("{} rows, {} compared, {} not\n", table.rows.size(), compared,
-                            std::ssize(table.rows) - compared));
+  console.print(fmt::format("{}, {} compared, {} not\n", counted(table.rows.size(), "row"),
+                            compared, std::ssize(table.rows) - compared));
   say_written(console, path);
   if (run.advisor)
     if (auto failure = write_advice(csv, input_nodes, run.output, console)) return *failure;

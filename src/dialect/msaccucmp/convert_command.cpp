@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "dialect/msaccucmp/command.h"
 #include "dialect/msaccucmp/convert.h"
@@ -104,7 +105,8 @@ Outcome<int> run_convert(const Arguments& arguments, const Console& console, Run
     console.complain(fault.error);
     if (!failed.ends_with(path + "\n")) failed += path + "\n";
   }
-  console.print(fmt::format("{} files written to {}\n", result.written.size(), output.string()));
+  console.print(
+      fmt::format("{} written to {}\n", counted(result.written.size(), "file"), output.string()));
   if (result.failed.empty()) return 0;
   if (auto failure = write_text(output / "convert_failed_file_list.txt", failed)) return *failure;
   return static_cast<int>(result.failed.front().second.code);

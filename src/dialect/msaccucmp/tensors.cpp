@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "metrics/limits.h"
+#include "metrics/type_limits.h"
 #include "metrics/measure.h"
 
 namespace plumb::msaccucmp {

@@ -93,6 +93,7 @@ class DifferenceFiles {
       : search_(search), stacks_(stacks), time_(local_time_stamp()) {}
 
   Result<FirstDifferences> write() {
+    found_.by_checksum = by_checksum();
     for (const RankRows& rank : search_.ranks)
       if (auto done = write_rank(rank); !done) return done.error();
     const auto first = first_differences(calls_);
@@ -132,14 +133,17 @@ class DifferenceFiles {
     return FileSink::create(found_.files.back());
   }
 
-  Call call_of(std::span<const size_t> rows) const {
+  Call call_of(std::span<const size_t> rows) {
     Call call;
     call.name = row(rows.front()).target->operator_name;
     int64_t output = 0;
     for (size_t i : rows) {
       const Entry& target = *row(i).target;
       const StatisticRow sides = statistic_row(row(i), search_.any_type);
-      if (sides.is_output) call.differs = call.differs || differs(sides, call.name, output++);
+      if (sides.is_output) {
+        call.differs = differs(sides, call.name, output++) || call.differs;
+        ++(sides.is_matched ? found_.compared : found_.unmatched);
+      }
       if (target.slot.kind == SlotKind::kInput) add_peers(target, *sides.target, call);
     }
     return call;

@@ -36,6 +36,8 @@ struct FirstDifferences {
     std::string call;
   };
   std::vector<Found> calls;  // empty: nothing differs, and there is no diff_analyze file
+  bool by_checksum = false;
+  int64_t compared = 0, unmatched = 0;  // outputs of calls
   std::vector<std::filesystem::path> files;
 };
 

@@ -120,7 +120,9 @@ class Comparison {
     }
     if (golden_only > 0)
       written.warnings.push_back(
-          fmt::format("{} tensors and arguments of golden are not in target", golden_only));
+          golden_only == 1
+              ? std::string("1 tensor or argument of golden is not in target")
+              : fmt::format("{} tensors and arguments of golden are not in target", golden_only));
     std::vector<RankRows> ranks;
     for (auto& [rank, rows] : by_rank) {
       const auto is_before = [&](size_t a, size_t b) {

@@ -244,7 +244,7 @@ std::vector<std::string> header_of(const GeneralStyle& style) {
   if (style.mode == Mode::kRealData) header.emplace_back("Data_name");
   if (style.has_ours)
     for (const char* column :
-         {"Accuracy Reached or Not", "Rank ID", "Token ID", "IO", "Match Rule", "First Bad Index"})
+         {"Accuracy Reached or Not", "Rank ID", "Step ID", "IO", "Match Rule", "First Bad Index"})
       header.emplace_back(column);
   return header;
 }

@@ -13,7 +13,7 @@
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "dialect/msprobe/result_file.h"
-#include "dialect/msprobe/table_file.h"
+#include "dialect/msprobe/read_table.h"
 #include "dialect/msprobe/yaml_text.h"
 #include "dump/names.h"
 #include "report/spreadsheet.h"

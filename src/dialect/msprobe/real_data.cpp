@@ -88,9 +88,11 @@ RealData real_data(const metrics::PairFacts& facts) {
     data.cosine = kNan;
     data.euclid = data.max_abs = nan > 0 ? kNan : kInf;
     data.max_rel = nan > 0 || s.g_inf > s.same_inf ? kNan : kInf;
-    data.remark = s.nan_only_in_golden > 0 || s.g_inf > s.same_inf
-                      ? "golden has NaN or inf that target has not"
-                      : "target has NaN or inf that golden has not";
+    const bool in_target = s.nan_only_in_target > 0 || s.t_inf > s.same_inf;
+    const bool in_golden = s.nan_only_in_golden > 0 || s.g_inf > s.same_inf;
+    data.remark = !in_target   ? "golden has NaN or inf that target has not"
+                  : !in_golden ? "target has NaN or inf that golden has not"
+                               : "target has other NaN or inf than golden";
   } else {
     const bool t_zero = s.t_all_zero(), g_zero = s.g_all_zero();
     data.cosine = number_or(facts, "cosine", t_zero != g_zero ? kNan : 1);

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/crc32.h"
+#include "base/utf8.h"
 #include "dialect/msprobe/dtype_match.h"
 
 namespace plumb::msprobe {
@@ -39,6 +40,25 @@ std::array<std::optional<double>, 4> numbers_of(const Statistics& statistics) {
 }
 
 bool is_finite(std::optional<double> number) { return number && std::isfinite(*number); }
+
+// NaN or an infinity that golden does not have there.
+bool is_new_bad(std::optional<double> target, std::optional<double> golden) {
+  return is_bad(target) && golden && difference_of(target, golden).difference != 0;
+}
+
+// A value for a message, which need not hold a whole list.
+std::string shown_value(std::string_view text) {
+  constexpr size_t kMost = 60;
+  size_t end = 0;
+  while (end < text.size() && end < kMost) end += std::max<size_t>(1, character_length(text, end));
+  return std::string(text.substr(0, end)) + (end < text.size() ? "…" : "");
+}
+
+// The tool's rule, which looks at nothing if golden is not finite, either.
+bool turned_bad_from_finite(const StatisticRow& row) {
+  return (is_bad(row.target->max) || is_bad(row.target->min)) && is_finite(row.golden->max) &&
+         is_finite(row.golden->min);
+}
 
 constexpr double kThinMargin = 0.005;
 
@@ -105,13 +125,15 @@ Judged unmatched(const StatisticRow& row) {
   return judged;
 }
 
-void judge_alone(const StatisticRow& row, Judged& judged) {
-  if (turned_bad(row)) judged.fail("target max or min is NaN or inf");
+void judge_alone(const StatisticRow& row, bool as_original, Judged& judged) {
+  if (as_original ? turned_bad_from_finite(row) : turned_bad(row))
+    judged.fail("target max or min is NaN or inf");
   const auto& t = row.target->requires_grad;
   const auto& g = row.golden->requires_grad;
   if (t && g && *t != *g) judged.fail("requires_grad differs");
   if (row.is_argument && row.target->text != row.golden->text)
-    judged.fail("scalar argument differs");
+    judged.fail(fmt::format("scalar argument differs: {} instead of {}",
+                            shown_value(row.target->text), shown_value(row.golden->text)));
   if (dtypes_differ(row)) judged.fail("dtype differs");
   if (row.target_shape && row.golden_shape && *row.target_shape != *row.golden_shape)
     judged.fail("shape differs");
@@ -140,15 +162,35 @@ void doubt(const StatisticRow& row, const Differences& differences, Judged& judg
     judged.warn("judged by extremes only");
 }
 
+// An output is blamed only if its inputs are known to be good: not by a tensor that has no ratio,
+// be it that golden has none or that NaN stands against an infinity. `ratios`: of each row, if it
+// has one. The tool takes what it does not know for good.
+bool inputs_are_known(const JudgedCall& call, std::span<const std::optional<double>> ratios,
+                      std::span<const std::string_view> evidence) {
+  bool any_tensor = false, any_known = false;
+  for (size_t i = 0; i < call.rows.size(); ++i) {
+    const StatisticRow& row = call.rows[i];
+    if (row.is_output || row.is_argument) continue;
+    any_tensor = true;
+    const bool is_known = row.is_matched && (ratios[i] || evidence[i] == "Yes");
+    if (row.is_matched && !is_known && evidence[i] == "No" && !call.as_original) return false;
+    any_known = any_known || is_known;
+  }
+  return call.as_original || any_known || !any_tensor;
+}
+
 // What the outputs of an API add to the errors of its inputs. An argument that is no longer zero
 // excuses no output; msprobe knows no input that is infinitely wrong.
 void judge_growth(const JudgedCall& call, std::span<const Differences> differences,
-                  std::vector<Judged>& judged) {
+                  std::span<const std::string_view> evidence, std::vector<Judged>& judged) {
   const std::span<const StatisticRow> api = call.rows;
   double largest_input = 0, largest_output = 0;
   std::optional<size_t> first_output;
+  std::vector<std::optional<double>> ratios(api.size());
+  for (size_t i = 0; i < api.size(); ++i) ratios[i] = norm_ratio(differences[i]);
+  if (!inputs_are_known(call, ratios, evidence)) return;
   for (size_t i = 0; i < api.size(); ++i) {
-    const auto ratio = norm_ratio(differences[i]);
+    const auto ratio = ratios[i];
     if (api[i].is_output && !first_output && api[i].is_matched) first_output = i;
     if (!ratio || std::isnan(*ratio)) continue;
     const bool may_excuse = !std::isinf(*ratio) || !(api[i].is_argument || call.as_original);
@@ -157,7 +199,7 @@ void judge_growth(const JudgedCall& call, std::span<const Differences> differenc
     largest = std::max(largest, *ratio);
   }
   for (size_t i = 0; i < api.size(); ++i) {
-    const auto ratio = norm_ratio(differences[i]);
+    const auto ratio = ratios[i];
     if (api[i].is_output && ratio && largest_input < 0.1 && *ratio > 0.5)
       judged[i].fail(fmt::format("output {} relative error above 0.5 while input below 0.1",
                                  deciding(differences[i])));
@@ -171,8 +213,12 @@ void judge_growth(const JudgedCall& call, std::span<const Differences> differenc
 }
 
 // ... by their data.
-void judge_growth(std::span<const StatisticRow> api, std::span<const TensorNumbers> numbers,
-                  std::vector<Judged>& judged) {
+void judge_growth(const JudgedCall& call, std::span<const TensorNumbers> numbers,
+                  std::span<const std::string_view> evidence, std::vector<Judged>& judged) {
+  const std::span<const StatisticRow> api = call.rows;
+  std::vector<std::optional<double>> ratios(api.size());
+  for (size_t i = 0; i < api.size(); ++i) ratios[i] = numbers[i].below_1e3;
+  if (!inputs_are_known(call, ratios, evidence)) return;
   const auto least = [&](std::optional<double> TensorNumbers::*member, bool is_output) {
     double found = 1;
     for (size_t i = 0; i < api.size(); ++i)
@@ -197,8 +243,8 @@ void judge_growth(std::span<const StatisticRow> api, std::span<const TensorNumbe
 bool is_bad(std::optional<double> number) { return number && !std::isfinite(*number); }
 
 bool turned_bad(const StatisticRow& row) {
-  return (is_bad(row.target->max) || is_bad(row.target->min)) && is_finite(row.golden->max) &&
-         is_finite(row.golden->min);
+  return is_new_bad(row.target->max, row.golden->max) ||
+         is_new_bad(row.target->min, row.golden->min);
 }
 
 Judged refused(const StatisticRow& row) {
@@ -239,18 +285,21 @@ std::vector<Judged> judge_statistics(const JudgedCall& call,
   const std::span<const StatisticRow> api = call.rows;
   const bool is_judged = !is_one_of(kUnjudged, call.function);
   std::vector<Judged> judged(api.size());
+  std::vector<std::string_view> evidence(api.size(), "N/A");
   for (size_t i = 0; i < api.size(); ++i) {
     judged[i].level = "pass";
-    if (api[i].is_matched && is_judged) judge_alone(api[i], judged[i]);
+    if (!api[i].is_matched) continue;
+    evidence[i] = evidence_of(api[i], differences[i]);
+    if (is_judged) judge_alone(api[i], call.as_original, judged[i]);
   }
   if (is_judged && !is_one_of(kBufferInputs, call.function))
-    judge_growth(call, differences, judged);
+    judge_growth(call, differences, evidence, judged);
   for (size_t i = 0; i < api.size(); ++i) {
     if (!api[i].is_matched) {
       judged[i] = unmatched(api[i]);
       continue;
     }
-    finish(judged[i], shown(evidence_of(api[i], differences[i]), is_judged), call.as_original);
+    finish(judged[i], shown(evidence[i], is_judged), call.as_original);
     if (is_judged && !call.as_original) doubt(api[i], differences[i], judged[i]);
   }
   return judged;
@@ -285,11 +334,12 @@ std::vector<Judged> judge_tensors(const JudgedCall& call, std::span<const Tensor
     judged[i].level = "pass";
     if (!api[i].is_matched) continue;
     Judged unjudged;
-    if (is_judged) judge_alone(api[i], judged[i]);
+    if (is_judged) judge_alone(api[i], call.as_original, judged[i]);
     evidence[i] =
         shown(judge_data(api[i], numbers[i], is_judged ? judged[i] : unjudged), is_judged);
   }
-  if (is_judged && !is_one_of(kBufferInputs, call.function)) judge_growth(api, numbers, judged);
+  if (is_judged && !is_one_of(kBufferInputs, call.function))
+    judge_growth(call, numbers, evidence, judged);
   for (size_t i = 0; i < api.size(); ++i) {
     if (api[i].is_matched)
       finish(judged[i], evidence[i], call.as_original);

@@ -47,7 +47,7 @@ Differences differences_of(const StatisticRow& row);
 std::optional<SideNumbers> side_numbers(const Statistics& statistics);
 
 bool is_bad(std::optional<double> number);  // NaN or infinite
-// An extreme of target is, and none of golden.
+// An extreme of target is, where golden has a number or another NaN or infinity.
 bool turned_bad(const StatisticRow& row);
 
 Judged refused(const StatisticRow& row);

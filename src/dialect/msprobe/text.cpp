@@ -31,7 +31,7 @@ std::string table_of(const Written& written, size_t width, bool has_colour) {
                    {written.has_levels ? "NPU Name" : "API Name", false, 9, true, 20},
                    {"IO", false, 6},
                    {"Rank ID", true, 5},
-                   {"Token ID", true, 5},
+                   {written.has_levels ? "Step ID" : "Token ID", true, 5},
                    {"Cosine", true, 8},
                    {"MaxRelativeErr", true, 7},
                    {"Err_message", false, 9, true, 20}};
@@ -61,7 +61,16 @@ std::string first_text(const FirstDifferences& first) {
   for (const auto& [rank, call] : first.calls)
     text += fmt::format("first difference{}: {}\n", rank ? fmt::format(" of rank {}", *rank) : "",
                         report::printable(call));
-  return first.calls.empty() ? text + "no call differs\n" : text;
+  if (first.calls.empty() && first.compared == 0) text += "no output could be compared";
+  if (first.calls.empty() && first.compared > 0)
+    text += first.by_checksum
+                ? "no output of a call has another checksum"
+                : "no output of a call differs by more than half in one of its statistics";
+  if (first.unmatched > 0)
+    text += fmt::format("{}{} output{} of target {} no counterpart",
+                        first.calls.empty() ? "; " : "", first.unmatched,
+                        first.unmatched == 1 ? "" : "s", first.unmatched == 1 ? "has" : "have");
+  return text.empty() || text.ends_with('\n') ? text : text + "\n";
 }
 
 }  // namespace

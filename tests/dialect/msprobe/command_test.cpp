@@ -123,7 +123,19 @@ TEST(MsprobeCommand, SaysTotalsUnderTheFiles) {
   written.compared = 3;
   EXPECT_EQ(text_of(written, 0, false), "a.csv\n3 compared, 0 not\n");
   written.first.emplace();
-  EXPECT_EQ(text_of(written, 0, false), "no call differs\n");
+  EXPECT_EQ(text_of(written, 0, false), "no output could be compared\n");
+  written.first->compared = 4;
+  EXPECT_EQ(text_of(written, 0, false),
+            "no output of a call differs by more than half in one of its statistics\n");
+  written.first->by_checksum = true;
+  written.first->unmatched = 1;
+  EXPECT_EQ(text_of(written, 0, false),
+            "no output of a call has another checksum; 1 output of target has no counterpart\n");
+  written.first->calls.push_back({3, "Torch.mul.0.forward"});
+  written.first->unmatched = 2;
+  EXPECT_EQ(text_of(written, 0, false),
+            "first difference of rank 3: Torch.mul.0.forward\n2 outputs of target have no "
+            "counterpart\n");
 }
 
 }  // namespace

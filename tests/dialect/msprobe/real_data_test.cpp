@@ -77,5 +77,29 @@ TEST(RealData, NothingFiniteThatAgreesIsEqual) {
   EXPECT_EQ(text_of(data.cosine), "1");
 }
 
+// Who has what the other has not; NaN against an infinity is both.
+TEST(RealData, MessagesNameTheSideThatIsNotFinite) {
+  struct Case {
+    std::vector<double> target, golden;
+    const char* message;
+  };
+  const char* const in_target = "target has NaN or inf that golden has not";
+  const char* const in_golden = "golden has NaN or inf that target has not";
+  const char* const in_both = "target has other NaN or inf than golden";
+  const Case cases[] = {
+      {{1, NAN, 3}, {1, 2, 3}, in_target},
+      {{1, INFINITY, 3}, {1, 2, 3}, in_target},
+      {{1, 2, 3}, {1, NAN, 3}, in_golden},
+      {{1, 2, 3}, {1, -INFINITY, 3}, in_golden},
+      {{1, NAN, 3}, {1, -INFINITY, 3}, in_both},
+      {{1, -INFINITY, 3}, {1, NAN, 3}, in_both},
+      {{1, INFINITY, 3}, {1, -INFINITY, 3}, in_both},
+      {{NAN, 2, 3}, {1, INFINITY, 3}, in_both},
+      {{NAN, INFINITY, NAN}, {NAN, INFINITY, 3}, in_target},
+      {{NAN, INFINITY, 3}, {NAN, INFINITY, -INFINITY}, in_golden},
+  };
+  for (const Case& c : cases) EXPECT_STREQ(data_of(c.target, c.golden).remark, c.message);
+}
+
 }  // namespace
 }  // namespace plumb::msprobe

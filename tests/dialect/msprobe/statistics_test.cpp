@@ -272,6 +272,62 @@ TEST(Statistics, ArgumentsOfTensorDumpsAreCompared) {
   EXPECT_EQ(tensors_as({stride}, std::vector<TensorNumbers>(1)), "pass Yes");
 }
 
+// What an operator read decides whether it is to blame; of what is not known nobody says that it is
+// good.
+TEST(Statistics, UnknownInputsBlameNobody) {
+  const Row bad = row(true, 1.6, 1), good = row(false, 1, 1);
+  EXPECT_EQ(levels({bad}), "error");  // there is nothing to inherit from
+  EXPECT_EQ(levels({row(false, NAN, -INFINITY), bad}), "error warning");
+  EXPECT_EQ(levels({row(false, NAN, -INFINITY), good, bad}), "error pass warning");
+  Row lone = good;
+  lone.is_matched = false;
+  EXPECT_EQ(levels({lone, bad}), "warning warning");
+  EXPECT_EQ(levels({lone, good, bad}), "warning pass error");
+  Row empty = row(false, NAN, NAN);
+  empty.is_empty = true;
+  EXPECT_EQ(levels({empty, bad}), "pass error");
+
+  const RealData same = data_of(1, 0, 0, 1), off = data_of(0.95, 0.3, 5, 0.5);
+  const std::vector<Row> api{row(false, 1, 1), row(true, 1, 1)};
+  TensorNumbers unread;
+  unread.trouble = "no data file";
+  EXPECT_EQ(tensors_as(api, {numbers_of(same), numbers_of(off)}), "pass Yes, error No");
+  EXPECT_EQ(tensors_as(api, {unread, numbers_of(off)}), "warning N/A, warning No");
+  EXPECT_EQ(tensors_as(api, {unread, numbers_of(off)}, true), "warning N/A, error No");
+  RealData scalar = data_of(1, 3, 3, 0);
+  scalar.is_single = true;
+  scalar.cosine.reset();
+  scalar.below_1e3.reset();
+  EXPECT_EQ(tensors_as(api, {numbers_of(scalar), numbers_of(off)}), "warning No, warning No");
+}
+
+// Any NaN or infinity that golden does not have; the tool itself only looks where golden is finite.
+TEST(Statistics, OtherValuesThatAreNotFiniteAreErrors) {
+  const auto level = [](double target, double golden, bool as_original) {
+    const std::vector<Row> api{row(false, target, golden)};
+    const std::vector<StatisticRow> rows = views(api);
+    const std::vector<Differences> differences{differences_of(rows[0])};
+    return judge_statistics({rows, "add", as_original}, differences)[0].level;
+  };
+  for (const bool as_original : {false, true}) {
+    EXPECT_EQ(level(NAN, 1, as_original), "error");
+    EXPECT_EQ(level(INFINITY, INFINITY, as_original), "pass");
+    EXPECT_EQ(level(NAN, NAN, as_original), "pass");
+  }
+  EXPECT_EQ(level(NAN, -INFINITY, false), "error");
+  EXPECT_EQ(level(NAN, -INFINITY, true), "pass");
+  EXPECT_EQ(level(INFINITY, -INFINITY, false), "error");
+}
+
+TEST(Statistics, ArgumentsThatDifferShowTheirValues) {
+  Row mode = row(false, 1, 1);
+  mode.is_argument = true;
+  mode.target.text = "nearest";
+  mode.golden.text = std::string(80, 'x');
+  EXPECT_EQ(judge_api({mode}, "interpolate")[0].message(),
+            "scalar argument differs: nearest instead of " + std::string(60, 'x') + "…");
+}
+
 // |target - golden| / (max(|target|, |golden|) + 1e-10) above the limit.
 TEST(Statistics, MagnitudesAreOfTheLargerSide) {
   const auto warned = [](double target, double golden, double most) {

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnose/grids.h"
+
+#include <algorithm>
+
+#include "diagnose/levels.h"
+
+namespace plumb::diagnose {
+namespace {
+
+// Looks at some of the outputs, spread over the network.
+bool are_on_grids(const Net& net, const Tensors& tensors) {
+  std::vector<size_t> rows;
+  for (const Node& node : net.nodes)
+    if (!node.is_source && !node.outputs.empty()) rows.push_back(node.outputs.back());
+  constexpr size_t kLooks = 24, kFewest = 6;
+  size_t looked = 0, grids = 0;
+  for (size_t i = 0; i < std::min(kLooks, rows.size()); ++i) {
+    const auto values = tensors.glance(rows[i * rows.size() / std::min(kLooks, rows.size())]);
+    if (values == nullptr || values->golden.size() < 32) continue;
+    const auto levels = levels_of(*values);
+    looked += levels.has_value();
+    grids += levels && levels->is_grid;
+  }
+  return looked >= kFewest && 3 * grids >= looked;  // joins and tables are on no grid
+}
+
+// A grid rounds by a twelfth of its squared step on average.
+double grain_of(const Levels& levels, const compare::PairValues& values) {
+  double squares = 0;
+  for (const double value : values.golden) squares += value * value;
+  squares /= static_cast<double>(values.golden.size());
+  return squares > 0 ? levels.step / std::sqrt(12 * squares) : 0;
+}
+
+}  // namespace
+
+bool look_at_grids(Net& net, Tensors& tensors, const RunContext& context) {
+  if (!tensors.are_at_hand() || !are_on_grids(net, tensors)) return false;
+  constexpr int64_t kBudget = int64_t{1} << 22;
+  int64_t left = kBudget;                       // elements
+  std::vector<std::pair<Node*, double>> steps;  // how many steps of its grid a tensor spans
+  for (Node& node : net.nodes) {
+    if (context.cancelled || left <= 0) break;
+    if (node.is_source || node.outputs.empty()) continue;
+    const auto values = tensors.glance(node.outputs.back());
+    if (values == nullptr) continue;
+    left -= std::ssize(values->golden);
+    const auto levels = levels_of(*values);
+    if (!levels || !levels->is_grid) continue;
+    node.grain = grain_of(*levels, *values);
+    steps.emplace_back(&node, (levels->high - levels->low) / levels->step);
+    if (const auto spread = channel_spread(*values); spread && spread->ratio >= kSpread)
+      node.hidden = spread->others_error;
+  }
+  if (steps.empty()) return true;
+  std::vector<double> spans;
+  for (const auto& [node, span] : steps) spans.push_back(span);
+  std::nth_element(spans.begin(), spans.begin() + std::ssize(spans) / 2, spans.end());
+  // Fewer bits than the others have are no excuse.
+  for (const auto& [node, span] : steps)
+    if (2 * span < spans[spans.size() / 2]) node->grain = 0;
+  return true;
+}
+
+}  // namespace plumb::diagnose

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/sparkline.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "report/findings_text.h"
+#include "report/shown_graph.h"
+#include "report/text.h"
+
+namespace plumb::report {
+namespace {
+
+constexpr std::string_view kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::string_view kSigns[] = {"_", ".", "-", "=", "+", "*", "#", "@"};
+constexpr double kDecades = 6;  // below the largest error
+
+}  // namespace
+
+Sparkline sparkline(const result::Run& run, size_t most_cells, bool ascii) {
+  const size_t rows = run.rows.size(), cells = std::min(rows, most_cells);
+  std::vector<double> errors(cells, -1);  // nothing known
+  const auto cell_of = [&](size_t row) { return row * cells / rows; };
+  for (size_t i = 0; i < rows; ++i) {
+    const double error = relative_error(run, run.rows[i]);
+    if (!std::isnan(error)) errors[cell_of(i)] = std::max(errors[cell_of(i)], error);
+  }
+  double most = 0;
+  for (const double error : errors)
+    if (std::isfinite(error)) most = std::max(most, error);
+  if (most == 0) return {};
+  Sparkline line;
+  for (const double error : errors) {
+    const double share = error > 0 ? 1 + std::log10(std::min(error / most, 1.0)) / kDecades : 0;
+    const auto level = static_cast<size_t>(std::clamp(share * 8, 0.0, 7.0));
+    line.errors += error < 0 ? " " : (ascii ? kSigns : kBlocks)[level];
+  }
+  if (!has_culprit(run) || run.findings.front().operator_name.empty()) return line;
+  const std::string& name = run.findings.front().operator_name;
+  const auto culprit = std::find_if(run.rows.begin(), run.rows.end(), [&](const result::Row& row) {
+    return is_output_slot(row) && row.target->operator_name == name;
+  });
+  if (culprit == run.rows.end()) return line;
+  const size_t cell = cell_of(static_cast<size_t>(culprit - run.rows.begin()));
+  const std::string_view mark = ascii ? "^" : "▲";
+  const std::string shown = printable(name);
+  const bool is_left = cell > display_width(shown) + 1 && cell > cells / 2;
+  line.culprit =
+      is_left
+          ? fmt::format("{}{} {}", std::string(cell - display_width(shown) - 1, ' '), shown, mark)
+          : fmt::format("{}{} {}", std::string(cell, ' '), mark,
+                        starting(shown, most_cells - std::min(most_cells, cell + 2)));
+  return line;
+}
+
+}  // namespace plumb::report

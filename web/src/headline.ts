@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The top of the page: verdict, who is to blame and why, outputs, layers and coverage in one glance;
+// what was compared; and what the reader must know (warnings, what was left out).
+import type { Counts } from "./data.ts";
+import { h, named } from "./dom.ts";
+import type { Model } from "./model.ts";
+import { kMarks, Mark } from "./report.ts";
+import { clean, counted, number, percent } from "./text.ts";
+import { causeOf, countsText, culpritOf, headlineOf } from "./words.ts";
+
+const markOf = (verdict: string): Mark =>
+  verdict === "pass"
+    ? Mark.pass
+    : verdict === "fail"
+      ? Mark.fail
+      : verdict === "inconclusive"
+        ? Mark.open
+        : Mark.absent;
+
+export function markBadge(mark: number, label = true): HTMLElement {
+  const { key, label: words, glyph } = kMarks[mark];
+  return h("span", { class: `mark ${key}`, title: words, role: "img", "aria-label": label ? words : null }, glyph);
+}
+
+export function drawHeadline(place: HTMLElement, model: Model, tools: HTMLElement): void {
+  const { head } = model.report;
+  const mark = markOf(head.summary.verdict);
+  place.className = `card ${kMarks[mark].key}`;
+  place.replaceChildren(
+    h(
+      "div",
+      { class: "say" },
+      h(
+        "div",
+        { class: `stamp ${kMarks[mark].key}`, id: "verdict", "data-verdict": head.summary.verdict },
+        h("i", { "aria-hidden": "true" }, kMarks[mark].glyph),
+        head.summary.verdict === "not_compared" ? "NOTHING COMPARED" : head.summary.verdict.toUpperCase(),
+      ),
+      ...sentences(model),
+    ),
+    tiles(model),
+    about(model, tools),
+  );
+}
+
+function sentences(model: Model): HTMLElement[] {
+  const { head } = model.report;
+  const culprit = head.summary.verdict === "pass" ? undefined : culpritOf(head);
+  if (culprit && culprit.cause !== "unknown") {
+    const title = culprit.operator
+      ? h(
+          "h1",
+          {},
+          operatorLink(model, culprit.operator),
+          " is to blame: ",
+          h("span", { class: "cause" }, clean(causeOf(culprit))),
+        )
+      : h("h1", {}, "No single operator is to blame: ", h("span", { class: "cause" }, clean(causeOf(culprit))));
+    return [
+      title,
+      h(
+        "p",
+        {},
+        clean(
+          culprit.evidence
+            .map((e) => e.text)
+            .slice(0, 2)
+            .join("; ") || headlineOf(head),
+        ),
+      ),
+    ];
+  }
+  const first = head.summary.first_divergence;
+  if (first) {
+    const row = model.worstOf(model.report.rowsOf(first));
+    return [
+      h("h1", {}, operatorLink(model, first), " is the first to differ"),
+      h("p", {}, clean(`${headlineOf(head)}. ${row >= 0 ? model.report.text("row.message", row) : ""}`)),
+    ];
+  }
+  return [h("h1", {}, headlineOf(head)), h("p", {}, clean(secondLine(model)))];
+}
+
+function operatorLink(model: Model, operator: string): HTMLElement {
+  const rows = model.report.rowsOf(operator);
+  if (rows.length === 0) return named(operator, 48);
+  const go = () => model.select(model.worstOf(rows));
+  return h(
+    "button",
+    { class: "link", type: "button", id: "culprit", "data-op": operator, onclick: go },
+    named(operator, 48),
+  );
+}
+
+// Of a run without a culprit: how near it came, or why nothing was compared.
+function secondLine(model: Model): string {
+  const { report } = model;
+  const { summary, run } = report.head;
+  if (run.doubts && run.doubts.length > 0) return run.doubts[0];
+  if (summary.rows === summary.not_compared && summary.rows > 0)
+    return `Most frequent reason: ${frequentReason(model)}`;
+  const worst = model.worstOf(model.plotted());
+  if (worst < 0) return "";
+  const near = summary.suspicious > 0 ? `${counted(summary.suspicious, "tensor")} near a limit. ` : "";
+  const error = model.error[worst];
+  return `${near}Largest relative error: ${number(error)} at ${report.name(worst)}`;
+}
+
+function frequentReason(model: Model): string {
+  const counts = new Map<string, number>();
+  for (const row of model.rows)
+    for (const reason of model.report.reasons(row)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const [top] = [...counts].sort((a, b) => b[1] - a[1]);
+  return top ? `${top[0]}, ${counted(top[1], "tensor")}` : "none recorded";
+}
+
+function tiles(model: Model): HTMLElement {
+  const { summary, accuracy, baseline } = model.report.head;
+  const compared = summary.rows - summary.not_compared;
+  const wanted = summary.rows - summary.filtered - summary.without_counterpart;
+  const tile = (title: string, value: (Node | string)[], below: (Node | string)[], id: string) =>
+    h("div", { class: "tile", id: `tile-${id}` }, h("h2", {}, title), h("b", {}, ...value), ...below);
+  const counts = (title: string, of: Counts, id: string) =>
+    tile(
+      title,
+      [markBadge(markOf(of.verdict)), of.rows === 0 ? "unknown" : of.verdict.replace("_", " ")],
+      [bar(of), h("span", { class: "of" }, countsText(of))],
+      id,
+    );
+  const all = [
+    counts("Outputs", summary.outputs, "outputs"),
+    counts("Layers", summary.layers, "layers"),
+    tile(
+      "Coverage",
+      [percent(summary.coverage)],
+      [
+        bar({ ...summary, pass: compared, fail: 0, inconclusive: 0, not_compared: Math.max(0, wanted - compared) }),
+        h("span", { class: "of" }, `${compared} of ${counted(wanted, "tensor")}`),
+      ],
+      "coverage",
+    ),
+  ];
+  for (const each of accuracy?.slice(0, 1) ?? []) {
+    const top = each.top[0];
+    all.push(
+      tile(
+        "Accuracy",
+        [top ? `${percent(top.target)}` : `${percent(each.agree)} agree`],
+        [
+          h(
+            "span",
+            { class: "of" },
+            top ? `top-${top.n}; golden ${percent(top.golden)}` : `of ${counted(each.samples, "sample")}`,
+          ),
+        ],
+        "accuracy",
+      ),
+    );
+  }
+  if (baseline) {
+    const worse = baseline.tensors.filter((t) => t.worse).length;
+    all.push(
+      tile(
+        "Baseline",
+        [markBadge(markOf(baseline.verdict)), baseline.verdict === "pass" ? "no worse" : "worse"],
+        [h("span", { class: "of" }, `${worse} worse, ${baseline.tensors.length - worse} better`)],
+        "baseline",
+      ),
+    );
+  }
+  return h("div", { class: "tiles" }, ...all);
+}
+
+export function bar(of: Pick<Counts, "pass" | "fail" | "inconclusive" | "not_compared">): HTMLElement {
+  const part = (mark: Mark, count: number) =>
+    count > 0 && h("i", { class: kMarks[mark].key, style: `flex:${count}`, title: `${count} ${kMarks[mark].label}` });
+  return h(
+    "div",
+    { class: "bar", "aria-hidden": "true" },
+    part(Mark.fail, of.fail),
+    part(Mark.open, of.inconclusive),
+    part(Mark.pass, of.pass),
+    part(Mark.absent, of.not_compared),
+  );
+}
+
+function about(model: Model, tools: HTMLElement): HTMLElement {
+  const { run, tool } = model.report.head;
+  const side = (label: string, path: string, convention: string) =>
+    h("span", {}, `${label} `, named(path, 36), convention ? ` (${clean(convention)})` : "");
+  const facts = h(
+    "div",
+    { class: "facts" },
+    h("span", { class: "brand" }, `plumb ${clean(run.command)}`),
+    side("target", run.target.path, run.target.convention),
+    side("golden", run.golden.path, run.golden.convention),
+    h("span", {}, "profile ", named(run.profile, 30)),
+    h("span", {}, clean(run.scenario)),
+    h("span", {}, `version ${clean(tool.version)}`),
+    ...notes(model),
+  );
+  return h("div", { class: "about" }, facts, tools);
+}
+
+function notes(model: Model): HTMLElement[] {
+  const { run, summary, notes: said, details } = model.report.head;
+  const all = [
+    ...(run.doubts ?? []),
+    ...(run.interrupted ? ["The run was interrupted before the end."] : []),
+    ...(run.outputs_not_compared ?? []).map((name) => `The model's output ${name} was not compared.`),
+    ...(run.order_recorded === false ? ["The order of execution is not recorded: rows are in order of names."] : []),
+    ...(run.warnings ?? []),
+    ...(run.target.warnings ?? []).map((text) => `target: ${text}`),
+    ...(run.golden.warnings ?? []).map((text) => `golden: ${text}`),
+    ...(summary.filtered > 0 ? [`${counted(summary.filtered, "tensor")} left out because the options said so.`] : []),
+    ...(summary.without_counterpart > 0
+      ? [`${counted(summary.without_counterpart, "tensor")} without counterpart by design.`]
+      : []),
+    ...said,
+    ...(details.note && !said.includes(details.note) ? [details.note] : []),
+  ];
+  if (all.length === 0) return [];
+  return [
+    h(
+      "details",
+      { class: "notes" },
+      h("summary", {}, counted(all.length, "note")),
+      h("ul", {}, ...all.map((text) => h("li", {}, clean(text)))),
+    ),
+  ];
+}

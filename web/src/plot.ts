@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Error along the network: one mark per row in order of execution, limits as lines that can be moved,
+// drag to zoom, click to select.
+import uPlot from "uplot";
+import { h } from "./dom.ts";
+import type { Model } from "./model.ts";
+import { kMarks, Mark, Role } from "./report.ts";
+import { onScale, plottable, type Line, type Series, seriesOf } from "./series.ts";
+import { clean, number, shorten } from "./text.ts";
+import { changePaint, hatch, palette } from "./theme.ts";
+import { metricLabel } from "./words.ts";
+
+const kAxisWidth = 52;
+const kAxisHeight = 20;
+
+export class Plot {
+  private chart: uPlot | null = null;
+  private series!: Series;
+  private readonly tip = h("div", { class: "tip hidden", "aria-hidden": "true" });
+  private places = new Map<number, number>(); // row → place
+  private quietly = false;
+
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly model: Model,
+    tools: HTMLElement,
+  ) {
+    const { state } = model;
+    const choices = plottable(model);
+    const select = h(
+      "select",
+      { id: "metric", "aria-label": "metric of the plot" },
+      ...choices.map((name) => h("option", { value: name }, metricLabel(name))),
+    );
+    select.addEventListener("change", () => state.set({ metric: select.value }));
+    const whole = h(
+      "button",
+      { type: "button", id: "unzoom", onclick: () => state.set({ zoom: null }) },
+      "whole network",
+    );
+    tools.append(select, whole);
+    place.tabIndex = 0;
+    place.setAttribute("role", "img");
+    place.addEventListener("keydown", (event) => this.onKey(event));
+    const sync = () => {
+      if (choices.length > 0) select.value = this.metric();
+      whole.classList.toggle("hidden", state.view.zoom === null);
+    };
+    sync();
+    state.listen((changed) => {
+      sync();
+      if (["metric", "step", "rank", "limits"].some((key) => changed.has(key as never))) this.rebuild();
+      else if (changed.has("zoom")) this.zoom();
+      else if (
+        changed.has("op") ||
+        changed.has("slot") ||
+        changed.has("row") ||
+        changed.has("diff") ||
+        changed.has("q")
+      )
+        this.chart?.redraw(false);
+    });
+    new ResizeObserver(() => this.resize()).observe(place);
+    this.rebuild();
+  }
+
+  // After a change of colours.
+  repaint(): void {
+    this.chart?.redraw(false);
+    this.drawGrips();
+  }
+
+  // Where a row is drawn, in pixels of the plot; for tests and tools.
+  positionOf(row: number): { x: number; y: number } | null {
+    const i = this.places.get(row);
+    if (i === undefined || !this.chart || !this.series.placed[i]) return null;
+    const box = this.chart.over.getBoundingClientRect();
+    return { x: box.left + this.chart.valToPos(i, "x"), y: box.top + this.chart.valToPos(this.series.values[i], "y") };
+  }
+
+  private metric(): string {
+    const choices = plottable(this.model);
+    const { metric } = this.model.state.view;
+    return choices.includes(metric) ? metric : (choices[0] ?? "");
+  }
+
+  private rebuild(): void {
+    this.chart?.destroy();
+    this.chart = null;
+    this.place.replaceChildren();
+    const metric = this.metric();
+    this.series = seriesOf(this.model, metric);
+    this.places = new Map(Array.from(this.series.rows, (row, i) => [row, i]));
+    if (metric === "" || !this.series.placed.includes(1)) {
+      this.place.append(h("p", { class: "empty" }, "No number to draw: nothing was compared, or only by statistics."));
+      this.place.setAttribute("aria-label", "error along the network: no numbers");
+      return;
+    }
+    const xs = Float64Array.from(this.series.rows, (_, i) => i);
+    // The line leaves out what has no error: constants between operators would tear it to the ground.
+    const { values, placed, exact, low } = this.series;
+    const ys = Array.from(values, (value, i) => (placed[i] && !(exact && value === low) ? value : null));
+    this.chart = new uPlot(this.options(), [xs, ys as number[]], this.place);
+    this.place.append(this.tip);
+    this.place.setAttribute("aria-label", this.summary());
+    this.zoom();
+    this.drawGrips();
+  }
+
+  private summary(): string {
+    const { worst, rows, values, metric } = this.series;
+    const name = worst >= 0 ? clean(shorten(this.model.report.name(rows[worst]), 80)) : "none";
+    return `${metricLabel(metric)} of ${rows.length} tensors in order of execution; worst: ${name}${worst >= 0 ? `, ${number(values[worst])}` : ""}. Arrow keys move the selection.`;
+  }
+
+  private options(): uPlot.Options {
+    const { low, high, log, rows, exact } = this.series;
+    const axis = {
+      stroke: () => palette()["ink-3"],
+      grid: { stroke: () => palette().line, width: 1, filter: (_u: uPlot, ticks: number[]) => ticks },
+      ticks: { show: false },
+      font: "11px system-ui, sans-serif",
+    };
+    return {
+      width: this.place.clientWidth,
+      height: this.place.clientHeight,
+      padding: [10, 12, 0, 0],
+      legend: { show: false },
+      cursor: { drag: { x: true, y: false, dist: 6 }, points: { show: false }, x: true, y: false },
+      scales: {
+        x: { time: false, range: (_u, min, max) => [min, max] },
+        y: { distr: log ? 3 : 1, range: [low, high] },
+      },
+      axes: [
+        {
+          ...axis,
+          size: kAxisHeight,
+          gap: 2,
+          values: (_u, ticks) => ticks.map((t) => (Number.isInteger(t) && t >= 0 && t < rows.length ? String(t) : "")),
+        },
+        {
+          ...axis,
+          grid: { ...axis.grid, filter: (_u, ticks) => ticks.map((t) => (log && !isDecade(t) ? null : t)) },
+          size: kAxisWidth,
+          gap: 4,
+          values: (_u, ticks) =>
+            ticks.map((t) => (t === null || (log && !isDecade(t)) ? "" : exact && t <= low * 1.001 ? "0" : number(t))),
+        },
+      ],
+      series: [{}, { stroke: () => palette().edge, width: 1, points: { show: false }, spanGaps: this.series.exact }],
+      hooks: {
+        draw: [(u) => this.draw(u)],
+        setCursor: [(u) => this.hover(u)],
+        setSelect: [(u) => this.brushed(u)],
+        ready: [(u) => this.wire(u)],
+      },
+    };
+  }
+
+  private wire(u: uPlot): void {
+    let down: [number, number] | null = null;
+    u.over.addEventListener("pointerdown", (e) => (down = [e.clientX, e.clientY]));
+    u.over.addEventListener("click", (e) => {
+      if (!down || Math.hypot(e.clientX - down[0], e.clientY - down[1]) > 5) return;
+      const i = this.nearest(u, e.offsetX, e.offsetY);
+      if (i >= 0) this.model.select(this.series.rows[i]);
+    });
+    u.over.addEventListener("dblclick", () => this.model.state.set({ zoom: null }));
+  }
+
+  // Of the marks around the pointer the nearest one, worse ones first among those equally near.
+  private nearest(u: uPlot, left: number, top: number): number {
+    const { values, placed, rows } = this.series;
+    const from = Math.max(0, Math.floor(u.posToVal(left - 12, "x")));
+    const to = Math.min(rows.length - 1, Math.ceil(u.posToVal(left + 12, "x")));
+    let best = -1;
+    let least = Infinity;
+    for (let i = from; i <= to; i++) {
+      if (!placed[i]) continue;
+      const far = Math.hypot(u.valToPos(i, "x") - left, (u.valToPos(values[i], "y") - top) * 0.7);
+      const bonus = this.model.marks[rows[i]] === Mark.fail ? 3 : 0;
+      if (far - bonus < least) [best, least] = [i, far - bonus];
+    }
+    return best;
+  }
+
+  private brushed(u: uPlot): void {
+    if (this.quietly || u.select.width < 6) return;
+    const from = u.posToVal(u.select.left, "x");
+    const to = u.posToVal(u.select.left + u.select.width, "x");
+    this.quietly = true;
+    u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+    this.quietly = false;
+    if (to - from >= 1)
+      this.model.state.set({ zoom: [Math.max(-0.5, from), Math.min(this.series.rows.length - 0.5, to)] });
+  }
+
+  private zoom(): void {
+    const n = this.series.rows.length;
+    const zoom = this.model.state.view.zoom;
+    const [min, max] = zoom && zoom[1] > zoom[0] ? zoom : [-0.5 - n * 0.004, n - 0.5 + n * 0.004];
+    this.chart?.setScale("x", { min, max });
+  }
+
+  private hover(u: uPlot): void {
+    const { left, top } = u.cursor;
+    const i = left === undefined || top === undefined || left < 0 ? -1 : this.nearest(u, left, top);
+    this.tip.classList.toggle("hidden", i < 0);
+    if (i < 0) return;
+    const row = this.series.rows[i];
+    const { report } = this.model;
+    const value = this.model.report.metric(this.series.metric === "one_minus_cosine" ? "cosine" : this.series.metric)[
+      row
+    ];
+    const shown = Number.isNaN(value) ? report.reasons(row).join(", ") : number(onScale(this.series.metric, value));
+    this.tip.textContent = `${kMarks[this.model.marks[row]].glyph} ${clean(shorten(report.name(row), 60))}  ${shown}`;
+    const x = kAxisWidth + u.valToPos(i, "x");
+    this.tip.style.top = "2px";
+    this.tip.style.left = `${Math.max(4, Math.min(x + 10, this.place.clientWidth - this.tip.offsetWidth - 6))}px`;
+  }
+
+  private resize(): void {
+    if (!this.chart || this.place.clientWidth === 0) return;
+    this.chart.setSize({ width: this.place.clientWidth, height: this.place.clientHeight });
+    this.drawGrips();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (by === 0 || event.target !== this.place) return;
+    event.preventDefault();
+    const now = this.places.get(this.model.selected()) ?? (by > 0 ? -1 : this.series.rows.length);
+    const next = Math.min(this.series.rows.length - 1, Math.max(0, now + by));
+    this.model.select(this.series.rows[next]);
+  }
+
+  private draw(u: uPlot): void {
+    const { ctx, bbox } = u;
+    const ratio = devicePixelRatio;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(bbox.left, bbox.top - 8 * ratio, bbox.width, bbox.height + 8 * ratio);
+    ctx.clip();
+    this.drawLines(u, ratio);
+    this.drawMarks(u, ratio);
+    this.drawSelected(u, ratio);
+    ctx.restore();
+  }
+
+  private drawLines(u: uPlot, ratio: number): void {
+    const { ctx, bbox } = u;
+    ctx.strokeStyle = palette().near;
+    ctx.lineWidth = 1.5 * ratio;
+    for (const line of this.series.lines) {
+      ctx.setLineDash(this.model.moved.has(line.key) ? [3 * ratio, 4 * ratio] : [7 * ratio, 4 * ratio]);
+      const y = u.valToPos(line.bound, "y", true);
+      ctx.beginPath();
+      ctx.moveTo(bbox.left, y);
+      ctx.lineTo(bbox.left + bbox.width, y);
+      ctx.stroke();
+    }
+    ctx.setLineDash([]);
+  }
+
+  // Passing rows first, then what matters more on top, larger.
+  private drawMarks(u: uPlot, ratio: number): void {
+    const { ctx } = u;
+    const { rows, values, placed, worst } = this.series;
+    const { marks, report, state } = this.model;
+    const c = palette();
+    const dense = rows.length > 600 ? 0.65 : 1;
+    const paint = [c.pass, c.near, c.fail, c.near, hatch(ctx, c["none-soft"], c.none), c.none];
+    const from = Math.max(0, Math.floor(u.scales.x.min!));
+    const to = Math.min(rows.length - 1, Math.ceil(u.scales.x.max!));
+    for (const mark of [Mark.absent, Mark.pass, Mark.open, Mark.near, Mark.fail]) {
+      ctx.fillStyle = ctx.strokeStyle = paint[mark];
+      for (let i = from; i <= to; i++) {
+        if (!placed[i] || marks[rows[i]] !== mark) continue;
+        const x = u.valToPos(i, "x", true);
+        const y = u.valToPos(values[i], "y", true);
+        const row = rows[i];
+        if (state.view.diff) ctx.fillStyle = ctx.strokeStyle = changePaint(report.change[row]);
+        const heir = mark === Mark.fail && report.role[row] === Role.inherits;
+        ctx.globalAlpha = heir ? 0.5 : 1;
+        if (mark === Mark.fail) cross(ctx, x, y, (heir ? 3 : 4.2) * ratio * dense, ratio * (heir ? 1.4 : 2.2));
+        else if (mark === Mark.near || mark === Mark.open) triangle(ctx, x, y, 4 * ratio * dense);
+        else dot(ctx, x, y, 1.9 * ratio * dense);
+      }
+    }
+    ctx.globalAlpha = 1;
+    for (let i = from; i <= to; i++)
+      if (placed[i] && report.role[rows[i]] === Role.introduces && marks[rows[i]] !== Mark.pass)
+        this.label(u, i, "▼", c.fail, ratio);
+    if (worst >= from && worst <= to && report.role[rows[worst]] !== Role.introduces)
+      this.label(u, worst, "worst", c["ink-2"], ratio);
+  }
+
+  private label(u: uPlot, i: number, text: string, colour: string, ratio: number): void {
+    const { ctx, bbox } = u;
+    const x = u.valToPos(i, "x", true);
+    const y = u.valToPos(this.series.values[i], "y", true);
+    ctx.font = `600 ${11 * ratio}px system-ui, sans-serif`;
+    ctx.fillStyle = colour;
+    ctx.textBaseline = "middle";
+    const wide = ctx.measureText(text).width;
+    const right = x + 8 * ratio + wide < bbox.left + bbox.width;
+    if (text === "▼") {
+      ctx.textAlign = "center";
+      ctx.fillText(text, x, Math.max(bbox.top - 2 * ratio, y - 11 * ratio));
+      return;
+    }
+    ctx.textAlign = right ? "left" : "right";
+    const [left, top] = [
+      x + (right ? 8 : -8) * ratio,
+      Math.min(bbox.top + bbox.height - 6 * ratio, Math.max(bbox.top + 5 * ratio, y)),
+    ];
+    ctx.lineWidth = 4 * ratio;
+    ctx.strokeStyle = palette().surface;
+    ctx.strokeText(text, left, top);
+    ctx.fillText(text, left, top);
+  }
+
+  private drawSelected(u: uPlot, ratio: number): void {
+    const i = this.places.get(this.model.selected());
+    if (i === undefined) return;
+    const { ctx, bbox } = u;
+    const x = u.valToPos(i, "x", true);
+    ctx.strokeStyle = palette().accent;
+    ctx.lineWidth = 1.5 * ratio;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    if (!this.series.placed[i]) return;
+    ctx.lineWidth = 2.5 * ratio;
+    ctx.beginPath();
+    ctx.arc(x, u.valToPos(this.series.values[i], "y", true), 7 * ratio, 0, 7);
+    ctx.stroke();
+  }
+
+  // Handles at the right end of the limit lines.
+  private drawGrips(): void {
+    for (const old of this.place.querySelectorAll(".limit-grip")) old.remove();
+    const u = this.chart;
+    if (!u) return;
+    const taken: number[] = [];
+    for (const line of this.series.lines) {
+      const top = u.valToPos(line.bound, "y") + 10;
+      // Two limits that are close get handles beside each other.
+      const beside = taken.filter((y) => Math.abs(y - top) < 18).length;
+      taken.push(top);
+      this.place.append(this.grip(line, top, beside));
+    }
+  }
+
+  private grip(line: Line, top: number, beside: number): HTMLElement {
+    const moved = this.model.moved.has(line.key);
+    const grip = h(
+      "button",
+      {
+        class: moved ? "limit-grip moved" : "limit-grip",
+        type: "button",
+        role: "slider",
+        "data-limit": line.key,
+        "aria-label": `what-if limit of ${line.key}`,
+        "aria-valuenow": line.bound,
+        "aria-valuetext": number(line.bound),
+        "aria-orientation": "vertical",
+        title: "drag, or arrow keys: what if the limit were another?",
+        style: `top:${top}px;right:${4 + beside * 130}px`,
+      },
+      `${moved ? "what if" : line.label} ${number(line.bound)} ↕`,
+    );
+    grip.addEventListener("pointerdown", (down) => {
+      down.preventDefault();
+      const move = (e: PointerEvent) => {
+        const now = this.chart!; // drawn anew at every move
+        const y = e.clientY - now.over.getBoundingClientRect().top;
+        this.moveLimit(line, now.posToVal(Math.min(now.over.clientHeight, Math.max(0, y)), "y"));
+      };
+      const up = () => {
+        removeEventListener("pointermove", move);
+        removeEventListener("pointerup", up);
+      };
+      addEventListener("pointermove", move);
+      addEventListener("pointerup", up);
+    });
+    grip.addEventListener("keydown", (e) => {
+      const by = e.key === "ArrowUp" ? 1 : e.key === "ArrowDown" ? -1 : 0;
+      if (by === 0) return;
+      e.preventDefault();
+      this.moveLimit(line, this.series.log ? line.bound * 1.25 ** by : line.bound + by * 0.5);
+      this.place.querySelector<HTMLElement>(`[data-limit="${CSS.escape(line.key)}"]`)?.focus();
+    });
+    return grip;
+  }
+
+  private moveLimit(line: Line, bound: number): void {
+    const value = Number(onScale(this.series.metric, Number(bound.toPrecision(3))).toPrecision(8));
+    const others = this.model.state.view.limits.filter(([key]) => key !== line.key);
+    this.model.state.set({ limits: [...others, [line.key, value]] });
+  }
+}
+
+const isDecade = (value: number) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;
+
+function cross(ctx: CanvasRenderingContext2D, x: number, y: number, r: number, width: number): void {
+  ctx.lineWidth = width;
+  ctx.beginPath();
+  ctx.moveTo(x - r, y - r);
+  ctx.lineTo(x + r, y + r);
+  ctx.moveTo(x - r, y + r);
+  ctx.lineTo(x + r, y - r);
+  ctx.stroke();
+}
+
+function triangle(ctx: CanvasRenderingContext2D, x: number, y: number, r: number): void {
+  ctx.beginPath();
+  ctx.moveTo(x, y - r);
+  ctx.lineTo(x + r, y + r * 0.8);
+  ctx.lineTo(x - r, y + r * 0.8);
+  ctx.fill();
+}
+
+function dot(ctx: CanvasRenderingContext2D, x: number, y: number, r: number): void {
+  ctx.beginPath();
+  ctx.arc(x, y, r, 0, 7);
+  ctx.fill();
+}

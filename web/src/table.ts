@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All rows, of which a window is in the document. Header and first column stay in sight; one row is the
+// active one for the keyboard. Sorting is stable, undefined numbers come last in both directions.
+import { type Column, columnsOf } from "./columns.ts";
+import { h, named } from "./dom.ts";
+import { rowFilter } from "./filter.ts";
+import { markBadge } from "./headline.ts";
+import type { Model } from "./model.ts";
+import { kMarks } from "./report.ts";
+import { clean } from "./text.ts";
+
+const kRowHeight = 26;
+const kSpare = 6; // rows drawn above and below the window
+
+// Rows by a column; `sign` -1 for descending.
+export function sortRows(rows: Int32Array, value: (row: number) => number | string, sign: 1 | -1): Int32Array {
+  const keys = new Map<number, number | string>();
+  for (const row of rows) keys.set(row, value(row));
+  return rows.slice().sort((a, b) => {
+    const [x, y] = [keys.get(a)!, keys.get(b)!];
+    if (typeof x === "number" && typeof y === "number") {
+      const [noX, noY] = [Number.isNaN(x), Number.isNaN(y)];
+      if (noX || noY) return noX && noY ? a - b : noX ? 1 : -1;
+      return x === y ? a - b : sign * (x < y ? -1 : 1);
+    }
+    return x === y ? a - b : sign * (x < y ? -1 : 1);
+  });
+}
+
+interface Line {
+  element: HTMLElement;
+  cells: HTMLElement[];
+  row: number;
+  place: number;
+}
+
+export class Table {
+  private readonly all: Column[];
+  private columns: Column[] = [];
+  private order = new Int32Array(0);
+  private lines: Line[] = [];
+  private readonly head = h("div", { class: "thead", role: "row", "aria-rowindex": 1 });
+  private readonly body = h("div", { class: "tbody", role: "rowgroup" });
+  private readonly count: HTMLElement;
+  private queued = false;
+  private nameLength = 64; // characters that fit the first column
+
+  constructor(
+    private readonly place: HTMLElement,
+    private readonly model: Model,
+    private readonly bar: { filter: HTMLInputElement; chips: HTMLElement; count: HTMLElement; columns: HTMLElement },
+  ) {
+    this.all = columnsOf(model);
+    this.count = bar.count;
+    place.setAttribute("role", "grid");
+    place.setAttribute("aria-label", "rows of the comparison");
+    place.tabIndex = 0;
+    place.append(this.head, this.body);
+    place.addEventListener("scroll", () => this.queue());
+    place.addEventListener("keydown", (event) => this.onKey(event));
+    new ResizeObserver(() => this.render()).observe(place);
+    addEventListener("afterprint", () => this.render(true));
+    this.wireBar();
+    this.rebuildColumns();
+    this.refill();
+    model.state.listen((changed) => {
+      if (changed.has("columns")) this.rebuildColumns();
+      if (["q", "marks", "sort", "step", "rank", "limits", "columns"].some((key) => changed.has(key as never)))
+        this.refill();
+      if (changed.has("op") || changed.has("slot") || changed.has("row") || changed.has("step") || changed.has("rank"))
+        this.reveal();
+      this.render(true);
+    });
+    this.reveal();
+    if (model.selected() < 0) this.showFirstFailure();
+  }
+
+  // The rows now shown, in order.
+  get rows(): Int32Array {
+    return this.order;
+  }
+
+  // The filter of the words and chips; null if everything is shown.
+  filter(): ((row: number) => boolean) | null {
+    const { q, marks } = this.model.state.view;
+    if (q.trim() === "" && marks.length === 0) return null;
+    const words = rowFilter(this.model.report, this.model.marks, q);
+    return (row) => (marks.length === 0 || marks.includes(kMarks[this.model.marks[row]].key)) && words(row);
+  }
+
+  private wireBar(): void {
+    const { state } = this.model;
+    const { filter, chips, columns } = this.bar;
+    filter.value = state.view.q;
+    let timer = 0;
+    filter.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => state.set({ q: filter.value }), 60);
+    });
+    filter.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") {
+        state.set({ q: filter.value });
+        this.next(event.shiftKey ? -1 : 1);
+      } else if (event.key === "Escape") {
+        state.set({ q: "" });
+        filter.blur();
+      }
+    });
+    columns.addEventListener("click", () => state.set({ columns: state.view.columns === "key" ? "all" : "key" }));
+    const keys = kMarks.filter(({ key }) => key !== "unknown").map(({ key }) => key);
+    const buttons = keys.map((key, mark) => {
+      const button = h("button", { type: "button", "data-show": key }, markBadge(mark, false), h("span"));
+      button.addEventListener("click", () => {
+        const now = state.view.marks.length === 0 ? [...keys] : state.view.marks;
+        const next: string[] = now.includes(key) ? now.filter((other) => other !== key) : [...now, key];
+        state.set({ marks: next.length === keys.length ? [] : next.length === 0 ? [key] : next });
+      });
+      return button;
+    });
+    chips.append(...buttons);
+    const sync = () => {
+      if (document.activeElement !== filter) filter.value = state.view.q;
+      columns.setAttribute("aria-pressed", String(state.view.columns === "all"));
+      const counts = new Array<number>(kMarks.length).fill(0);
+      for (const row of this.model.rows) counts[this.model.marks[row]]++;
+      buttons.forEach((button, mark) => {
+        const on = state.view.marks.length === 0 || state.view.marks.includes(keys[mark]);
+        button.setAttribute("aria-pressed", String(on));
+        button.lastElementChild!.textContent = `${kMarks[mark].label} ${counts[mark]}`;
+        button.classList.toggle("hidden", counts[mark] === 0 && on);
+      });
+    };
+    sync();
+    state.listen(sync);
+  }
+
+  private rebuildColumns(): void {
+    this.columns = this.all.filter(({ main }) => main || this.model.state.view.columns === "all");
+    const first = Math.min(300, Math.max(150, this.place.clientWidth * 0.42));
+    this.nameLength = Math.max(12, Math.floor((first - 48) / 7.1));
+    const template = this.columns.map(({ width }, j) => `${Math.round(j === 0 ? first : width)}px`).join(" ");
+    this.place.style.setProperty("--columns", template);
+    this.head.style.gridTemplateColumns = template;
+    this.head.replaceChildren(
+      ...this.columns.map((column, j) =>
+        h(
+          "div",
+          {
+            class: `th${column.numeric ? " num" : ""}${j === 0 ? " first" : ""}`,
+            role: "columnheader",
+            "aria-colindex": j + 1,
+            "data-column": column.key,
+            title: column.help,
+            tabindex: 0,
+            onclick: () => this.sortBy(column),
+            onkeydown: (event) => {
+              if (!["Enter", " "].includes((event as KeyboardEvent).key)) return;
+              event.preventDefault();
+              this.sortBy(column);
+            },
+          },
+          column.title,
+        ),
+      ),
+    );
+    this.body.replaceChildren();
+    this.lines = [];
+    this.place.setAttribute("aria-colcount", String(this.columns.length));
+  }
+
+  // Up, down, and back to the order of execution. Numbers start with the worst end.
+  private sortBy(column: Column): void {
+    const { sort } = this.model.state.view;
+    const [first, second] = column.numeric ? [`-${column.key}`, column.key] : [column.key, `-${column.key}`];
+    this.model.state.set({ sort: sort === first ? second : sort === second ? "" : first });
+  }
+
+  private refill(): void {
+    const filter = this.filter();
+    let rows = filter ? this.model.rows.filter(filter) : this.model.rows;
+    const { sort } = this.model.state.view;
+    const column = this.all.find(({ key }) => key === sort.replace(/^-/, ""));
+    if (column) rows = sortRows(rows, (row) => column.value(row), sort.startsWith("-") ? -1 : 1);
+    this.order = rows as Int32Array<ArrayBuffer>;
+    this.body.style.height = `${rows.length * kRowHeight}px`;
+    this.place.setAttribute("aria-rowcount", String(rows.length + 1));
+    const all = this.model.rows.length;
+    this.count.textContent = rows.length === all ? `${all} rows` : `${rows.length} of ${all} rows`;
+    for (const th of this.head.children as HTMLCollectionOf<HTMLElement>) {
+      const mine = th.dataset.column === column?.key;
+      th.setAttribute("aria-sort", !mine ? "none" : sort.startsWith("-") ? "descending" : "ascending");
+      const title = this.columns.find(({ key }) => key === th.dataset.column)!.title;
+      th.textContent = mine ? `${title} ${sort.startsWith("-") ? "↓" : "↑"}` : title;
+    }
+  }
+
+  private queue(): void {
+    if (this.queued) return;
+    this.queued = true;
+    requestAnimationFrame(() => {
+      this.queued = false;
+      this.render();
+    });
+  }
+
+  private render(again = false): void {
+    const height = this.place.clientHeight || 400;
+    const wanted = Math.min(this.order.length, Math.ceil(height / kRowHeight) + 2 * kSpare);
+    while (this.lines.length < wanted) this.lines.push(this.line());
+    const first = Math.max(0, Math.floor(this.place.scrollTop / kRowHeight) - kSpare);
+    const selected = this.model.selected();
+    const size = this.lines.length;
+    this.lines.forEach((line, k) => {
+      // The same element keeps the same row while it stays in the window.
+      const place = size === 0 ? 0 : first + ((k - (first % size) + size) % size);
+      if (place >= this.order.length) {
+        line.element.classList.add("hidden");
+        line.row = line.place = -1;
+        return;
+      }
+      const row = this.order[place];
+      if (line.row !== row || again) this.fill(line, row);
+      if (line.place !== place) {
+        line.place = place;
+        line.element.style.transform = `translateY(${place * kRowHeight}px)`;
+        line.element.setAttribute("aria-rowindex", String(place + 2));
+      }
+      line.element.classList.remove("hidden");
+      line.element.setAttribute("aria-selected", String(row === selected));
+      if (row === selected) this.place.setAttribute("aria-activedescendant", line.element.id);
+    });
+  }
+
+  private line(): Line {
+    const cells = this.columns.map((column, j) =>
+      h("div", {
+        class: `td${column.numeric ? " num" : ""}${j === 0 ? " first" : ""}`,
+        role: j === 0 ? "rowheader" : "gridcell",
+        "aria-colindex": j + 1,
+      }),
+    );
+    const element = h("div", { class: "tr", role: "row", id: `row-${this.lines.length}` }, ...cells);
+    element.style.gridTemplateColumns = "var(--columns)";
+    const line: Line = { element, cells, row: -1, place: -1 };
+    element.addEventListener("click", () => line.row >= 0 && this.model.select(line.row));
+    this.body.append(element);
+    return line;
+  }
+
+  private fill(line: Line, row: number): void {
+    line.row = row;
+    const { report, marks } = this.model;
+    line.element.dataset.op = report.name(row);
+    line.element.dataset.verdict = kMarks[marks[row]].verdict;
+    line.element.dataset.row = String(row);
+    this.columns.forEach((column, j) => {
+      const cell = line.cells[j];
+      if (j === 0) {
+        const name = named(report.name(row), this.nameLength);
+        name.title = clean(report.name(row));
+        cell.replaceChildren(markBadge(marks[row]), name);
+        return;
+      }
+      const text = column.text(row);
+      cell.textContent = text;
+      cell.title = text.length > 14 ? text : "";
+      cell.className = `td${column.numeric ? " num" : ""} ${column.look?.(row) ?? ""}`;
+    });
+  }
+
+  // Brings the selected row into the window.
+  private reveal(): void {
+    const place = this.order.indexOf(this.model.selected());
+    if (place >= 0) {
+      const top = place * kRowHeight;
+      const room = this.place.clientHeight - 2 * kRowHeight;
+      if (top < this.place.scrollTop || top > this.place.scrollTop + room)
+        this.place.scrollTop = Math.max(0, top - room / 3);
+    }
+    this.render();
+  }
+
+  // Nothing selected: the window starts where it begins to matter.
+  private showFirstFailure(): void {
+    const named = this.model.report.head.findings.flatMap(({ operator }) =>
+      operator ? this.model.report.rowsOf(operator) : [],
+    );
+    const row = named.length > 0 ? this.model.worstOf(named) : this.model.failures()[0];
+    const place = row === undefined ? -1 : this.order.indexOf(row);
+    if (place > 2 && this.model.state.view.sort === "") this.place.scrollTop = (place - 2) * kRowHeight;
+    this.render();
+  }
+
+  // The next row of the table.
+  next(by: number): void {
+    const now = this.order.indexOf(this.model.selected());
+    const from = now >= 0 ? now : by > 0 ? -1 : this.order.length;
+    const place = Math.min(this.order.length - 1, Math.max(0, from + by));
+    if (this.order.length > 0) this.model.select(this.order[place]);
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const page = Math.max(1, Math.floor(this.place.clientHeight / kRowHeight) - 2);
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -1e9,
+      End: 1e9,
+    };
+    if (event.key in steps) this.next(steps[event.key]);
+    else if (event.key === "ArrowLeft") this.place.scrollLeft -= 80;
+    else if (event.key === "ArrowRight") this.place.scrollLeft += 80;
+    else return;
+    event.preventDefault();
+  }
+
+  // Paper has no window: all rows up to `most` are drawn; what is left out is said.
+  drawAll(most: number): void {
+    const last = Math.min(this.order.length, most);
+    while (this.lines.length < last) this.lines.push(this.line());
+    this.lines.forEach((line, k) => {
+      line.element.classList.toggle("hidden", k >= last);
+      if (k < last) this.fill(line, this.order[k]);
+      line.place = -1;
+    });
+  }
+}
