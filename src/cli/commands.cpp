@@ -22,6 +22,8 @@ int run_sensitivity(int argc, char** argv, RunContext& context);
 int run_shrink(int argc, char** argv, RunContext& context);
 int run_overflow(int argc, char** argv, RunContext& context);
 int run_lint(int argc, char** argv, RunContext& context);
+int run_tune(int argc, char** argv, RunContext& context);
+int run_calib_check(int argc, char** argv, RunContext& context);
 int run_eval(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
@@ -49,6 +51,8 @@ std::span<const Command> commands() {
       Command{"shrink", "cut a model down to the operators that a fault needs", run_shrink},
       Command{"quantize", "calibrate, simulate quantization, measure the error", run_quantize},
       Command{"sensitivity", "which layers lose most when quantized", run_sensitivity},
+      Command{"tune", "search the cheapest mixed precision that reaches a target", run_tune},
+      Command{"calib-check", "does the calibration set represent the real data", run_calib_check},
       Command{"eval", "how often models name the right class, side by side", run_eval},
       Command{"formats", "list the files, directories and layouts that can be read", run_formats},
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},

@@ -79,6 +79,9 @@ void LabOptions::declare_quantizing(Options& options) {
   options.flag("--quantize-outputs", quantize_outputs,
                "outputs of the model, too (default: they stay float)");
   options.text("--margin", "N", margin, "ranges are wider by this factor (default: 2 for 16 bits)");
+  options.flag("--weight-only", weight_only,
+               "nothing but weights of MatMul, int4 in blocks (MatMulNBits)");
+  options.text("--block", "N", block, "rows of such a block: 16, 32 (default), 64, 128 or 256");
   options.flag("--float-bias", float_bias, "biases stay float (default: int32)");
   options.flag("--pow2", power_of_two, "scales are powers of two");
 }
@@ -170,6 +173,14 @@ Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) co
     made.settings.margin = number_from<double>(margin);
     if (!made.settings.margin || !(*made.settings.margin > 0))
       return Error{"a factor was expected", "--margin " + margin, "for example --margin 1.5"};
+  }
+  if (weight_only) {
+    made.settings.block = number_from<int64_t>(block);
+    if (!made.settings.block || *made.settings.block < 16 || *made.settings.block > 256 ||
+        (*made.settings.block & (*made.settings.block - 1)) != 0)
+      return Error{"engines have no kernel for blocks of this size", "--block " + block,
+                   "use 16, 32, 64, 128 or 256"};
+    made.settings.precision = {std::nullopt, DType::kInt4};
   }
   made.settings.has_integer_bias = !float_bias;
   made.settings.is_power_of_two = power_of_two;

@@ -2,6 +2,8 @@
 //
 // `plumb quantize MODEL --calib SET`: calibrates a float model, writes quantized ones, and measures
 // what that costs.
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "base/directory_lock.h"
@@ -18,8 +20,8 @@ struct QuantizeRequest {
   LabOptions lab;
   std::vector<std::string> measure;
   std::string measure_size = "32", directory, layers = "outputs", profile = "quantized",
-              colour = "auto";
-  bool all = false;
+              colour = "auto", smooth;
+  bool all = false, equalize = false, bias_correct = false;
   CommonOptions common;
 };
 
@@ -34,6 +36,13 @@ void declare(Options& options, QuantizeRequest& request) {
   options.text("--measure-size", "N", request.measure_size,
                "so many of them, or 'all' (default: 32)");
   request.lab.declare_quantizing(options);
+  options.group("repairing: kept if the outputs get better on samples of the calibration");
+  options.flag("--equalize", request.equalize,
+               "balance the weights of layers that follow each other");
+  options.text("--smooth", "STRENGTH", request.smooth,
+               "move outliers of what MatMul and Gemm read into weights:\n0.5 is usual");
+  options.flag("--bias-correct", request.bias_correct,
+               "take mean errors of channels out of biases");
   request.lab.inputs.declare_pictures(options);
   request.lab.declare_running(options);
   options.group("judging");
@@ -50,6 +59,8 @@ void declare(Options& options, QuantizeRequest& request) {
 
 std::string how_text(const quant::QuantizeOptions& options) {
   const quant::Settings& settings = options.settings;
+  if (settings.block)
+    return fmt::format("weights of MatMul only, int4 in blocks of {}", *settings.block);
   return fmt::format("{}, weights by {}, {}", quant::text_of(settings.precision),
                      settings.per_channel ? "channel" : "tensor",
                      quant::text_of(settings.observer));
@@ -63,6 +74,9 @@ void tell(const quant::Quantized& done, const quant::QuantizeOptions& options,
   for (const quant::LayerRequest& request : options.requests)
     fmt::print("  {}: {} for {}\n", request.where, quant::text_of(request.precision),
                counted(request.layers, "layer"));
+  for (const quant::Repair& repair : done.repairs)
+    fmt::print("  {}: {:.1f} dB at the outputs, {:.1f} before; {}\n", repair.name, repair.after_db,
+               repair.before_db, repair.is_kept() ? "kept" : "not kept");
   const auto& left = job.lab().plan().left_float;
   if (!left.empty())
     fmt::print("  left in float: {}{}\n", left[0],
@@ -92,6 +106,17 @@ int run_quantize(int argc, char** argv, RunContext& context) {
     auto set = request.lab.set_of(request.measure, request.measure_size, "--measure");
     if (!set) return fail_with(set.error());
     made->measurement = std::move(*set);
+  }
+  made->equalize = request.equalize;
+  made->correct_bias = request.bias_correct;
+  if (!request.smooth.empty()) {
+    double strength = 0;
+    const char* end = request.smooth.data() + request.smooth.size();
+    const auto read = std::from_chars(request.smooth.data(), end, strength);
+    if (read.ec != std::errc() || read.ptr != end || !(strength >= 0 && strength <= 1))
+      return fail_with(Error{"a strength from 0 to 1 was expected", "--smooth " + request.smooth,
+                             "for example --smooth 0.5"});
+    made->smooth = strength;
   }
   made->layers = request.layers;
   made->profile = request.profile;

@@ -142,7 +142,7 @@ class Builder {
       output = own;
     }
     if (weight != nullptr && place == layer.node) {
-      auto added = add_floats(old.name + "_weight", weight->shape, weight->values.numbers());
+      auto added = add_floats(old.name + "_weight", weight->shape, weight->numbers());
       if (!added) return added.error();
       parts.inputs[layer.weight->input] = *added;
     }
@@ -185,11 +185,12 @@ class Builder {
     const LayerValues& values = quantization_.values[place];
     if (!weight && !values.is_changed) return {};
     const std::string name(prepared_.node(layer.node).inputs[layer.weight->input]);
+    if (weight && weight->blocked && form_ == Form::kQdq) return set_blocks(node, name, *weight);
     if (weight && form_ == Form::kQdq) {
       if (auto done = set_integers(node, layer, name, *weight); !done) return done;
     } else {
       auto added = add_floats(name + "_rounded", layer.weight->shape,
-                              weight ? weight->values.numbers() : values.weights);
+                              weight ? weight->numbers() : values.weights);
       if (!added) return added.error();
       if (auto done = set_input(node, layer.weight->input, *added); !done) return done;
     }
@@ -208,6 +209,47 @@ class Builder {
                                       by_channel ? weight.axis : std::nullopt);
     if (!dequantized) return dequantized.error();
     return set_input(node, layer.weight->input, *dequantized);
+  }
+
+  // MatMulNBits of ONNX Runtime: a column's blocks lie side by side, two integers in a byte, which
+  // are counted from 8.
+  Result<void> set_blocks(const std::string& node, const std::string& name,
+                          const QuantizedWeight& weight) {
+    const BlockedWeight& blocked = *weight.blocked;
+    const int64_t bytes = blocked.block / 2;
+    std::vector<std::byte> data(static_cast<size_t>(blocked.columns * blocked.blocks() * bytes),
+                                std::byte{0x88});
+    for (int64_t row = 0; row < blocked.rows; ++row)
+      for (int64_t column = 0; column < blocked.columns; ++column) {
+        const auto at = static_cast<size_t>(column * blocked.blocks() * bytes + row / 2);
+        const auto nibble = static_cast<std::byte>(
+            blocked.integers[static_cast<size_t>(row * blocked.columns + column)] + 8);
+        const int shift = row % 2 == 0 ? 0 : 4;
+        data[at] = (data[at] & ~(std::byte{0xf} << shift)) | nibble << shift;
+      }
+    auto integers = add_weight(name + "_blocks", DType::kUint8,
+                               {blocked.columns, blocked.blocks(), bytes}, data);
+    if (!integers) return integers.error();
+    auto scales = add_floats(name + "_scales", {std::ssize(blocked.scales)}, blocked.scales);
+    if (!scales) return scales.error();
+    auto place = graph::find_node(model_, node);
+    if (!place) return place.error();
+    const OnnxNode& old = model_.graph.nodes[*place];
+    auto made =
+        graph::make_node(model_, {.type = "MatMulNBits",
+                                  .inputs = {std::string(old.inputs[0]), *integers, *scales},
+                                  .outputs = {std::string(old.outputs[0])},
+                                  .attributes = {{"K", blocked.rows},
+                                                 {"N", blocked.columns},
+                                                 {"bits", int64_t{4}},
+                                                 {"block_size", blocked.block}},
+                                  .copied = {},
+                                  .name = old.name,
+                                  .domain = std::string(kMicrosoft)});
+    if (!made) return made.error();
+    uses_microsoft_ = true;
+    graph::replace_node(model_, *place, {std::move(*made)});
+    return {};
   }
 
   // At the front, since it reads nothing that is computed. Returns what it gives.

@@ -16,6 +16,9 @@ class Lab {
   static Result<std::unique_ptr<Lab>> open(const engine::ModelFile& file,
                                            const PlanOptions& options);
 
+  // The same bench with a model in the other's place that computes the same, by another file.
+  Result<std::unique_ptr<Lab>> with_model(const std::string& onnx) const;
+
   const engine::LoadedModel& model() const { return *model_; }  // as it was prepared
   const PreparedModel& prepared() const { return *prepared_; }
   const Plan& plan() const { return plan_; }
@@ -28,10 +31,12 @@ class Lab {
 
  private:
   Lab() = default;
+  Result<void> prepare(Bytes file, const graph::DataPlace& place);
 
   std::unique_ptr<PreparedModel> prepared_;
   std::optional<engine::LoadedModel> model_;
   WorkerLimits limits_;
+  PlanOptions options_;
   Plan plan_;
   std::vector<LayerValues> values_;
 };

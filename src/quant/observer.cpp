@@ -159,8 +159,10 @@ double clipped_share(const Histogram& histogram, const Grid& grid) {
   int64_t outside = 0;
   const auto counts = histogram.counts();
   for (size_t bin = 0; bin < counts.size(); ++bin) {
-    const double centre = histogram.centre(static_cast<int64_t>(bin));
-    if (centre < grid.lowest() - half || centre > grid.highest() + half) outside += counts[bin];
+    const auto place = static_cast<int64_t>(bin);
+    if (histogram.left_edge(place + 1) <= grid.lowest() - half ||
+        histogram.left_edge(place) >= grid.highest() + half)
+      outside += counts[bin];
   }
   return static_cast<double>(outside) / static_cast<double>(histogram.total());
 }

@@ -55,6 +55,10 @@ Json weight_json(const QuantizedWeight& weight) {
   json["axis"] = weight.axis ? Json(*weight.axis) : Json();
   Json scales = Json::array();
   for (const Grid& grid : weight.values.grids) scales.push_back(grid.scale);
+  if (weight.blocked) {
+    json["block"] = weight.blocked->block;
+    scales = weight.blocked->scales;
+  }
   json["scales"] = std::move(scales);
   json["sqnr_db"] = number(weight.sqnr_db);
   json["bias"] = weight.bias.empty() ? "float32" : "int32";
@@ -190,7 +194,8 @@ class GraphWriter {
 }  // namespace
 
 std::string quant_json(const Lab& lab, const Quantization& made, const Calibration& calibration,
-                       const Settings& settings, std::span<const LayerRequest> requests) {
+                       const Settings& settings, std::span<const LayerRequest> requests,
+                       std::span<const Repair> repairs) {
   const Plan& plan = lab.plan();
   Json json;
   json["schema"] = "plumb.quant/1";
@@ -217,6 +222,12 @@ std::string quant_json(const Lab& lab, const Quantization& made, const Calibrati
     json["layers"].push_back(std::move(entry));
   }
   json["requests"] = requests_json(requests);
+  json["repairs"] = Json::array();
+  for (const Repair& repair : repairs)
+    json["repairs"].push_back({{"name", repair.name},
+                               {"before_db", number(repair.before_db)},
+                               {"after_db", number(repair.after_db)},
+                               {"kept", repair.is_kept()}});
   json["left_float"] = plan.left_float;
   json["notes"] = lab.prepared().notes;
   return text_of_json(json);
@@ -260,6 +271,9 @@ std::string expanded_config_json(const QuantizeOptions& options, const Lab& lab)
   json["settings"] = settings_json(options.settings);
   json["layers"] = requests_json(options.requests);
   json["profile"] = options.profile;
+  json["equalize"] = options.equalize;
+  json["smooth"] = options.smooth ? Json(*options.smooth) : Json();
+  json["bias_correct"] = options.correct_bias;
   json["threads"] = options.threads;
   return text_of_json(json);
 }

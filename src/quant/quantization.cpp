@@ -62,6 +62,16 @@ void quantize_bias(const LayerValues& values, const Grid& input, QuantizedWeight
   }
 }
 
+QuantizedWeight quantize_weight_blocks(const LayerWeight& layer, const LayerValues& values,
+                                       int64_t block) {
+  QuantizedWeight made;
+  made.dtype = DType::kInt4;
+  made.shape = layer.shape;
+  made.blocked = quantize_blocks(values.weights, layer.shape[0], layer.shape[1], block);
+  made.sqnr_db = sqnr_db(made.numbers(), values.weights);
+  return made;
+}
+
 }  // namespace
 
 std::span<const NamedScheme> schemes() {
@@ -181,11 +191,48 @@ Quantization quantize(const Plan& plan, std::span<const Observation> seen,
   for_each_index(plan.layers.size(), [&](size_t i) {
     const Layer& layer = plan.layers[i];
     if (!layer.weight || !made.precisions[i].weights) return;
+    if (settings.block) {
+      if (layer.type == "MatMul" && layer.weight->shape.size() == 2)
+        made.weights[i] = quantize_weight_blocks(*layer.weight, made.values[i], *settings.block);
+      return;
+    }
     std::optional<ActivationGrid> input;
     if (layer.inputs.size() == 1) input = made.activations[layer.inputs[0]];
     made.weights[i] = quantize_weight(*layer.weight, made.values[i], *made.precisions[i].weights,
                                       input, settings);
   });
+  return made;
+}
+
+BlockedWeight quantize_blocks(std::span<const float> values, int64_t rows, int64_t columns,
+                              int64_t block) {
+  BlockedWeight made{rows, columns, block, std::vector<int32_t>(values.size()), {}};
+  const Scheme scheme{DType::kInt4, true, true};
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t first = 0; first < rows; first += block) {
+      const int64_t last = std::min(first + block, rows);
+      const auto place = [&](int64_t row) { return static_cast<size_t>(row * columns + column); };
+      Range range;
+      for (int64_t row = first; row < last; ++row) {
+        range.lo = std::min<double>(range.lo, values[place(row)]);
+        range.hi = std::max<double>(range.hi, values[place(row)]);
+      }
+      const Grid grid = grid_of(range, scheme);
+      made.scales.push_back(grid.scale);
+      for (int64_t row = first; row < last; ++row)
+        made.integers[place(row)] = grid.quantized(values[place(row)]);
+    }
+  return made;
+}
+
+std::vector<float> BlockedWeight::numbers() const {
+  std::vector<float> made(integers.size());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < columns; ++column) {
+      const auto place = static_cast<size_t>(row * columns + column);
+      made[place] = static_cast<float>(integers[place]) *
+                    scales[static_cast<size_t>(column * blocks() + row / block)];
+    }
   return made;
 }
 

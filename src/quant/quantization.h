@@ -25,8 +25,9 @@ struct Settings {
   bool per_channel = true;             // weights
   bool weights_are_restricted = true;  // -127..127
   bool is_power_of_two = false;
-  bool has_integer_bias = true;  // int32, else float
-  Observer observer = {};        // of activations
+  std::optional<int64_t> block = {};  // weights of MatMul alone are rounded, in blocks of so many
+  bool has_integer_bias = true;       // int32, else float
+  Observer observer = {};             // of activations
   Observer weight_observer = {};
   std::optional<double> margin = {};  // ranges are this much wider; nullopt: 1, and 2 for 16 bits
 };
@@ -44,15 +45,29 @@ struct ActivationGrid {
   Range range;  // that was asked for
 };
 
+// Weights of a MatMul, K x N, in blocks of rows that have a scale of their own: integers -8..7.
+struct BlockedWeight {
+  int64_t rows = 0, columns = 0, block = 32;
+  std::vector<int32_t> integers;  // row-major
+  std::vector<float> scales;      // by column, then by block of it
+
+  int64_t blocks() const { return (rows + block - 1) / block; }
+  std::vector<float> numbers() const;
+};
+BlockedWeight quantize_blocks(std::span<const float> values, int64_t rows, int64_t columns,
+                              int64_t block);
+
 struct QuantizedWeight {
   DType dtype = DType::kInt8;
   Shape shape;
   std::optional<int64_t> axis;  // of channels with their own scale
   QuantizedTensor values;
-  double sqnr_db = 0;  // infinite: nothing was lost
+  std::optional<BlockedWeight> blocked;  // then there are no `values`
+  double sqnr_db = 0;                    // infinite: nothing was lost
   // One for each output channel; empty: the bias stays what it is.
   std::vector<int32_t> bias;
   std::vector<float> bias_scales;
+  std::vector<float> numbers() const { return blocked ? blocked->numbers() : values.numbers(); }
   std::vector<size_t> widened;  // channels whose scale had to grow, for the bias to fit 32 bits
 };
 

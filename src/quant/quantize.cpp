@@ -7,6 +7,7 @@
 
 #include "base/file_sink.h"
 #include "base/threads.h"
+#include "quant/repair.h"
 #include "replay/run.h"
 #include "result/json_write.h"
 
@@ -14,6 +15,8 @@ namespace plumb::quant {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int64_t kFewSamples = 16;  // by which repairs are judged
 
 // What a person should know about the grids.
 std::vector<std::string> doubts_of(const Lab& lab, const Quantization& made,
@@ -48,9 +51,10 @@ Result<std::unique_ptr<QuantizeJob>> QuantizeJob::open(QuantizeOptions options) 
   auto lab = Lab::open(own.model, own.plan);
   if (!lab) return lab.error();
   job->lab_ = std::move(*lab);
-  auto precisions = apply_requests(job->lab_->plan(), own.settings.precision, own.requests);
-  if (!precisions) return precisions.error();
-  job->precisions_ = std::move(*precisions);
+  // Counted here, for the report; calibration asks again, for each form of the model.
+  if (auto applied = apply_requests(job->lab_->plan(), own.settings.precision, own.requests);
+      !applied)
+    return applied.error();
   const std::vector<engine::Port> ports = job->lab_->model().inputs();
   auto samples = input::open_samples(own.calibration, ports);
   if (!samples) return samples.error();
@@ -66,25 +70,106 @@ const input::Samples* QuantizeJob::measurement_samples() const {
   return measurement_ ? &*measurement_ : nullptr;
 }
 
-Result<Quantized> QuantizeJob::run(RunContext& context) {
-  const bool with_histograms = true;  // also min-max says how much it clips elsewhere
-  auto calibration = lab_->calibrate(*samples_, {with_histograms, options_.threads}, context);
+Result<QuantizeJob::State> QuantizeJob::calibrated(std::shared_ptr<const Lab> lab,
+                                                   RunContext& context) {
+  State state{std::move(lab), {}, {}};
+  auto calibration = state.lab->calibrate(*samples_, {true, options_.threads}, context);
   if (!calibration) return calibration.error();
-  const Quantization made = on_threads_of(context, [&] {
-    return quantize(lab_->plan(), calibration->seen, lab_->values(), precisions_,
+  state.calibration = std::move(*calibration);
+  std::vector<LayerRequest> requests = options_.requests;
+  auto precisions = apply_requests(state.lab->plan(), options_.settings.precision, requests);
+  if (!precisions) return precisions.error();
+  state.made = on_threads_of(context, [&] {
+    return quantize(state.lab->plan(), state.calibration.seen, state.lab->values(), *precisions,
                     options_.settings);
   });
+  return state;
+}
+
+// One after the other; each stays only if the outputs get better on samples of the calibration.
+Result<void> QuantizeJob::repair(State& state, std::vector<Repair>& repairs, RunContext& context) {
+  if (!options_.equalize && !options_.smooth && !options_.correct_bias) return {};
+  input::SampleOptions few = options_.calibration;
+  few.most = std::min<int64_t>(few.most.value_or(kFewSamples), kFewSamples);
+  auto samples = input::open_samples(few, lab_->model().inputs());
+  if (!samples) return samples.error();
+  auto trials = Trials::open(*lab_, *samples, options_.threads, context);
+  if (!trials) return trials.error();
+  const auto score_of = [&](const State& tried) -> Result<double> {
+    auto built =
+        build_quantized(tried.lab->prepared(), tried.lab->plan(), tried.made, Form::kFakeQuant);
+    if (!built) return built.error();
+    auto score = (*trials)->score(built->file, context);
+    if (!score) return score.error();
+    return score->sqnr_db();
+  };
+  auto before = score_of(state);
+  if (!before) return before.error();
+  double now = *before;
+  const auto keep_if_better = [&](std::string name, State tried) -> Result<void> {
+    auto after = score_of(tried);
+    if (!after) return after.error();
+    repairs.push_back({std::move(name), now, *after});
+    if (!repairs.back().is_kept()) return {};
+    state = std::move(tried);
+    now = *after;
+    return {};
+  };
+  const auto try_model = [&](std::string name, const std::string& onnx) -> Result<void> {
+    auto lab = state.lab->with_model(onnx);
+    if (!lab) return lab.error();
+    auto tried = calibrated(std::shared_ptr<const Lab>(std::move(*lab)), context);
+    if (!tried) return tried.error();
+    return keep_if_better(std::move(name), std::move(*tried));
+  };
+  if (options_.equalize) {
+    Quantization only;
+    only.activations.resize(state.lab->plan().quantizers.size());
+    only.weights.resize(state.lab->plan().layers.size());
+    only.values = state.lab->values();
+    const size_t pairs = equalize(state.lab->prepared(), state.lab->plan(), only.values);
+    auto built = build_quantized(state.lab->prepared(), state.lab->plan(), only, Form::kFakeQuant);
+    if (!built) return built.error();
+    if (auto done = try_model(fmt::format("equalized {} pairs of layers", pairs), built->file);
+        !done)
+      return done;
+  }
+  if (options_.smooth) {
+    auto magnitudes = input_magnitudes(*state.lab, **trials, context);
+    if (!magnitudes) return magnitudes.error();
+    auto smoothed = smooth(*state.lab, *magnitudes, *options_.smooth);
+    if (!smoothed) return smoothed.error();
+    if (auto done = try_model(fmt::format("smoothed what {} layers read", smoothed->layers),
+                              smoothed->file);
+        !done)
+      return done;
+  }
+  if (options_.correct_bias) {
+    State tried = state;
+    if (auto done = correct_biases(*tried.lab, **trials, options_.settings, tried.made, context);
+        !done)
+      return done;
+    return keep_if_better("corrected biases", std::move(tried));
+  }
+  return {};
+}
+
+Result<Quantized> QuantizeJob::run(RunContext& context) {
+  auto state = calibrated(lab_, context);
+  if (!state) return state.error();
   Quantized done;
-  done.calibration_samples = calibration->samples;
+  if (auto repaired = repair(*state, done.repairs, context); !repaired) return repaired.error();
+  const Quantization& made = state->made;
+  done.calibration_samples = state->calibration.samples;
   done.calibration_found = samples_->found();
-  done.warnings = doubts_of(*lab_, made, *calibration);
+  done.warnings = doubts_of(*state->lab, made, state->calibration);
   done.tensors = static_cast<size_t>(
       std::count_if(made.activations.begin(), made.activations.end(),
                     [](const auto& activation) { return activation.has_value(); }));
   done.layers =
       static_cast<size_t>(std::count_if(made.weights.begin(), made.weights.end(),
                                         [](const auto& weight) { return weight.has_value(); }));
-  if (auto written = write(made, *calibration); !written) return written.error();
+  if (auto written = write(*state, done.repairs); !written) return written.error();
 
   replay::RunOptions run;
   run.target.path = (options_.directory / "model_fakequant.onnx").string();
@@ -108,20 +193,21 @@ Result<Quantized> QuantizeJob::run(RunContext& context) {
   return done;
 }
 
-Result<void> QuantizeJob::write(const Quantization& made, const Calibration& calibration) {
+Result<void> QuantizeJob::write(const State& state, std::span<const Repair> repairs) {
   std::error_code code;
   fs::create_directories(options_.directory, code);
+  const Lab& lab = *state.lab;
   for (const auto& [name, form] : {std::pair{"model_fakequant.onnx", Form::kFakeQuant},
                                    std::pair{"model_qdq.onnx", Form::kQdq}}) {
-    auto model = build_quantized(lab_->prepared(), lab_->plan(), made, form);
+    auto model = build_quantized(lab.prepared(), lab.plan(), state.made, form);
     if (!model) return model.error();
     if (auto written = write_file(options_.directory / name, model->file); !written) return written;
   }
   for (const auto& [name, text] :
-       {std::pair{"quant.json",
-                  quant_json(*lab_, made, calibration, options_.settings, options_.requests)},
-        std::pair{"quant_graph.json", quant_graph_json(*lab_, made)},
-        std::pair{"config.expanded.json", expanded_config_json(options_, *lab_)}})
+       {std::pair{"quant.json", quant_json(lab, state.made, state.calibration, options_.settings,
+                                           options_.requests, repairs)},
+        std::pair{"quant_graph.json", quant_graph_json(lab, state.made)},
+        std::pair{"config.expanded.json", expanded_config_json(options_, lab)}})
     if (auto written = write_file(options_.directory / name, text); !written) return written;
   return {};
 }

@@ -21,13 +21,23 @@ struct QuantizeOptions {
   PlanOptions plan;
   Settings settings;
   std::vector<LayerRequest> requests;
+  bool equalize = false, correct_bias = false;
+  std::optional<double> smooth;    // strength, 0..1
   std::string layers = "outputs";  // that are compared: outputs or all
   std::string profile = "quantized";
   int threads = 1;  // of the engine
   std::filesystem::path directory;
 };
 
+// Something that was tried, at the outputs, on samples of the calibration; it stays if it helps.
+struct Repair {
+  std::string name;
+  double before_db = 0, after_db = 0;
+  bool is_kept() const { return after_db > before_db; }
+};
+
 struct Quantized {
+  std::vector<Repair> repairs;
   std::vector<std::string> calibration_samples;
   size_t calibration_found = 0;
   size_t tensors = 0, layers = 0;  // with a grid; with integer weights
@@ -51,17 +61,25 @@ class QuantizeJob {
 
  private:
   QuantizeJob() = default;
-  Result<void> write(const Quantization& made, const Calibration& calibration);
+  // A quantization that was calibrated, of the model as it is or as it was changed.
+  struct State {
+    std::shared_ptr<const Lab> lab;
+    Calibration calibration;
+    Quantization made;
+  };
+  Result<State> calibrated(std::shared_ptr<const Lab> lab, RunContext& context);
+  Result<void> repair(State& state, std::vector<Repair>& repairs, RunContext& context);
+  Result<void> write(const State& state, std::span<const Repair> repairs);
 
   QuantizeOptions options_;
-  std::unique_ptr<Lab> lab_;
+  std::shared_ptr<const Lab> lab_;
   std::optional<input::Samples> samples_, measurement_;
-  std::vector<Precision> precisions_;
 };
 
 // What quant.json says (schema plumb.quant/1, docs/quantization.md).
 std::string quant_json(const Lab& lab, const Quantization& made, const Calibration& calibration,
-                       const Settings& settings, std::span<const LayerRequest> requests);
+                       const Settings& settings, std::span<const LayerRequest> requests,
+                       std::span<const Repair> repairs = {});
 // The same quantization in the form that AMCT writes, for `plumb compare --quant`.
 std::string quant_graph_json(const Lab& lab, const Quantization& made);
 // All options that were in effect.

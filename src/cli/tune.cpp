@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `plumb tune MODEL --calib SET --data SET --target sqnr:30`: the cheapest mixed precision that
+// reaches a target.
+#include "quant/tune.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <tbb/info.h>
+
+#include "base/directory_lock.h"
+#include "cli/lab_options.h"
+#include "cli/output_options.h"
+#include "cli/progress.h"
+#include "cli/terminal.h"
+#include "report/table.h"
+
+namespace plumb::cli {
+namespace {
+
+struct TuneRequest {
+  LabOptions lab;
+  std::vector<std::string> data;
+  std::string data_size = "16", target = "sqnr:30", precisions = "a8w8,a16w8,a16w16,float",
+              methods = "minmax,average,mse,pct:99.99,kl", most_cost, directory;
+  int most_layers = 0;
+  bool fresh = false;
+  CommonOptions common;
+};
+
+void declare(Options& options, TuneRequest& request) {
+  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx file");
+  options.text("-o", "DIR", request.directory,
+               "where the best model and the search go; if it holds the\njournal of the same "
+               "search, that goes on (default: tuned)");
+  request.lab.declare_samples(options);
+  options.texts("--data", "[NAME=]SET", request.data,
+                "what trials are measured with (default: the samples of the\ncalibration)");
+  options.text("--data-size", "N", request.data_size, "so many of them (default: 16)");
+  options.group("searching");
+  options.text("--target", "WHAT:N", request.target,
+               "sqnr:30 (default, dB), cos:0.999 or agree:0.98, at the\noutputs");
+  options.text("--precisions", "LIST", request.precisions,
+               "narrowest first (default: a8w8,a16w8,a16w16,float)");
+  options.text("--methods", "LIST", request.methods,
+               "ways to find ranges that are tried first (default:\nminmax,average,mse,"
+               "pct:99.99,kl)");
+  options.count("--max-layers", "N", request.most_layers, "that may be widened (default: all)");
+  options.text("--max-cost", "N", request.most_cost,
+               "bytes of weights and activations, relative to all layers\nin the first precision: "
+               "1.2");
+  options.flag("--fresh", request.fresh, "do not go on with a journal that is there");
+  request.lab.declare_quantizing(options);
+  request.lab.inputs.declare_pictures(options);
+  request.lab.declare_running(options);
+  options.group("output");
+  request.common.declare(options);
+}
+
+Result<quant::TuneOptions> options_of(const TuneRequest& request, const RunContext& context) {
+  quant::TuneOptions made;
+  auto quantize = request.lab.options(context);
+  if (!quantize) return quantize.error();
+  made.quantize = std::move(*quantize);
+  made.quantize.directory = request.directory.empty() ? "tuned" : request.directory;
+  auto data =
+      request.lab.set_of(request.data.empty() ? made.quantize.calibration.inputs : request.data,
+                         request.data_size, "--data");
+  if (!data) return data.error();
+  made.data = std::move(*data);
+  auto target = quant::target_from_text(request.target);
+  if (!target) return target.error();
+  made.target = *target;
+  for (const std::string& word : split_lists({request.precisions})) {
+    const auto precision = quant::precision_from_text(word, made.quantize.settings.precision);
+    if (!precision)
+      return Error{fmt::format("'{}' is no precision of a layer", word),
+                   "--precisions " + request.precisions,
+                   "use some of a8w4, a8w8, a16w8, a16w16 and float"};
+    made.precisions.push_back(*precision);
+  }
+  made.quantize.settings.precision = made.precisions.front();
+  for (const std::string& word : split_lists({request.methods})) {
+    auto method = quant::observer_from_text(word, "--methods");
+    if (!method) return method.error();
+    made.methods.push_back(*method);
+  }
+  if (!request.lab.method.empty()) made.methods = {made.quantize.settings.observer};
+  if (request.most_layers > 0) made.most_layers = request.most_layers;
+  if (!request.most_cost.empty()) {
+    double cost = 0;
+    const char* end = request.most_cost.data() + request.most_cost.size();
+    const auto read = std::from_chars(request.most_cost.data(), end, cost);
+    if (read.ec != std::errc() || read.ptr != end || !(cost >= 1))
+      return Error{"a factor from 1 on was expected", "--max-cost " + request.most_cost,
+                   "for example --max-cost 1.2"};
+    made.most_cost = cost;
+  }
+  const int cores = tbb::info::default_concurrency();
+  made.engines = std::min(request.common.jobs > 0 ? request.common.jobs : cores, 4);
+  made.is_fresh = request.fresh;
+  return made;
+}
+
+// The cheapest of each quality: no other step is better and costs less.
+std::string pareto_of(const quant::Tuned& tuned, const quant::Target& target) {
+  report::Table table;
+  table.columns = {{"step", true, 9},         {"SQNR dB", true, 9}, {"cosine", true, 8},
+                   {"agree", true, 8},        {"cost", true, 9},    {"weight bits", true, 6},
+                   {"change", false, 9, true}};
+  const auto value = [&](const quant::Step& step) { return target.of(step.score); };
+  for (size_t i = 0; i < tuned.steps.size(); ++i) {
+    const quant::Step& step = tuned.steps[i];
+    const bool is_beaten =
+        std::any_of(tuned.steps.begin(), tuned.steps.end(), [&](const quant::Step& other) {
+          return &other != &step && value(other) >= value(step) && other.cost <= step.cost &&
+                 (value(other) > value(step) || other.cost < step.cost);
+        });
+    if (is_beaten && i != tuned.best) continue;
+    table.rows.push_back(
+        {fmt::format("{}{}", i, i == tuned.best ? " *" : ""),
+         fmt::format("{:.2f}", step.score.sqnr_db()), fmt::format("{:.6f}", step.score.cosine()),
+         fmt::format("{:.1f}%", step.score.agreement() * 100), fmt::format("{:.3f}", step.cost),
+         fmt::format("{:.2f}", step.weight_bits), report::printable(step.change)});
+  }
+  return table.render(terminal_width());
+}
+
+// The best as `plumb quantize` writes it.
+Result<quant::Quantized> write_best(quant::TuneOptions& options, const quant::Tuned& tuned,
+                                    const quant::Lab& lab, RunContext& context) {
+  quant::QuantizeOptions best = options.quantize;
+  best.settings.observer = tuned.method;
+  best.measurement = options.data;
+  best.requests.clear();
+  for (size_t i = 0; i < lab.plan().layers.size(); ++i)
+    if (tuned.precisions[i] != best.settings.precision)
+      best.requests.push_back({"tune", lab.plan().layers[i].name, quant::LayerRequest::Kind::kName,
+                               false, tuned.precisions[i], 0});
+  auto job = quant::QuantizeJob::open(std::move(best));
+  if (!job) return job.error();
+  return (*job)->run(context);
+}
+
+}  // namespace
+
+int run_tune(int argc, char** argv, RunContext& context) {
+  Options options(
+      "tune", "Search the cheapest mixed precision that reaches a target.",
+      "examples\n"
+      "  plumb tune model.onnx --calib photos/ --data test/ --target sqnr:30 -o tuned/\n"
+      "  plumb tune model.onnx --config config.prototxt --precisions a8w4,a8w8 --target sqnr:16\n"
+      "exit status: 0 the target is reached, 1 it is not (the best is written), 2 trouble, 130\n"
+      "interrupted: the same command goes on");
+  TuneRequest request;
+  declare(options, request);
+  if (auto status = options.parse(argc, argv)) return *status;
+  context.jobs = request.common.jobs;
+  auto made = options_of(request, context);
+  if (!made) return fail_with(made.error());
+  const auto lock = DirectoryLock::make(made->quantize.directory);
+  if (!lock) return fail_with(lock.error());
+  auto lab = quant::Lab::open(made->quantize.model, made->quantize.plan);
+  if (!lab) return fail_with(lab.error());
+  auto calibration = input::open_samples(made->quantize.calibration, (*lab)->model().inputs());
+  if (!calibration) return fail_with(calibration.error());
+  auto data = input::open_samples(made->data, (*lab)->model().inputs());
+  if (!data) return fail_with(data.error());
+  print_warnings(*calibration, request.common);
+  std::optional<Result<quant::Tuned>> tuned;
+  {
+    const auto layers = static_cast<int64_t>((*lab)->plan().layers.size());
+    ProgressBar bar(context, request.common, layers + 16, "trials");
+    tuned = quant::tune(**lab, *calibration, *data, *made, context);
+  }
+  if (context.cancelled) return kInterrupted;
+  if (!*tuned) return fail_with(tuned->error());
+  const quant::Tuned& found = **tuned;
+  if (auto written = quant::write_tuned(found, **lab, *made); !written)
+    return fail_with(written.error());
+  auto best = write_best(*made, found, **lab, context);
+  if (context.cancelled) return kInterrupted;
+  if (!best) return fail_with(best.error());
+  if (request.common.quiet) return found.is_reached ? kAgreement : kDifference;
+  const quant::Step& step = found.steps[found.best];
+  size_t wider = 0;
+  for (const quant::Precision& precision : found.precisions)
+    wider += precision != made->precisions.front();
+  fmt::print(
+      "{}: {} {} with {}, {} wider than {}: {:.2f} dB, cosine {:.6f}, agreement {:.1f}%, "
+      "cost {:.3f}\n",
+      made->quantize.model.path.string(), quant::text_of(made->target),
+      found.is_reached ? "is reached" : "is not reached", quant::text_of(found.method),
+      counted(wider, "layer"), quant::text_of(made->precisions.front()), step.score.sqnr_db(),
+      step.score.cosine(), step.score.agreement() * 100, step.cost);
+  if (found.remembered > 0)
+    fmt::print("  {} of {} trials were in the journal\n", found.remembered,
+               found.remembered + found.measured);
+  for (size_t i = 0; i < found.precisions.size(); ++i)
+    if (found.precisions[i] != made->precisions.front())
+      fmt::print("  {}: {}\n", report::printable((*lab)->plan().layers[i].name),
+                 quant::text_of(found.precisions[i]));
+  fmt::print("{}", pareto_of(found, made->target));
+  fmt::print(
+      "{}: the model and mixed.json; for a vendor's configuration operator_conf_items.prototxt "
+      "(Pulsar),\nlayer_configs.json (pulsar2), amct_skip_layers.json, qtable.txt, "
+      "nodes_to_exclude.json (ONNX Runtime)\n",
+      made->quantize.directory.string());
+  return found.is_reached ? kAgreement : kDifference;
+}
+
+}  // namespace plumb::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What trials have shown, kept in a file as they end: a line each, with a checksum, so that what a
+// crash cut off is not believed. The first line says of what; a journal of something else is
+// refused.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "quant/trial.h"
+
+namespace plumb::quant {
+
+class TrialJournal {
+ public:
+  // `subject` tells all that decides a score but the trial itself.
+  static Result<std::unique_ptr<TrialJournal>> open(const std::filesystem::path& path,
+                                                    const std::string& subject, bool is_fresh);
+  ~TrialJournal();
+
+  // From any thread.
+  std::optional<Score> find(const std::string& trial) const;
+  Result<void> add(const std::string& trial, const Score& score);
+
+ private:
+  TrialJournal() = default;
+  Result<void> append(const std::string& text);
+
+  mutable std::mutex mutex_;
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::map<std::string, Score, std::less<>> scores_;
+};
+
+}  // namespace plumb::quant

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a search has found, for people and for the configurations of other tools.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/csv.h"
+#include "base/file_sink.h"
+#include "quant/tune.h"
+
+namespace plumb::quant {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of_json(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string quoted_text(std::string_view text) { return Json(text).dump(); }
+
+std::string trials_csv(const Tuned& tuned) {
+  std::string text = "step,change,sqnr_db,cosine,agree,cost,weight_bits,best\n";
+  for (size_t i = 0; i < tuned.steps.size(); ++i) {
+    const Step& step = tuned.steps[i];
+    text += fmt::format("{},", i);
+    append_csv_text(text, step.change);
+    text += fmt::format(",{:.4f},{:.8f},{:.6f},{:.4f},{:.3f},{}\n", step.score.sqnr_db(),
+                        step.score.cosine(), step.score.agreement(), step.cost, step.weight_bits,
+                        step.is_best ? 1 : 0);
+  }
+  return text;
+}
+
+// "UINT16", "U16": as Pulsar and pulsar2 write types.
+std::string pulsar_type(const std::optional<DType>& dtype) {
+  if (!dtype) return "FLOAT32";
+  std::string name(name_of(*dtype));
+  for (char& c : name)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 32);
+  return name;
+}
+std::string pulsar2_type(const std::optional<DType>& dtype) {
+  if (!dtype) return "FP32";
+  std::string name(text_of(*dtype));
+  name[0] = static_cast<char>(name[0] - 32);
+  return name;
+}
+
+}  // namespace
+
+Result<void> write_tuned(const Tuned& tuned, const Lab& lab, const TuneOptions& options) {
+  const Precision& usual = options.precisions.front();
+  Json mixed, layer_configs = Json::array(), excluded = Json::array(), skipped = Json::array();
+  mixed["layers"] = Json::object();
+  std::string pulsar, qtable;
+  for (size_t i = 0; i < lab.plan().layers.size(); ++i) {
+    const Precision& own = tuned.precisions[i];
+    const Layer& layer = lab.plan().layers[i];
+    if (own == usual || layer.is_tail) continue;
+    mixed["layers"][layer.name] = text_of(own);
+    pulsar += fmt::format(
+        "operator_conf_items {{\n  selector {{\n    op_name: {}\n  }}\n  attributes {{\n"
+        "    input_feature_type: {}\n    weight_type: {}\n  }}\n}}\n",
+        quoted_text(layer.name), pulsar_type(own.activations), pulsar_type(own.weights));
+    Json config{{"layer_name", layer.name}, {"data_type", pulsar2_type(own.activations)}};
+    if (layer.weight && own.weights != usual.weights)
+      config["weight_data_type"] = pulsar2_type(own.weights);
+    layer_configs.push_back(std::move(config));
+    qtable += fmt::format("{} {}\n", layer.name, own.is_float() ? "F32" : "F16");
+    skipped.push_back(layer.name);
+    if (own.is_float()) excluded.push_back(lab.prepared().node(layer.node).name);
+  }
+  const auto& directory = options.quantize.directory;
+  for (const auto& [name, text] :
+       {std::pair<const char*, std::string>{"trials.csv", trials_csv(tuned)},
+        {"mixed.json", text_of_json(mixed)},
+        {"operator_conf_items.prototxt", pulsar},
+        {"layer_configs.json", text_of_json({{"quant", {{"layer_configs", layer_configs}}}})},
+        {"qtable.txt", qtable},
+        {"nodes_to_exclude.json", text_of_json({{"nodes_to_exclude", excluded}})},
+        {"amct_skip_layers.json", text_of_json({{"skip_layers", skipped}})}})
+    if (auto written = write_file(directory / name, text); !written) return written;
+  return {};
+}
+
+}  // namespace plumb::quant
