@@ -273,7 +273,7 @@ void add_headline(const Run& run, const Summary& s, const TerminalStyle& style, 
 
 void add_divergence(const Run& run, const Summary& s, Block& block) {
   const auto [row, title] = divergence_of(run, s);
-  if (row == nullptr) return add_culprit(run, block);  // by what is known beside the tensors
+  if (row == nullptr) return;
   const std::string why = why_text(*row), start = std::string(title) + ": ";
   block.wrap(start, start.size(),
              printable(place_text(*row)) + (why.empty() ? "" : ": " + printable(why)));

@@ -14,7 +14,11 @@ Run growing_run() {
   result::Run run = sample_run();
   for (int i = 0; i < 10; ++i)
     run.rows.push_back(paired("op" + std::to_string(i), Verdict::kPass,
-                              values(1, i < 4 ? 0 : std::pow(10.0, i - 10), 0, 0)));
+                              values(1,
+                                     i < 4   ? 0
+                                     : i < 9 ? std::pow(10.0, i - 10)
+                                             : 0.12,
+                                     0, 0)));
   return run;
 }
 

@@ -106,7 +106,9 @@ TEST(Writers, AgreeWithTheirGoldenFiles) {
         if (writer.extension == ".xml" || writer.extension == ".html" ||
             writer.extension == ".svg" || writer.write == nullptr)
           continue;
-        const std::string file = name + std::string(writer.extension);
+        const bool is_name = !writer.extension.starts_with('.');
+        const std::string file =
+            std::string(name) + (is_name ? "." : "") + std::string(writer.extension);
         EXPECT_EQ(written(writer, sample.run), golden(file)) << file;
       }
     }
