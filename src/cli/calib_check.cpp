@@ -24,7 +24,7 @@ struct CheckRequest {
 };
 
 void declare(Options& options, CheckRequest& request) {
-  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx file");
+  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   request.lab.declare_samples(options);
   options.texts("--data", "[NAME=]SET", request.data,
                 "what the model will see (default: what --config measures\nthe error with)");

@@ -88,6 +88,8 @@ void LabOptions::declare_quantizing(Options& options) {
 
 void LabOptions::declare_running(Options& options) {
   options.group("running");
+  options.text("--weights", "FILE", weights,
+               "of a Caffe network (default: the .caffemodel beside it)");
   options.count("--threads", "N", threads, "threads of the engine (default: 1)");
   limits.declare(options);
 }
@@ -109,10 +111,12 @@ Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) co
   quant::QuantizeOptions made;
   if (paths.size() != 1)
     return Error{fmt::format("one model is needed, {} given", paths.size()), "MODEL",
-                 "name the .onnx file of the float model"};
+                 "name the .onnx or .prototxt file of the float model"};
   auto worker_limits = limits.limits(context);
   if (!worker_limits) return worker_limits.error();
-  made.model = {paths[0], weights, "", *worker_limits};
+  // A Caffe network is translated.
+  made.model = {paths[0], weights, "onnxruntime", *worker_limits};
+  made.model.merges_scale = true;
   made.threads = threads;
   made.plan.quantize_outputs = quantize_outputs;
   auto settings = scheme_named(scheme);

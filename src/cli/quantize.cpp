@@ -26,7 +26,7 @@ struct QuantizeRequest {
 };
 
 void declare(Options& options, QuantizeRequest& request) {
-  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx file");
+  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   options.text("-o", "DIR", request.directory,
                "where the models and what is known of them go; new or\nempty (default: quant)");
   request.lab.declare_samples(options);

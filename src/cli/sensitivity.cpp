@@ -28,7 +28,7 @@ struct SensitivityRequest {
 };
 
 void declare(Options& options, SensitivityRequest& request) {
-  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx file");
+  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   request.lab.declare_samples(options);
   options.texts("--data", "[NAME=]SET", request.data,
                 "what the loss is measured with (default: the samples of\nthe calibration)");

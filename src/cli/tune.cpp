@@ -32,7 +32,7 @@ struct TuneRequest {
 };
 
 void declare(Options& options, TuneRequest& request) {
-  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx file");
+  options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   options.text("-o", "DIR", request.directory,
                "where the best model and the search go; if it holds the\njournal of the same "
                "search, that goes on (default: tuned)");

@@ -11,8 +11,8 @@ Result<std::unique_ptr<Lab>> Lab::open(const engine::ModelFile& file, const Plan
   auto model = engine::LoadedModel::open(file);
   if (!model) return model.error();
   if (model->is_caffe())
-    return Error{"only ONNX models can be quantized", model->path(),
-                 "convert the network to ONNX first"};
+    return Error{"a Caffe network is quantized as ONNX", model->path(),
+                 "have it run by ONNX Runtime"};
   lab->model_ = std::move(*model);
   lab->options_ = options;
   const engine::Model view = lab->model_->view();

@@ -12,7 +12,7 @@ namespace plumb::quant {
 
 class Lab {
  public:
-  // ONNX models only.
+  // ONNX, or a Caffe network that the file says is to be run by ONNX Runtime: it is translated.
   static Result<std::unique_ptr<Lab>> open(const engine::ModelFile& file,
                                            const PlanOptions& options);
 

@@ -7,6 +7,7 @@
 
 #include "base/file_sink.h"
 #include "base/threads.h"
+#include "graph/caffe_onnx.h"
 #include "quant/repair.h"
 #include "replay/run.h"
 #include "result/json_write.h"
@@ -175,6 +176,7 @@ Result<Quantized> QuantizeJob::run(RunContext& context) {
   run.target.path = (options_.directory / "model_fakequant.onnx").string();
   run.golden.path = options_.model.path.string();
   run.golden.weights = options_.model.weights.string();
+  run.golden.engine = options_.model.engine;
   run.inputs = options_.measurement ? *options_.measurement : options_.calibration;
   run.layers = options_.layers;
   run.profile = options_.profile;
@@ -197,6 +199,14 @@ Result<void> QuantizeJob::write(const State& state, std::span<const Repair> repa
   std::error_code code;
   fs::create_directories(options_.directory, code);
   const Lab& lab = *state.lab;
+  if (graph::is_caffe_network(options_.model.path)) {
+    auto translated = graph::translate_caffe(options_.model.path, options_.model.weights);
+    if (!translated) return translated.error();
+    if (auto written =
+            write_file(options_.directory / "model.onnx", graph::write_onnx(*translated));
+        !written)
+      return written;
+  }
   for (const auto& [name, form] : {std::pair{"model_fakequant.onnx", Form::kFakeQuant},
                                    std::pair{"model_qdq.onnx", Form::kQdq}}) {
     auto model = build_quantized(lab.prepared(), lab.plan(), state.made, form);
