@@ -35,6 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Nothing is worse, or better, than itself.
   if (!run.baseline->tensors.empty() || !run.baseline->operators.empty()) __builtin_trap();
   report::render(run, {});
-  for (const char* name : {"r.csv", "r.html", "r.svg", "r.md", "r.xml", "gl-code-quality-report.json"}) written(run, name);
+  for (const char* name :
+       {"r.csv", "r.html", "r.svg", "r.md", "r.xml", "gl-code-quality-report.json"})
+    written(run, name);
   return 0;
 }

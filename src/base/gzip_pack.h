@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes packed as a gzip file (RFC 1952) in one go, for blocks that are in memory anyway: a few times
-// as fast as packing them piece by piece. The same bytes give the same file.
+// Bytes packed as a gzip file (RFC 1952) in one go, for blocks that are in memory anyway: a few
+// times as fast as packing them piece by piece. The same bytes give the same file.
 #pragma once
 
 #include <string>

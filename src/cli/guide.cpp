@@ -61,7 +61,7 @@ class Dialogue {
       : file_(std::move(file)), context_(context) {}
 
   guide::Leader leader() {
-    return {[this](const guide::Step& step) { enter(step); },
+    return {[](const guide::Step& step) { enter(step); },
             [this](const guide::Question& question, bool is_extra, std::string_view complaint) {
               return ask(question, is_extra, complaint);
             },

@@ -110,7 +110,7 @@ Json output_desc(std::string_view origin, size_t index, const char* dtype) {
 
 class GraphWriter {
  public:
-  GraphWriter(const Lab& lab, const Quantization& made) : lab_(lab), made_(made) {
+  GraphWriter(const Lab& lab, const Quantization& made) : lab_(lab) {
     const Plan& plan = lab.plan();
     for (size_t i = 0; i < plan.layers.size(); ++i)
       if (made.weights[i]) layer_of_[plan.layers[i].node] = i;
@@ -184,7 +184,6 @@ class GraphWriter {
   }
 
   const Lab& lab_;
-  const Quantization& made_;
   std::unordered_map<size_t, size_t> layer_of_;  // by node
   std::unordered_map<std::string, Place> place_of_;
   Json operators_ = Json::array();

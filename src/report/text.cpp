@@ -87,9 +87,7 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
-std::string counted(size_t n, std::string_view noun) {
-  return plumb::counted(n, noun);
-}
+std::string counted(size_t n, std::string_view noun) { return plumb::counted(n, noun); }
 
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB"};

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "metrics/type_limits.h"
 #include "metrics/measure.h"
+#include "metrics/type_limits.h"
 
 namespace plumb::msaccucmp {
 namespace {
