@@ -75,7 +75,7 @@ Result<DirectoryLock> DirectoryLock::make_empty(const fs::path& directory,
     if (at->path().filename() != kWriting.file)
       return Error{"the directory is not empty",
                    std::string(option) + (option.empty() ? "" : " ") + directory.string(),
-                   "name a new one: tensors of two runs would be mixed up"};
+                   "name a new one: files of two runs would be mixed up"};
   return lock;
 }
 

@@ -10,6 +10,10 @@ namespace plumb::dump_schema {
 
 inline constexpr const char *kFile = "dump.json", *kSchema = "plumb.dump/1";
 
+// The format of a model whose modules were recorded by hooks as they ran, and the property by which
+// its graph says so: what functions compute between modules is missing.
+inline constexpr const char *kOfModules = "modules", *kRecorded = "recorded";
+
 // True if the first bytes of a file look like such an index.
 inline bool is_index(std::string_view head) {
   return head.starts_with('{') && head.substr(0, 256).find(kSchema) != std::string_view::npos;

@@ -9,18 +9,26 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "plumb/result.h"
 
 namespace plumb {
 
 class Journal {
  public:
-  // Made if it is not there. One process at a time (see directory_lock.h).
+  // Made if it is not there. One process at a time.
   static Result<Journal> open(const std::filesystem::path& path);
+  // Told of each line and where it stands in the file; the first error ends it.
+  using Visit = std::function<Result<void>(std::string_view line, uint64_t offset)>;
+  // The same for journals that are large and that the user names: lines are not kept but visited,
+  // only what a kill may have left, half a line at the end, is dropped, and a file that is
+  // something else, or was damaged, is left as it is.
+  static Result<Journal> open(const std::filesystem::path& path, const Visit& visit);
   Journal(Journal&& other) noexcept { *this = std::move(other); }
   Journal& operator=(Journal&& other) noexcept;
   ~Journal();
@@ -32,9 +40,16 @@ class Journal {
   // A line, which must not hold a line break. If it cannot be written whole it is not there.
   Result<void> add(std::string_view line);
   Result<void> sync();
+  // Where the text of the next line will stand in the file, and the file, for reading.
+  uint64_t next_offset() const;
+  int descriptor() const { return descriptor_; }
 
  private:
   Journal() = default;
+  static Result<Journal> open_locked(const std::filesystem::path& path);
+  // Reads what is there as far as it is intact; the number of lines.
+  Result<uint64_t> read(const MappedFile& file, const Visit& visit);
+  Result<void> drop_rest(uint64_t size);
   Error failed(int code) const;
 
   std::filesystem::path path_;

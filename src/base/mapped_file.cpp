@@ -109,9 +109,9 @@ Error changed(const std::string& path, const FileVersion& then, const FileVersio
           "wait until its writer has finished"};
 }
 
-struct Descriptor {
+struct OpenFile {
   int value;
-  ~Descriptor() {
+  ~OpenFile() {
     if (value >= 0) ::close(value);
   }
 };
@@ -141,7 +141,7 @@ int read_all(int file, std::byte* out, size_t size, size_t& filled) {
 Result<MappedFile> MappedFile::open(const std::string& path, bool map,
                                     void (*meanwhile)(const std::string& path)) {
   // O_NONBLOCK: a named pipe in a dump directory must not stop the run.
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  OpenFile file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status;
   if (file.value < 0 || ::fstat(file.value, &status) != 0) return cannot_read(path, errno);
   if (S_ISDIR(status.st_mode))

@@ -21,10 +21,12 @@ std::vector<std::filesystem::path> places_of(const std::string& plugin) {
   Dl_info module;
   const bool known = ::dladdr(reinterpret_cast<const void*>(&open_plugin), &module) != 0 &&
                      module.dli_fname != nullptr;
-  for (const auto& file : {program, std::filesystem::path(known ? module.dli_fname : "")}) {
+  // What this code is part of comes first: the program may be an interpreter with another plumb
+  // beside it.
+  for (const auto& file : {std::filesystem::path(known ? module.dli_fname : ""), program}) {
     if (!file.has_parent_path()) continue;
-    // Of bin/ or lib/, and of libexec/plumbline/.
-    for (const char* up : {"../lib", "../../lib"}) {
+    // Of bin/ or lib/, of libexec/plumbline/, and of a Python package.
+    for (const char* up : {"../lib", "../../lib", "lib"}) {
       const auto library = (file.parent_path() / up).lexically_normal();
       for (const auto& path : {library / plugin, library / "plumb" / plugin})
         if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);

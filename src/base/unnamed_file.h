@@ -22,6 +22,7 @@ class UnnamedFile {
   // By which this process and its children open it, as long as this object lives.
   std::string path() const;
   Result<void> append(Bytes data);
+  int descriptor() const { return descriptor_; }
 
  private:
   explicit UnnamedFile(int descriptor) : descriptor_(descriptor) {}

@@ -35,7 +35,8 @@ int64_t now_ms() {
       .count();
 }
 
-// Beside bin/ or lib/, also of a lib/x86_64-linux-gnu/.
+// Beside bin/ or lib/, also of a lib/x86_64-linux-gnu/; in a Python package. What this code is part
+// of comes first: the program may be an interpreter with another plumb beside it.
 Result<fs::path> find_program() {
   std::vector<fs::path> places;
   if (const char* named = std::getenv("PLUMB_WORKER")) {
@@ -45,9 +46,9 @@ Result<fs::path> find_program() {
     Dl_info module;
     const bool known =
         ::dladdr(reinterpret_cast<const void*>(&default_worker_memory), &module) != 0;
-    for (const fs::path& file : {fs::read_symlink("/proc/self/exe", ignored),
-                                 fs::path(known && module.dli_fname ? module.dli_fname : "")})
-      for (const char* up : {"..", "../.."})
+    for (const fs::path& file : {fs::path(known && module.dli_fname ? module.dli_fname : ""),
+                                 fs::read_symlink("/proc/self/exe", ignored)})
+      for (const char* up : {"..", "../..", "."})
         if (file.has_parent_path())
           places.push_back((file.parent_path() / up / kProgram).lexically_normal());
   }

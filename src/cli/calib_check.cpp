@@ -23,7 +23,7 @@ struct CheckRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, CheckRequest& request) {
+void declare_calib_check_options(Options& options, CheckRequest& request) {
   options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   request.lab.declare_samples(options);
   options.texts("--data", "[NAME=]SET", request.data,
@@ -37,7 +37,7 @@ void declare(Options& options, CheckRequest& request) {
   request.common.declare(options);
 }
 
-std::string table_of(const quant::CalibrationCheck& check) {
+std::string table_of_measures(const quant::CalibrationCheck& check) {
   report::Table table;
   table.columns = {{"state", false, 9}, {"measure", false, 9}, {"", false, 9}};
   for (const quant::CheckedMeasure& measure : check.measures) {
@@ -78,7 +78,7 @@ int run_calib_check(int argc, char** argv, RunContext& context) {
       "  plumb calib-check model.onnx --config config.prototxt --data camera/\n"
       "exit status: 0 it does, 1 it does not or that is doubtful, 2 trouble, 130 interrupted");
   CheckRequest request;
-  declare(options, request);
+  declare_calib_check_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   context.jobs = request.common.jobs;
   auto made = request.lab.options(context);
@@ -123,7 +123,7 @@ int run_calib_check(int argc, char** argv, RunContext& context) {
   if (request.common.quiet) return status;
   fmt::print("{}: {} of calibration against {} of data\n", made->model.path.string(),
              counted(found.calibration_samples, "sample"), counted(found.data_samples, "sample"));
-  fmt::print("{}{}", table_of(found), tensors_of(found));
+  fmt::print("{}{}", table_of_measures(found), tensors_of(found));
   fmt::print("\n{}\n", found.fitness() == quant::Fitness::kPass
                            ? "FIT  the calibration set represents the data"
                        : found.fitness() == quant::Fitness::kWarning

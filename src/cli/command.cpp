@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include <cstdio>
+#include <map>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ namespace {
 
 // CLI11 takes [a,b] for a list. What stands in front of such a word keeps it whole.
 constexpr char kWhole = '\x1f';
+constexpr char kDescribe[] = "\x1f?";
 
 std::string unmarked(std::string word) {
   if (word.starts_with(kWhole)) word.erase(0, 1);
@@ -82,6 +84,8 @@ class HelpLayout : public CLI::Formatter {
 struct Options::Parser {
   CLI::App app;
   std::string group;
+  std::map<std::string, std::vector<std::string> (*)()> suggested;  // by the option's name
+  std::map<std::string, std::vector<std::string>> choices;
 
   CLI::Option* declared(CLI::Option* option, std::string_view metavariable) const {
     return option->type_name(std::string(metavariable))->group(group)->transform(unmarked);
@@ -92,7 +96,50 @@ struct Options::Parser {
       for (const std::string& word : option->get_lnames()) all.push_back("--" + word);
     return all;
   }
+  CommandText description() const {
+    CommandText text;
+    text.name = app.get_name();
+    text.description = app.get_description();
+    text.footer = app.get_footer();
+    for (const CLI::Option* option : app.get_options({})) {
+      const std::string name = option->get_name();
+      OptionText entry;
+      entry.help = option->get_description();
+      entry.group = option->get_group();
+      if (const auto found = choices.find(name); found != choices.end())
+        entry.words = found->second;
+      if (const auto found = suggested.find(name); found != suggested.end())
+        entry.words = found->second();
+      if (!option->nonpositional()) {
+        entry.names = {option->get_name(true)};
+        text.arguments.push_back(std::move(entry));
+        continue;
+      }
+      for (const std::string& letter : option->get_snames()) entry.names.push_back("-" + letter);
+      for (const std::string& word : option->get_lnames()) entry.names.push_back("--" + word);
+      const std::string type = option->get_type_name();
+      if (option->get_type_size_max() > 0) entry.value = type.substr(0, type.find(':'));
+      text.options.push_back(std::move(entry));
+    }
+    return text;
+  }
 };
+
+CommandText describe(const Command& command) {
+  std::string name(command.name), question = kDescribe;
+  char* argv[] = {name.data(), question.data(), nullptr};
+  RunContext context;
+  try {
+    command.run(2, argv, context);
+  } catch (const Description& answer) {
+    return answer.text;
+  }
+  return {name, std::string(command.summary), "", {}, {}, {}};
+}
+
+bool asks_for_description(int argc, char** argv) {
+  return argc == 2 && argv[1] == std::string_view(kDescribe);
+}
 
 Options::Options(std::string_view command, std::string description, std::string footer)
     : parser_(std::make_unique<Parser>()) {
@@ -119,6 +166,7 @@ void Options::text(const std::string& names, std::string_view metavariable, std:
 void Options::choice(const std::string& names, std::string_view metavariable, std::string& value,
                      std::vector<std::string> choices, std::string help) {
   CLI::Option* option = parser_->app.add_option(names, value, std::move(help));
+  parser_->choices[option->get_name()] = choices;
   option->check([choices = std::move(choices), names](const std::string& word) -> std::string {
     if (std::find(choices.begin(), choices.end(), word) != choices.end()) return "";
     return fmt::format("'{}' is not one of {}", word, fmt::join(choices, ", "));
@@ -160,7 +208,12 @@ void Options::arguments(std::string_view metavariable, std::vector<std::string>&
       ->transform(unmarked);
 }
 
+void Options::suggest(std::vector<std::string> (*words)()) {
+  parser_->suggested[parser_->app.get_options({}).back()->get_name()] = words;
+}
+
 std::optional<int> Options::parse(int argc, char** argv) {
+  if (asks_for_description(argc, argv)) throw Description(parser_->description());
   CLI::App& app = parser_->app;
   const std::string command = "plumb " + app.get_name();
   const auto refuse = [&](const std::string& word) {

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plumb/result.h"
@@ -30,6 +32,30 @@ struct Command {
   int (*run)(int argc, char** argv, RunContext& context);  // argv[0] is the subcommand's name
 };
 std::span<const Command> commands();
+
+// What a command takes, for those who tell of it elsewhere: completion, manual pages.
+struct OptionText {
+  std::vector<std::string> names;  // "-o", "--output"; of arguments what the usage calls them
+  std::string value;               // "FILE"; empty for flags and arguments
+  std::string help, group;         // help has line ends where a screen ends
+  std::vector<std::string> words;  // what may follow, where that is a list
+};
+struct CommandText {
+  std::string name, description, footer;
+  std::vector<OptionText> arguments, options;
+  std::vector<CommandText> commands;  // of a command that has some of its own
+};
+CommandText describe(const Command& command);
+
+// How describe() asks: with one word, in place of all others, that nobody types. A command answers
+// by throwing what it is asked for, before it does anything; Options::parse does that for all that
+// use it.
+bool asks_for_description(int argc, char** argv);
+struct Description : std::exception {
+  explicit Description(CommandText told) : text(std::move(told)) {}
+  const char* what() const noexcept override { return "asked for a description"; }
+  CommandText text;
+};
 
 // A subcommand's options. The variables behind them keep their value unless the option is given.
 // (The parser library stays behind this class: it alone takes longer to compile than a command.)
@@ -53,6 +79,9 @@ class Options {
   // What stands without an option; at least one word unless not `required`.
   void arguments(std::string_view metavariable, std::vector<std::string>& values, std::string help,
                  bool required = true);
+  // Words for the option or the arguments declared last, for shells to complete; others may be
+  // right, too.
+  void suggest(std::vector<std::string> (*words)());
 
   // nullopt: go on. Otherwise the exit status; help or the complaint has been printed.
   std::optional<int> parse(int argc, char** argv);
@@ -62,6 +91,14 @@ class Options {
   struct Parser;
   std::unique_ptr<Parser> parser_;
 };
+
+// The names in a table.
+template <class Table>
+std::vector<std::string> names_in(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& line : table) names.emplace_back(line.name);
+  return names;
+}
 
 // Options every long-running command has.
 struct CommonOptions {

@@ -27,9 +27,11 @@ int run_calib_check(int argc, char** argv, RunContext& context);
 int run_eval(int argc, char** argv, RunContext& context);
 int run_formats(int argc, char** argv, RunContext& context);
 int run_metrics(int argc, char** argv, RunContext& context);
+int run_merge(int argc, char** argv, RunContext& context);
 int run_report(int argc, char** argv, RunContext& context);
 int run_profiles(int argc, char** argv, RunContext& context);
 int run_rules(int argc, char** argv, RunContext& context);
+int run_completion(int argc, char** argv, RunContext& context);
 int run_msaccucmp(int argc, char** argv, RunContext& context);
 int run_msprobe(int argc, char** argv, RunContext& context);
 
@@ -40,6 +42,7 @@ std::span<const Command> commands() {
       Command{"dump", "run a model and save what every operator computes", run_dump},
       Command{"diagnose", "why a comparison came out as it did, and what to do next", run_diagnose},
       Command{"report", "a saved result on the screen, as a page, table or picture", run_report},
+      Command{"merge", "one result from the shares of a comparison", run_merge},
       Command{"isolate", "replay one operator: did it make the error or inherit it?", run_isolate},
       Command{"diff", "compare two models without running them", run_diff},
       Command{"env", "tell what accuracy depends on at this machine", run_env},
@@ -58,8 +61,9 @@ std::span<const Command> commands() {
       Command{"metrics", "list the numbers a comparison can compute", run_metrics},
       Command{"profiles", "list the limits that decide pass or fail", run_profiles},
       Command{"rules", "list the rules that explain a difference", run_rules},
+      Command{"completion", "what shells and `man` need to know of these commands", run_completion},
       Command{"msaccucmp", "the commands of msaccucmp.py, for scripts that call it", run_msaccucmp},
-      Command{"msprobe", "`msprobe compare`, likewise", run_msprobe},
+      Command{"msprobe", "the commands of msprobe, for scripts that call it", run_msprobe},
   };
   return kCommands;
 }

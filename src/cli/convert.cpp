@@ -14,11 +14,13 @@
 #include "cli/progress.h"
 #include "cli/selection.h"
 #include "graph/caffe_onnx.h"
+#include "tensor/layout/layout.h"
 
 namespace plumb::cli {
 namespace {
 
-void print_report(const scan::ConvertReport& report, const std::string& output, bool quiet) {
+void print_convert_report(const scan::ConvertReport& report, const std::string& output,
+                          bool quiet) {
   // What hinders every file, such as a directory that cannot be made, is said once.
   std::set<std::pair<std::string_view, std::string_view>> told;
   for (const Error& error : report.failures)
@@ -77,9 +79,15 @@ int run_convert(int argc, char** argv, RunContext& context) {
   options.text("-o,--output", "DIR", wanted.output,
                "directory for the results; of a network FILE.onnx");
   options.text("--format", "NAME", wanted.format, "npy (default), npz, bin or safetensors");
+  options.suggest([] { return std::vector<std::string>{"npy", "npz", "bin", "safetensors"}; });
   options.text("--layout", "NAME", wanted.layout,
                "plain (default: row-major, logical shape), stored (as\n"
                "in the file), or a layout such as NCHW or FRACTAL_Z");
+  options.suggest([] {
+    std::vector<std::string> names = layout_names();
+    names.insert(names.begin(), {"plain", "stored"});
+    return names;
+  });
   options.text("--weights", "FILE", weights, ".caffemodel of the network (default: beside it)");
   options.flag("--every-blob", every_blob, "a BatchNorm of it and the Scale behind stay apart");
   selecting.declare(options);
@@ -107,7 +115,7 @@ int run_convert(int argc, char** argv, RunContext& context) {
     ProgressBar bar(context, common, conversion->source_bytes());
     report = conversion->run(context);
   }
-  print_report(report, wanted.output, common.quiet);
+  print_convert_report(report, wanted.output, common.quiet);
   if (report.written == 0 || report.is_path_unreadable) return kTrouble;
   return report.failures.empty() ? kAgreement : kDifference;
 }

@@ -4,6 +4,7 @@
 // models again if they are still there; what cannot be looked at again stays as the result has it.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -13,10 +14,10 @@
 #include "cli/engine_options.h"
 #include "cli/guide.h"
 #include "cli/output_options.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "diagnose/converter_files.h"
-#include "diagnose/explain.h"
-#include "replay/isolate_all.h"
+#include "replay/diagnosis.h"
 #include "report/findings_text.h"
 #include "result/json_read.h"
 
@@ -37,7 +38,7 @@ struct DiagnoseRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, DiagnoseRequest& request) {
+void declare_diagnose_options(Options& options, DiagnoseRequest& request) {
   options.arguments("RESULT.json", request.paths,
                     "what `plumb compare --json` or `plumb run --json` wrote", false);
   options.group("files");
@@ -60,7 +61,8 @@ void declare(Options& options, DiagnoseRequest& request) {
 
 // The guide compares by itself, a saved result is explained as it is: options of one say nothing to
 // the other.
-Result<void> check_options(const DiagnoseRequest& request, const std::vector<std::string>& given) {
+Result<void> check_given_options(const DiagnoseRequest& request,
+                                 const std::vector<std::string>& given) {
   constexpr std::string_view kOfGuide[] = {"--answers", "--ask", "--bundle", "--no-weights",
                                            "--keep"};
   constexpr std::string_view kOfResult[] = {
@@ -83,7 +85,7 @@ Result<void> check_options(const DiagnoseRequest& request, const std::vector<std
   return {};
 }
 
-Result<void> check(const DiagnoseRequest& request) {
+Result<void> check_diagnose_request(const DiagnoseRequest& request) {
   if (request.paths.size() != 1)
     return Error{fmt::format("one result is needed, {} given", request.paths.size()),
                  "plumb diagnose",
@@ -95,90 +97,6 @@ Result<void> check(const DiagnoseRequest& request) {
   inputs.push_back({"--golden-model", request.models.golden});
   return check_outputs(request.output.paths(), inputs);
 }
-
-// What a result can still be looked at with.
-class Diagnosis {
- public:
-  Diagnosis(const DiagnoseRequest& request, result::Run& run, RunContext& context)
-      : request_(request), run_(run), context_(context) {}
-
-  // An error only if something that the user named cannot be used.
-  Result<void> explain() {
-    if (request_.no_data) {
-      lost_.emplace_back("--no-data");
-    } else {
-      if (auto opened = open_tensors(); !opened) return opened;
-      if (auto opened = open_models(); !opened) return opened;
-    }
-    std::vector<result::Finding> known = run_.findings;
-    diagnose::explain(run_,
-                      reopened_ ? diagnose::Tensors(&reopened_->session, reopened_->ids)
-                                : diagnose::Tensors(nullptr),
-                      context_,
-                      {models_ ? &*models_ : nullptr,
-                       {"", request_.paths[0], {request_.models.target, request_.models.golden}}});
-    // Who looked at tensors and models saw more.
-    if (lost_.empty() || known.empty()) return {};
-    run_.findings = std::move(known);
-    diagnose::explain_as_a_whole(run_);  // of what is known now
-    lost_.emplace_back("the findings are those of the result");
-    return {};
-  }
-
-  const std::vector<std::string>& lost() const { return lost_; }
-
- private:
-  Result<void> open_tensors() {
-    const fs::path directory = fs::path(request_.paths[0]).parent_path();
-    if (!request_.models.golden.empty()) return replay_all();
-    std::string why;
-    reopened_ = diagnose::reopen(run_, directory, request_.moved, context_, why);
-    if (!reopened_)
-      lost_.push_back("the tensors were not looked at again: " + why);
-    else if (reopened_->gone > 0)
-      lost_.push_back(fmt::format("{} of the tensors are not there any more", reopened_->gone));
-    return {};
-  }
-
-  // Fills in own errors by measurement.
-  Result<void> replay_all() {
-    replay::IsolateOptions options;
-    options.result = request_.paths[0];
-    options.model = request_.models.golden;
-    options.target = request_.moved.target;
-    options.golden = request_.moved.golden;
-    auto limits = EngineOptions().limits(context_);
-    if (!limits) return limits.error();
-    options.limits = *limits;
-    auto isolated = replay::isolate_all(run_, options, context_);
-    if (!isolated) return isolated.error();
-    reopened_ = std::move(isolated->reopened);
-    return {};
-  }
-
-  Result<void> open_models() {
-    diagnose::ModelDifferences::Files files = request_.models;
-    const bool is_named = !files.target.empty() && !files.golden.empty();
-    const diagnose::ModelPaths paths = diagnose::models_of(run_);
-    if (files.target.empty()) files.target = paths.target;
-    if (files.golden.empty()) files.golden = paths.golden;
-    if (files.target.empty() || files.golden.empty()) {
-      if (run_.command == "run") lost_.emplace_back("a model that was run is not there any more");
-      return {};
-    }
-    auto loaded = diagnose::ModelDifferences::load(files);
-    if (!loaded && is_named) return loaded.error();
-    if (loaded) models_ = std::move(*loaded);
-    return {};
-  }
-
-  const DiagnoseRequest& request_;
-  result::Run& run_;
-  RunContext& context_;
-  std::optional<diagnose::Reopened> reopened_;
-  std::optional<diagnose::ModelDifferences> models_;
-  std::vector<std::string> lost_;  // in words, what could not be looked at again
-};
 
 Result<void> write_config(const result::Run& run, const std::string& directory, bool quiet) {
   const std::vector<diagnose::ConverterFile> files = diagnose::converter_files(run);
@@ -211,13 +129,13 @@ int run_diagnose(int argc, char** argv, RunContext& context) {
                   "  plumb diagnose --guide --answers answers.toml --bundle case.zip\n"
                   "exit status: 0 there is nothing to explain, 1 there is a finding, 2 trouble");
   DiagnoseRequest request;
-  declare(options, request);
+  declare_diagnose_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
-  if (auto checked = check_options(request, options.given()); !checked)
+  if (auto checked = check_given_options(request, options.given()); !checked)
     return fail_with(checked.error());
   if (request.guide.guide)
     return run_guide(request.guide, request.circumstances, request.output, request.common, context);
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_diagnose_request(request); !checked) return fail_with(checked.error());
   const auto told = guide::circumstances_from(request.circumstances);
   if (!told) return fail_with(told.error());
   auto saved = result::load_result(request.paths[0]);
@@ -225,12 +143,16 @@ int run_diagnose(int argc, char** argv, RunContext& context) {
   context.jobs = request.common.jobs;
   result::Run& run = saved->run;
   guide::add_circumstances(*told, run.circumstances);
-  Diagnosis diagnosis(request, run, context);
-  auto explained = diagnosis.explain();
+  auto limits = EngineOptions().limits(context);
+  if (!limits) return fail_with(limits.error());
+  std::optional<ProgressBar> bar(std::in_place, context, request.common, 0);
+  const auto lost = replay::diagnose_again(
+      run, {request.paths[0], request.moved, request.models, request.no_data, *limits}, context);
+  bar.reset();
   if (context.cancelled) return kInterrupted;
-  if (!explained) return fail_with(explained.error());
+  if (!lost) return fail_with(lost.error());
   if (!request.common.quiet && !request.no_data)
-    for (const std::string& lost : diagnosis.lost()) print_warning(lost);
+    for (const std::string& text : *lost) print_warning(text);
   if (!print_json(run, request.output))
     fmt::print("{}", report::findings_text(run, terminal_width(), wants_colour(request.output)));
   if (!write_files(run, request.output)) return kTrouble;

@@ -60,6 +60,19 @@ void prepare_heap(std::initializer_list<std::string> files) {
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
+CommandText text_of_subcommand(const auto& command) {
+  CommandText text{std::string(command.name), std::string(command.summary), "", {}, {}, {}};
+  for (const msaccucmp::OptionSpec& option : command.options) {
+    OptionText entry;
+    for (std::string_view name : {option.short_name, option.long_name})
+      if (!name.empty()) entry.names.emplace_back(name);
+    entry.value = option.value;
+    entry.help = option.help;
+    text.options.push_back(std::move(entry));
+  }
+  return text;
+}
+
 int report(const Result<msprobe::Written>& written) {
   if (!written) return fail_with(written.error());
   for (const std::string& warning : written->warnings) print_warning(warning);
@@ -108,15 +121,21 @@ int run(const msprobe::MergeRun& run, RunContext&) {
   if (!merged) return fail_with(merged.error());
   for (const std::string& warning : merged->warnings) print_warning(warning);
   fmt::print("{}\n{} of {} on {}\n", merged->file.string(),
-             counted(static_cast<size_t>(merged->rows), "row"),
-             counted(merged->ranks.size(), "rank"),
-             counted(static_cast<size_t>(merged->sheets), "sheet"));
+             plumb::counted(static_cast<size_t>(merged->rows), "row"),
+             plumb::counted(merged->ranks.size(), "rank"),
+             plumb::counted(static_cast<size_t>(merged->sheets), "sheet"));
   return kAgreement;
 }
 
 }  // namespace
 
 int run_msaccucmp(int argc, char** argv, RunContext& context) {
+  if (asks_for_description(argc, argv)) {
+    CommandText text{"msaccucmp", "The commands of msaccucmp.py.", "", {}, {}, {}};
+    for (const msaccucmp::Command* command : msaccucmp::commands())
+      text.commands.push_back(text_of_subcommand(*command));
+    throw Description(std::move(text));
+  }
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   if (!words.empty()) return status_of(msaccucmp::run(words, console(), context));
   fmt::print(stderr, "{}", msaccucmp::overview());
@@ -124,6 +143,12 @@ int run_msaccucmp(int argc, char** argv, RunContext& context) {
 }
 
 int run_msprobe(int argc, char** argv, RunContext& context) {
+  if (asks_for_description(argc, argv)) {
+    CommandText text{"msprobe", "The commands of msprobe.", "", {}, {}, {}};
+    for (const msprobe::Subcommand& command : msprobe::subcommands())
+      text.commands.push_back(text_of_subcommand(command));
+    throw Description(std::move(text));
+  }
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   const auto is_help = [](std::string_view word) { return word == "-h" || word == "--help"; };
   if (std::any_of(words.begin(), words.end(), is_help)) {

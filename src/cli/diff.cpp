@@ -22,7 +22,7 @@ using graph::ModelDiff;
 using report::counted;
 using report::printable;
 
-constexpr size_t kMostShown = 40;  // of each grade, without --all
+constexpr size_t kMostOfGrade = 40;  // of each grade, without --all
 
 struct DiffRequest {
   std::vector<std::string> models;
@@ -52,7 +52,7 @@ std::string heading(DiffGrade grade, size_t count) {
   }
 }
 
-std::string coloured(const std::string& text, DiffGrade grade) {
+std::string coloured_by_grade(const std::string& text, DiffGrade grade) {
   if (!colour_is_wanted()) return text;
   const char* code = grade == DiffGrade::kDifferent    ? "31"
                      : grade == DiffGrade::kUnverified ? "33"
@@ -63,14 +63,14 @@ std::string coloured(const std::string& text, DiffGrade grade) {
 void print_grade(const ModelDiff& diff, DiffGrade grade, bool all) {
   const size_t count = diff.count(grade);
   if (count == 0) return;
-  fmt::print("\n{}\n", coloured(heading(grade, count), grade));
+  fmt::print("\n{}\n", coloured_by_grade(heading(grade, count), grade));
   // What changes nothing is only counted, unless asked for.
   if (grade == DiffGrade::kEquivalent && !all) return;
   size_t shown = 0;
   for (const Difference& each : diff.differences) {
     if (each.grade != grade) continue;
-    if (!all && shown++ == kMostShown) {
-      fmt::print("  ... and {} more (--all shows them)\n", count - kMostShown);
+    if (!all && shown++ == kMostOfGrade) {
+      fmt::print("  ... and {} more (--all shows them)\n", count - kMostOfGrade);
       return;
     }
     fmt::print("  {:<12} {:<20} {}\n", name_of(each.kind), printable(each.detail),
@@ -78,7 +78,7 @@ void print_grade(const ModelDiff& diff, DiffGrade grade, bool all) {
   }
 }
 
-void print_report(const ModelDiff& diff, const DiffRequest& request) {
+void print_diff_report(const ModelDiff& diff, const DiffRequest& request) {
   const auto side = [](const char* name, const std::string& path, const ModelDiff::Side& of) {
     fmt::print("{}  {}: {}, {} paired, {} in changed places, {} without a part in it\n", name,
                printable(path), counted(of.operators, "operator"), of.paired, of.in_regions,
@@ -133,6 +133,7 @@ int run_diff(int argc, char** argv, RunContext&) {
       "weights whose difference has a relative norm of at most\nX are the same (default: 0)");
   options.texts("--allow", "WORD", request.allow,
                 "unverified: what only a run can tell is no difference");
+  options.suggest([] { return std::vector<std::string>{"unverified"}; });
   options.group("output");
   options.flag("--all", request.all, "also what changes nothing, and lists of any length");
   options.text("--json", "FILE", request.json, "write it as JSON; - for stdout");
@@ -163,7 +164,7 @@ int run_diff(int argc, char** argv, RunContext&) {
   if (request.json == "-")
     fmt::print("{}", json);
   else
-    print_report(diff, request);
+    print_diff_report(diff, request);
   if (!request.json.empty() && request.json != "-")
     if (auto written = write_file(request.json, json); !written) return fail_with(written.error());
   const bool is_fine =

@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "dump/operator_patterns.h"
 #include "engine/dump_model.h"
+#include "engine/engine.h"
 
 namespace plumb::cli {
 namespace {
@@ -26,7 +27,8 @@ struct Wishes {
   EngineOptions limits;
 };
 
-void declare(Options& options, Wishes& wishes, InputOptions& inputs, CommonOptions& common) {
+void declare_dump_options(Options& options, Wishes& wishes, InputOptions& inputs,
+                          CommonOptions& common) {
   options.arguments("MODEL", wishes.paths, "an .onnx file, or the .prototxt of a Caffe network");
   options.text("-o", "DIR", wishes.directory, "where the tensors go; new or empty");
   inputs.declare(options);
@@ -35,6 +37,7 @@ void declare(Options& options, Wishes& wishes, InputOptions& inputs, CommonOptio
                "weights of a Caffe network (default: the .caffemodel\nbeside it)");
   options.text("--engine", "NAME", wishes.engine,
                "onnxruntime or opencv (default: by the kind of model)");
+  options.suggest([] { return names_in(engine::engines()); });
   options.choice("--optimization", "LEVEL", wishes.optimization,
                  {"disabled", "basic", "extended", "all"},
                  "what the engine may fuse: disabled, basic, extended or\nall (default: disabled)");
@@ -78,8 +81,8 @@ int64_t count_files(const engine::Dump& dump) {
   return unasked;
 }
 
-void tell(const engine::Dump& dump, const engine::LoadedModel& model, const Wishes& wishes,
-          const std::string& directory) {
+void tell_dumped(const engine::Dump& dump, const engine::LoadedModel& model, const Wishes& wishes,
+                 const std::string& directory) {
   fmt::print("{}: {} of {} operators, {} in {} by {}, optimization {}\n", directory,
              counted(static_cast<size_t>(dump.written), "tensor"), dump.graph->operators.size(),
              bytes_text(static_cast<double>(dump.bytes)),
@@ -91,7 +94,7 @@ void tell(const engine::Dump& dump, const engine::LoadedModel& model, const Wish
     fmt::print("  not asked for  {}\n", counted(static_cast<size_t>(unasked), "tensor"));
 }
 
-Result<void> check(const Wishes& wishes) {
+Result<void> check_dump_wishes(const Wishes& wishes) {
   if (wishes.paths.size() != 1)
     return Error{fmt::format("one model is needed, {} given", wishes.paths.size()), "plumb dump",
                  "name the .onnx or .prototxt file"};
@@ -124,9 +127,9 @@ int run_dump(int argc, char** argv, RunContext& context) {
   Wishes wishes;
   InputOptions inputs;
   CommonOptions common;
-  declare(options, wishes, inputs, common);
+  declare_dump_options(options, wishes, inputs, common);
   if (auto status = options.parse(argc, argv)) return *status;
-  if (auto checked = check(wishes); !checked) return fail_with(checked.error());
+  if (auto checked = check_dump_wishes(wishes); !checked) return fail_with(checked.error());
   const auto lock = DirectoryLock::make_empty(wishes.directory, "-o");
   if (!lock) return fail_with(lock.error());
   auto limits = wishes.limits.limits(context);
@@ -170,7 +173,7 @@ int run_dump(int argc, char** argv, RunContext& context) {
       continue;
     }
     for (const std::string& warning : (*dump)->doubts) print_warning(warning);
-    if (!common.quiet) tell(**dump, *model, wishes, directory.string());
+    if (!common.quiet) tell_dumped(**dump, *model, wishes, directory.string());
     for (const engine::DumpedTensor& tensor : (*dump)->tensors) all_saved &= tensor.problem.empty();
   }
   if (failed == samples->size()) return kTrouble;

@@ -17,12 +17,11 @@ namespace plumb::cli {
 namespace {
 
 using dump::EntryReader;
+using report::short_number;
 using report::Table;
 
 constexpr size_t kMostRows = 20;     // that can be looked at on a screen
 constexpr size_t kMostIndices = 20;  // along an axis that are shown
-
-std::string short_number(double value) { return fmt::format("{:.6g}", value); }
 
 std::string elements_text(const std::vector<compare::Element>& worst, const Shape& shape) {
   Table table;

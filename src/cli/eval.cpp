@@ -14,6 +14,7 @@
 #include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "engine/engine.h"
 #include "report/table.h"
 
 namespace plumb::cli {
@@ -35,7 +36,7 @@ struct EvalRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, EvalRequest& request) {
+void declare_eval_options(Options& options, EvalRequest& request) {
   options.arguments("MODEL...", request.models,
                     "models (.onnx, .prototxt) or directories of results, one\nfolder for each "
                     "sample; the last is golden");
@@ -44,6 +45,7 @@ void declare(Options& options, EvalRequest& request) {
   options.text("--labels", "FILE", request.eval.labels,
                "right classes: lines of FILE,CLASS (comma, tab, space) or\nof CLASS, MNIST's file; "
                "'folder' or 'name': in the paths");
+  options.suggest([] { return std::vector<std::string>{"folder", "name"}; });
   options.text("--classes", "FILE", request.eval.classes,
                "a line for each class, if labels are words");
   options.group("judging");
@@ -58,6 +60,7 @@ void declare(Options& options, EvalRequest& request) {
   request.inputs.declare(options);
   options.group("running");
   options.text("--engine", "NAME", request.engine, "onnxruntime or opencv, for all models");
+  options.suggest([] { return names_in(engine::engines()); });
   options.choice("--optimization,--opt", "LEVEL", request.optimization,
                  {"disabled", "basic", "extended", "all"}, "what engines may fuse");
   options.texts("--weights", "FILE", request.weights, "of Caffe networks, in their order");
@@ -138,7 +141,7 @@ std::string percent(int64_t part, int64_t all) {
              : fmt::format("{:.2f}", 100.0 * static_cast<double>(part) / static_cast<double>(all));
 }
 
-std::string_view colour_of(const EvalModel& model) {
+std::string_view colour_of_model(const EvalModel& model) {
   if (model.is_golden) return "";
   return model.verdict == LossVerdict::kPass           ? "32"
          : model.verdict == LossVerdict::kInconclusive ? "33"
@@ -169,7 +172,7 @@ void print_table(const EvalResult& result) {
     cells.push_back(std::to_string(model.ties));
     cells.push_back(model.is_golden ? "golden" : std::string(name_of(model.verdict)));
     table.rows.push_back(std::move(cells));
-    if (colour_is_wanted()) table.colours.push_back(colour_of(model));
+    if (colour_is_wanted()) table.colours.push_back(colour_of_model(model));
   }
   fmt::print("{}", table.render(terminal_width()));
 }
@@ -204,7 +207,7 @@ void print_details(const EvalModel& model, const EvalResult& result) {
   if (!model.bad_cases.empty()) fmt::print("\n");
 }
 
-void print_report(const EvalResult& result, bool has_labels) {
+void print_evaluation(const EvalResult& result, bool has_labels) {
   fmt::print("{}, {} classes{}\n\n", counted(static_cast<size_t>(result.evaluated), "sample"),
              result.classes, has_labels ? "" : ", no labels");
   print_table(result);
@@ -224,7 +227,7 @@ void print_report(const EvalResult& result, bool has_labels) {
   if (result.models.size() > 1) fmt::print("\nverdict: {}\n", name_of(result.verdict));
 }
 
-int present(const replay::Evaluated& made, const EvalRequest& request) {
+int present_evaluated(const replay::Evaluated& made, const EvalRequest& request) {
   const EvalResult& result = made.result;
   if (!request.common.quiet)
     for (const std::string& warning : result.warnings) print_warning(warning);
@@ -232,7 +235,7 @@ int present(const replay::Evaluated& made, const EvalRequest& request) {
   if (request.json == "-")
     fmt::print("{}", json);
   else
-    print_report(result, !request.eval.labels.empty());
+    print_evaluation(result, !request.eval.labels.empty());
   if (!request.json.empty() && request.json != "-")
     if (auto written = write_file(request.json, json); !written) return fail_with(written.error());
   const bool is_single = result.models.size() == 1 && result.failures.empty();
@@ -254,7 +257,7 @@ int run_eval(int argc, char** argv, RunContext& context) {
       "trouble,\n"
       "130 interrupted");
   EvalRequest request;
-  declare(options, request);
+  declare_eval_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   context.jobs = request.common.jobs;
   if (auto settled = settle(request, context); !settled) return fail_with(settled.error());
@@ -268,11 +271,11 @@ int run_eval(int argc, char** argv, RunContext& context) {
   }
   if (made->problem) {
     if (context.cancelled && made->result.evaluated > 0)  // what is known so far
-      print_report(made->result, !request.eval.labels.empty());
+      print_evaluation(made->result, !request.eval.labels.empty());
     print_error(*made->problem);
     return context.cancelled ? kInterrupted : kTrouble;
   }
-  return present(*made, request);
+  return present_evaluated(*made, request);
 }
 
 }  // namespace plumb::cli

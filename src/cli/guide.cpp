@@ -24,7 +24,7 @@ using guide::Walk;
 using report::printable;
 
 // Lines of stdin, as a terminal, a pipe or ssh hands them over. Ctrl-C ends the waiting.
-class Lines {
+class StdinLines {
  public:
   // nullopt: there are no more.
   std::optional<std::string> next(const RunContext& context) {
@@ -102,11 +102,11 @@ class Dialogue {
 
   const std::string file_;
   const RunContext& context_;
-  Lines lines_;
+  StdinLines lines_;
   bool has_warned_ = false;
 };
 
-Result<void> check(const GuideOptions& options, const OutputOptions& output) {
+Result<void> check_guide_options(const GuideOptions& options, const OutputOptions& output) {
   if (!options.bundle.empty() && fs::path(options.bundle).extension() != ".zip")
     return Error{"a bundle is a .zip file", "--bundle " + options.bundle,
                  "name it so: --bundle case.zip"};
@@ -181,8 +181,8 @@ Result<void> write_bundle(const Walk& walk, const GuideOptions& options, std::FI
 }
 
 // The end of a walk: on the screen and in files.
-Result<void> present(const Walk& walk, const GuideOptions& options, const OutputOptions& output,
-                     RunContext& context) {
+Result<void> present_walk(const Walk& walk, const GuideOptions& options,
+                          const OutputOptions& output, RunContext& context) {
   const bool prints_json = output.json == "-";
   if (auto fine = check_against_answers(walk, options, output); !fine) return fine;
   if (!options.keep.empty())
@@ -217,7 +217,7 @@ void GuideOptions::declare(Options& options) {
 
 int run_guide(const GuideOptions& options, const CircumstanceOptions& circumstances,
               const OutputOptions& output, const CommonOptions& common, RunContext& context) {
-  if (auto fine = check(options, output); !fine) return fail_with(fine.error());
+  if (auto fine = check_guide_options(options, output); !fine) return fail_with(fine.error());
   context.jobs = common.jobs;
   const bool asks = options.ask || options.answers.empty();
   const std::string file = options.answers.empty()
@@ -249,7 +249,8 @@ int run_guide(const GuideOptions& options, const CircumstanceOptions& circumstan
                  printable(file));
     return context.cancelled ? kInterrupted : kTrouble;
   }
-  if (auto done = present(walk, options, output, context); !done) return fail_with(done.error());
+  if (auto done = present_walk(walk, options, output, context); !done)
+    return fail_with(done.error());
   return walk.findings.empty() ? kAgreement : kDifference;
 }
 

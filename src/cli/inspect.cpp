@@ -23,6 +23,7 @@ namespace plumb::cli {
 namespace {
 
 using report::printable;
+using report::short_number;
 using report::Table;
 using scan::InspectedTensor;
 using scan::Inspection;
@@ -41,12 +42,10 @@ std::string layout_of(const InspectedTensor& tensor) {
   return text;
 }
 
-std::string number(long double value) { return fmt::format("{:.6g}", static_cast<double>(value)); }
-
 // Extremes of integers to the last digit, others to six.
 std::string extreme(const scan::Measured& m, long double value) {
   return kind_of(m.dtype) == DKind::kFloat || kind_of(m.dtype) == DKind::kComplex
-             ? number(value)
+             ? short_number(value)
              : fmt::format("{:.0f}", value);
 }
 
@@ -66,7 +65,7 @@ constexpr const char* kStatistics[] = {"min ",   "max ", "mean ", "std ", "l2 ",
 
 // What is known of each of these, measured or recorded. Last comes a histogram, or a recorded text.
 std::vector<std::string> statistics_of(const InspectedTensor& tensor) {
-  const auto known = [](const std::optional<double>& v) { return v ? number(*v) : ""; };
+  const auto known = [](const std::optional<double>& v) { return v ? short_number(*v) : ""; };
   if (!tensor.measured || tensor.measured->stats.count == 0 ||
       tensor.measured->dtype == DType::kOpaque) {
     const auto& e = *tensor.entry;
@@ -85,16 +84,16 @@ std::vector<std::string> statistics_of(const InspectedTensor& tensor) {
   const bool any = m.stats.finite > 0;
   return {any ? extreme(m, m.stats.min) : "",
           any ? extreme(m, m.stats.max) : "",
-          any ? number(m.stats.mean) : "",
-          any ? number(m.stats.standard_deviation()) : "",
-          any ? number(m.stats.l2()) : "",
+          any ? short_number(m.stats.mean) : "",
+          any ? short_number(m.stats.standard_deviation()) : "",
+          any ? short_number(m.stats.l2()) : "",
           count_text(m.stats.zeros),
           count_text(m.stats.nan),
           count_text(m.stats.inf()),
           sparkline(m.histogram)};
 }
 
-Table table_of(const std::vector<InspectedTensor>& tensors, bool stats) {
+Table table_of_tensors(const std::vector<InspectedTensor>& tensors, bool stats) {
   Table table;
   table.columns = {
       {"rank", true, 7},    {"step", true, 7},  {"graph", false, 2}, {"operator", false, 9, true},
@@ -183,7 +182,7 @@ std::string histogram_text(const scan::Measured& m) {
     for (double left = kWidth * static_cast<double>(n) / static_cast<double>(most); left > 0;
          --left)
       bar += left >= 1 ? "█" : "▌";
-    text += fmt::format("  {:>12} {:>10} {}\n", number(low), n, bar);
+    text += fmt::format("  {:>12} {:>10} {}\n", short_number(low), n, bar);
   }
   return text;
 }
@@ -203,7 +202,7 @@ std::string take_json_file(int argc, char** argv, std::vector<std::string>& path
   return "";
 }
 
-void print_summary(const std::string& path, const Inspection& found) {
+void print_dump_summary(const std::string& path, const Inspection& found) {
   std::set<std::string_view> operators;
   for (const InspectedTensor& tensor : found.tensors) operators.insert(tensor.entry->operator_name);
   fmt::print("{}: {}, {}, {}, {}", path, found.set->convention,
@@ -228,7 +227,7 @@ void print_left_out(const dump::DumpSet& set) {
     fmt::print("left out: {}, {}\n", counted(count, "file"), printable(reason));
 }
 
-struct Request {
+struct InspectRequest {
   std::vector<std::string> paths;
   std::string output;
   bool stats = false, tree = false, json = false, command_line = false;
@@ -236,7 +235,7 @@ struct Request {
   CommonOptions common;
 };
 
-void declare(Options& options, Request& request) {
+void declare_inspect_options(Options& options, InspectRequest& request) {
   options.arguments("PATH", request.paths, "file or directory");
   request.selecting.declare(options);
   options.group("output");
@@ -250,7 +249,7 @@ void declare(Options& options, Request& request) {
   request.common.declare(options);
 }
 
-Result<void> check(const Request& request) {
+Result<void> check_inspect_request(const InspectRequest& request) {
   if (request.paths.size() != 1)
     return Error{"one path at a time",
                  fmt::format("plumb inspect {}", fmt::join(request.paths, " ")),
@@ -260,12 +259,13 @@ Result<void> check(const Request& request) {
   return check_outputs(outputs, inputs);
 }
 
-void print_text(const Request& request, const Inspection& found) {
+void print_text(const InspectRequest& request, const Inspection& found) {
   const std::vector<InspectedTensor>& tensors = found.tensors;
   if (!tensors.empty()) {
-    print_summary(request.paths[0], found);
-    fmt::print("{}", request.tree ? tree_of(tensors, request.stats)
-                                  : table_of(tensors, request.stats).render(terminal_width()));
+    print_dump_summary(request.paths[0], found);
+    fmt::print("{}", request.tree
+                         ? tree_of(tensors, request.stats)
+                         : table_of_tensors(tensors, request.stats).render(terminal_width()));
   }
   print_left_out(*found.set);
   if (tensors.size() != 1) return;
@@ -275,7 +275,7 @@ void print_text(const Request& request, const Inspection& found) {
       fmt::print("note: {}\n", printable(note));
 }
 
-void print_complaints(const Inspection& found, bool quiet) {
+void print_inspect_complaints(const Inspection& found, bool quiet) {
   if (!quiet)
     for (const std::string& warning : found.set->warnings) print_warning(warning);
   for (const InspectedTensor& tensor : found.tensors)
@@ -286,7 +286,7 @@ void print_complaints(const Inspection& found, bool quiet) {
 
 // What `found` or the model is, where the user wants it.
 template <class Show>
-Result<void> hand_over(const Request& request, const std::string& json, Show show) {
+Result<void> hand_over(const InspectRequest& request, const std::string& json, Show show) {
   if (!request.output.empty()) return write_file(request.output, json);
   if (request.json) {
     fmt::print("{}", json);
@@ -297,7 +297,7 @@ Result<void> hand_over(const Request& request, const std::string& json, Show sho
 }
 
 // A file without tensors may be a model; 0 tensors is not worth an answer of its own then.
-std::optional<int> show_model(const Request& request) {
+std::optional<int> show_model(const InspectRequest& request) {
   const dump::Selection& selection = request.selecting.selection;
   const auto model = scan::inspect_model(request.paths[0], selection.ops);
   if (!model) return fail_with(model.error());
@@ -323,12 +323,12 @@ int run_inspect(int argc, char** argv, RunContext& context) {
                   "  plumb inspect output.bin --dtype float32 --shape 1,1000 --stats\n"
                   "  plumb inspect model.om\n"
                   "exit status: 0 all readable, 1 some tensor is damaged, 2 nothing could be read");
-  Request request;
-  declare(options, request);
+  InspectRequest request;
+  declare_inspect_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   if (std::string file = take_json_file(argc, argv, request.paths); !file.empty())
     request.output = file;
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_inspect_request(request); !checked) return fail_with(checked.error());
   auto wanted = request.selecting.request();
   if (!wanted) return fail_with(wanted.error());
   context.jobs = request.common.jobs;
@@ -345,7 +345,7 @@ int run_inspect(int argc, char** argv, RunContext& context) {
 
   const auto shown = hand_over(request, to_json(*found), [&] { print_text(request, *found); });
   if (!shown) return fail_with(shown.error());
-  print_complaints(*found, request.common.quiet);
+  print_inspect_complaints(*found, request.common.quiet);
   if (found->damaged() == 0) return kAgreement;
   const bool anything = std::any_of(found->tensors.begin(), found->tensors.end(),
                                     [](const InspectedTensor& tensor) { return !tensor.error; });

@@ -20,7 +20,7 @@ using report::Table;
 using scan::InspectedModel;
 using scan::ModelTensor;
 
-void print_summary(const InspectedModel& model) {
+void print_model_summary(const InspectedModel& model) {
   const graph::Graph& graph = model.graph;
   fmt::print("{}: {}", model.path, model.importer->title);
   if (!graph.name.empty()) fmt::print(" '{}'", printable(graph.name));
@@ -105,7 +105,7 @@ void print_chosen(const InspectedModel& model) {
 }  // namespace
 
 void print_model(const InspectedModel& model, bool command_line) {
-  print_summary(model);
+  print_model_summary(model);
   if (!model.chosen.empty()) return print_chosen(model);
   print_properties(model, command_line);
   Table table;

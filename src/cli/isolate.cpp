@@ -4,14 +4,18 @@
 // inputs, and says whether it made the error or was handed it. With --all each of them, and says
 // who loses most.
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
 #include "cli/engine_options.h"
 #include "cli/output_options.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 #include "diagnose/explain.h"
+#include "engine/engine.h"
+#include "judge/profile.h"
 #include "replay/isolate_all.h"
 #include "report/findings_text.h"
 #include "report/own_errors.h"
@@ -33,7 +37,7 @@ struct IsolateRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, IsolateRequest& request) {
+void declare_isolate_options(Options& options, IsolateRequest& request) {
   replay::IsolateOptions& isolate = request.options;
   options.arguments(
       "RESULT.json", request.paths,
@@ -54,7 +58,9 @@ void declare(Options& options, IsolateRequest& request) {
                 "an input of the model that was not dumped; repeatable");
   options.group("judging");
   options.text("--profile", "NAME", isolate.profile, "limits (default: those of the result)");
+  options.suggest([] { return names_in(judge::built_in_profiles()); });
   options.text("--engine", "NAME", isolate.engine, "what runs the operator (default: onnxruntime)");
+  options.suggest([] { return names_in(engine::engines()); });
   request.limits.declare(options);
   options.group("output");
   options.texts("-o", "FILE", request.outputs,
@@ -73,7 +79,7 @@ OutputOptions output_of(const IsolateRequest& request) {
   return output;
 }
 
-Result<void> check(const IsolateRequest& request) {
+Result<void> check_isolate_request(const IsolateRequest& request) {
   if (request.paths.size() != 1)
     return Error{fmt::format("one result is needed, {} given", request.paths.size()),
                  "plumb isolate", "name the .json that `plumb compare --json` wrote"};
@@ -116,7 +122,7 @@ Result<uint64_t> pack(replay::Isolated& isolated, const std::string& path) {
   return reproduction.pack(path);
 }
 
-int present(replay::Isolated& isolated, const IsolateRequest& request) {
+int present_isolated(replay::Isolated& isolated, const IsolateRequest& request) {
   const bool prints_json = request.json == "-";
   const std::string json = request.json.empty() ? "" : report::json_of(isolated.replayed);
   fmt::print("{}", prints_json ? json : report::render(isolated.replayed, terminal_width()));
@@ -137,6 +143,7 @@ int isolate_each(const IsolateRequest& request, RunContext& context) {
   auto saved = result::load_result(request.options.result);
   if (!saved) return fail_with(saved.error());
   result::Run& run = saved->run;
+  std::optional<ProgressBar> bar(std::in_place, context, request.common, 0);
   auto isolated = replay::isolate_all(run, request.options, context);
   if (context.cancelled) return kInterrupted;
   if (!isolated) return fail_with(isolated.error());
@@ -145,13 +152,14 @@ int isolate_each(const IsolateRequest& request, RunContext& context) {
                               isolated->reopened.gone));
   diagnose::explain(run, diagnose::Tensors(&isolated->reopened.session, isolated->reopened.ids),
                     context, {nullptr, {"", request.options.result, {"", request.options.model}}});
+  bar.reset();
   if (context.cancelled) return kInterrupted;
   const OutputOptions output = output_of(request);
   if (!print_json(run, output)) {
     const replay::OwnErrors& measured = isolated->measured;
     fmt::print("{}", report::own_errors_text(run, terminal_width(), wants_colour(output)));
     fmt::print(
-        "  time      {:.2g} s, {:.2g} s of them in the engine (two passes), {:.2g} s to open "
+        "  time      {:.2g} s, {:.2g} s of them in the engine, {:.2g} s to open "
         "it\n\n",
         isolated->replaying_s, measured.running_s, measured.opening_s);
     fmt::print("{}", report::findings_text(run, terminal_width(), wants_colour(output)));
@@ -179,9 +187,9 @@ int run_isolate(int argc, char** argv, RunContext& context) {
       "  plumb isolate result.json --all --model model.onnx -o losers.xlsx\n"
       "exit status: 0 no operator introduces an error, 1 one does, 2 trouble");
   IsolateRequest request;
-  declare(options, request);
+  declare_isolate_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_isolate_request(request); !checked) return fail_with(checked.error());
   auto limits = request.limits.limits(context);
   if (!limits) return fail_with(limits.error());
   request.options.limits = *limits;
@@ -190,12 +198,14 @@ int run_isolate(int argc, char** argv, RunContext& context) {
   context.jobs = request.common.jobs;
   if (request.all) return isolate_each(request, context);
   std::vector<std::string> warnings;
+  std::optional<ProgressBar> bar(std::in_place, context, request.common, 0);
   auto isolated = replay::isolate(request.options, context, warnings);
+  bar.reset();
   if (!request.common.quiet)
     for (const std::string& warning : warnings) print_warning(warning);
   if (context.cancelled) return kInterrupted;
   if (!isolated) return fail_with(isolated.error());
-  return present(*isolated, request);
+  return present_isolated(*isolated, request);
 }
 
 }  // namespace plumb::cli

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "quant/quantization.h"
 
 namespace plumb::cli {
 namespace {
@@ -65,13 +66,18 @@ void LabOptions::declare_quantizing(Options& options) {
   options.text("--scheme", "NAME", scheme,
                "ort-u8s8 (default), ax, ascend-int8 or trt: types and\ngranularity as that tool "
                "has them");
+  options.suggest([] { return names_in(quant::schemes()); });
   options.text("--method", "NAME", method,
                "how ranges are found: minmax (default), average, mse, kl,\npct:99.99");
+  options.suggest([] { return std::vector<std::string>{"minmax", "average", "mse", "kl"}; });
   options.text("--weight-method", "NAME", weight_method, "... of weights (default: minmax)");
+  options.suggest([] { return std::vector<std::string>{"minmax", "average", "mse", "kl"}; });
   options.flag("--per-tensor", per_tensor, "one scale for all weights of a layer");
   options.flag("--per-channel", per_channel, "one scale for each output channel");
   options.text("--act", "TYPE", activation_type, "of activations: u8, s8, u16, s16 or float");
+  options.suggest([] { return std::vector<std::string>{"u8", "s8", "u16", "s16", "float"}; });
   options.text("--weight", "TYPE", weight_type, "of weights: s4, s8, s16 or float");
+  options.suggest([] { return std::vector<std::string>{"s4", "s8", "s16", "float"}; });
   options.texts("--layer", "NAME=PRECISION", layers,
                 "of layers that are different: 'conv1=a16w8', 'fc*=float'");
   options.text("--mixed", "FILE", mixed,
@@ -82,6 +88,7 @@ void LabOptions::declare_quantizing(Options& options) {
   options.flag("--weight-only", weight_only,
                "nothing but weights of MatMul, int4 in blocks (MatMulNBits)");
   options.text("--block", "N", block, "rows of such a block: 16, 32 (default), 64, 128 or 256");
+  options.suggest([] { return std::vector<std::string>{"16", "32", "64", "128", "256"}; });
   options.flag("--float-bias", float_bias, "biases stay float (default: int32)");
   options.flag("--pow2", power_of_two, "scales are powers of two");
 }

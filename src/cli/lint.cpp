@@ -19,7 +19,7 @@ using namespace plumb::input;
 using report::counted;
 using report::printable;
 
-std::string coloured(Severity severity, bool colour) {
+std::string coloured_severity(Severity severity, bool colour) {
   const std::string_view name = name_of(severity);
   if (!colour) return std::string(name);
   const char* code = severity == Severity::kError     ? "31"
@@ -34,12 +34,12 @@ std::string place_of(const LintFinding& finding) {
                            : fmt::format("{}:{}: ", printable(finding.file), finding.line);
 }
 
-void print_report(const Linted& linted) {
+void print_lint_report(const Linted& linted) {
   const bool colour = colour_is_wanted();
   const LintReport& report = linted.report;
   for (const LintFinding& finding : report.findings)
     fmt::print("{}{} {}: {}\n  where: {}\n  try:   {}\n", place_of(finding),
-               coloured(finding.severity, colour), finding.rule, printable(finding.what),
+               coloured_severity(finding.severity, colour), finding.rule, printable(finding.what),
                printable(finding.evidence), printable(finding.fix));
   size_t notes = report.count(Severity::kInfo);
   if (linted.config) {
@@ -47,8 +47,8 @@ void print_report(const Linted& linted) {
       if (field.is_mistake) continue;  // told by a rule
       ++notes;
       fmt::print("{}:{}: {}: field '{}' is not known here and was not looked at\n",
-                 printable(linted.config->file), field.line, coloured(Severity::kInfo, colour),
-                 printable(field.path));
+                 printable(linted.config->file), field.line,
+                 coloured_severity(Severity::kInfo, colour), printable(field.path));
     }
   }
   for (const NotChecked& left : report.not_checked)
@@ -110,7 +110,7 @@ int run_lint(int argc, char** argv, RunContext&) {
   if (json == "-")
     fmt::print("{}", to_json(*linted));
   else
-    print_report(*linted);
+    print_lint_report(*linted);
   if (!json.empty() && json != "-")
     if (auto written = write_file(json, to_json(*linted)); !written)
       return fail_with(written.error());

@@ -41,7 +41,7 @@ void print_usage(std::FILE* to) {
 }
 
 // argv[1] is the command.
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   const std::string_view word = argv[1];
   for (const cli::Command& command : cli::commands()) {
     if (command.name != word) continue;
@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
   if (word == "help") {  // plumb help COMMAND
     static char option[] = "--help";
     char* asked[] = {argv[0], argv[2], option, nullptr};
-    return run(3, asked);
+    return run_command(3, asked);
   }
-  return run(argc, argv);
+  return run_command(argc, argv);
 }

@@ -11,7 +11,7 @@ namespace {
 
 using metrics::Better;
 
-std::string_view word_for(Better better) {
+std::string_view word_for_better(Better better) {
   switch (better) {
     case Better::kHigher: return "higher";
     case Better::kLower: return "lower";
@@ -39,7 +39,7 @@ int run_metrics(int argc, char** argv, RunContext&) {
   };
   print_line("metric", "better", "cost", "what it is");
   for (const metrics::Metric& metric : metrics::metrics())
-    print_line(metric.name, word_for(metric.better), cost_of(metric), metric.summary);
+    print_line(metric.name, word_for_better(metric.better), cost_of(metric), metric.summary);
   return kAgreement;
 }
 

@@ -29,7 +29,7 @@ bool is_inside(const fs::path& file, const fs::path& directory) {
   return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
-Result<void> check(const NamedPath& output, const NamedPath& input) {
+Result<void> check_against_input(const NamedPath& output, const NamedPath& input) {
   std::error_code unknown;
   const fs::file_status status = fs::status(output.path, unknown);
   // What is written into, not replaced, may be read as well: a terminal, /dev/null.
@@ -54,7 +54,7 @@ Result<void> check_outputs(std::span<const NamedPath> outputs, std::span<const N
     if (output.path.empty()) continue;
     for (const NamedPath& input : inputs)
       if (!input.path.empty())
-        if (auto checked = check(output, input); !checked) return checked;
+        if (auto checked = check_against_input(output, input); !checked) return checked;
     if (auto writable = FileSink::check(output.path); !writable) return writable;
   }
   return {};

@@ -7,6 +7,7 @@
 #include <tbb/parallel_for.h>
 
 #include "base/run_command.h"
+#include "cli/command_words.h"
 #include "cli/terminal.h"
 #include "report/annotations.h"
 #include "report/terminal.h"
@@ -45,17 +46,8 @@ std::vector<NamedPath> OutputOptions::paths() const {
 
 std::string command_again(int argc, char** argv, const std::vector<std::string>& dropped) {
   std::string command = "plumb";
-  for (int i = 0; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    bool is_dropped = false;
-    for (const std::string& option : dropped) {
-      const bool is_short = option.size() == 2;
-      is_dropped |=
-          word == option || (word.starts_with(option) && (is_short || word[option.size()] == '='));
-      if (word == option) ++i;  // and its value
-    }
-    if (!is_dropped) command += " " + shell_word(word);
-  }
+  for (const std::string& word : words_without(argc, argv, dropped))
+    command += " " + shell_word(word);
   return command;
 }
 

@@ -24,6 +24,7 @@ namespace {
 using dump::Entry;
 using dump::OverflowReport;
 using report::printable;
+using report::short_number;
 using report::Table;
 using scan::Origin;
 using scan::OverflowedOperator;
@@ -44,8 +45,6 @@ std::string operator_text(const Findings& f, const Entry& e) {
 }
 
 std::string slot_text(const Entry& e) { return printable(to_string(e.slot)); }
-
-std::string number(long double value) { return fmt::format("{:.6g}", static_cast<double>(value)); }
 
 // "54 nan, 10 inf, 3 values at the limit (0.1 %)"
 std::string symptoms_text(const ScannedTensor& t) {
@@ -95,7 +94,7 @@ std::string_view mark_of(Origin origin) {
   return "? unknown";
 }
 
-std::string_view colour_of(Origin origin) {
+std::string_view colour_of_origin(Origin origin) {
   if (origin == Origin::kInherited) return "90";
   return origin == Origin::kIntroduced ? "31" : "33";
 }
@@ -149,7 +148,7 @@ std::string headline(const Findings& f) {
                      slot_text(*tensor.entry), symptoms_text(tensor), origin_text(f, *first));
 }
 
-std::string_view word_for(Symptom symptom) {
+std::string_view word_for_symptom(Symptom symptom) {
   switch (symptom) {
     case Symptom::kNan: return "nan";
     case Symptom::kInf: return "inf";
@@ -158,7 +157,7 @@ std::string_view word_for(Symptom symptom) {
   return "at limit";
 }
 
-std::string totals_text(const Findings& f, Symptom symptom) {
+std::string symptom_totals_text(const Findings& f, Symptom symptom) {
   const scan::SymptomTotal total = f.total(symptom);
   if (total.tensors == 0) return "none";
   std::string types;
@@ -196,7 +195,7 @@ void print_head(const Findings& f) {
     fmt::print("{}, reporting {}\n", f.records.records,
                counted(f.records.reports.size(), "overflow"));
   for (Symptom symptom : scan::kSymptoms)
-    fmt::print("  {:<10}{}\n", word_for(symptom), totals_text(f, symptom));
+    fmt::print("  {:<10}{}\n", word_for_symptom(symptom), symptom_totals_text(f, symptom));
   if (f.blind > 0)
     fmt::print("  not seen  {}: only a checksum, or a type that cannot be decoded\n",
                counted(f.blind, "tensor"));
@@ -227,9 +226,9 @@ std::string indented(const std::string& text) {
 std::vector<std::string> range_cells(const ScannedTensor& t) {
   if (t.stats) {
     if (t.stats->finite == 0) return {"", "", ""};
-    return {number(t.stats->min), number(t.stats->max), number(t.stats->mean)};
+    return {short_number(t.stats->min), short_number(t.stats->max), short_number(t.stats->mean)};
   }
-  const auto known = [](const std::optional<double>& v) { return v ? number(*v) : ""; };
+  const auto known = [](const std::optional<double>& v) { return v ? short_number(*v) : ""; };
   if (!t.entry->statistics) return {"", "", ""};
   return {known(t.entry->statistics->min), known(t.entry->statistics->max),
           known(t.entry->statistics->mean)};
@@ -290,14 +289,14 @@ void print_operators(const Findings& f, size_t most) {
            e.rank && f.several_ranks ? std::to_string(*e.rank) : "", printable(e.operator_name),
            printable(e.type), slot_text(e), symptoms_text(t), printable(t.dtype),
            t.shape ? to_string(*t.shape) : "", range[0], range[1], origin_text(f, op)});
-      if (colour_is_wanted()) table.colours.push_back(colour_of(op.origin));
+      if (colour_is_wanted()) table.colours.push_back(colour_of_origin(op.origin));
     }
   }
   fmt::print("\n{}", table.render(terminal_width()));
   print_more(f.scan.operators.size(), shown, "more operator");
 }
 
-struct Request {
+struct OverflowRequest {
   std::vector<std::string> paths;
   std::string output;
   int top = 5;
@@ -306,7 +305,7 @@ struct Request {
   CommonOptions common;
 };
 
-void declare(Options& options, Request& request) {
+void declare_overflow_options(Options& options, OverflowRequest& request) {
   options.arguments("DIR", request.paths, "dump directory, or a file");
   request.selecting.declare(options);
   options.group("output");
@@ -316,7 +315,7 @@ void declare(Options& options, Request& request) {
   request.common.declare(options);
 }
 
-Result<void> check(const Request& request) {
+Result<void> check_overflow_request(const OverflowRequest& request) {
   if (request.paths.size() != 1)
     return Error{"one path at a time",
                  fmt::format("plumb overflow {}", fmt::join(request.paths, " ")),
@@ -329,7 +328,7 @@ Result<void> check(const Request& request) {
   return check_outputs(outputs, inputs);
 }
 
-void print_complaints(const Findings& f, bool quiet) {
+void print_scan_complaints(const Findings& f, bool quiet) {
   if (!quiet) {
     for (const std::string& warning : f.set->warnings) print_warning(warning);
     for (const std::string& warning : f.records.warnings) print_warning(warning);
@@ -353,10 +352,10 @@ int run_overflow(int argc, char** argv, RunContext& context) {
       "  plumb overflow npu_dump/ --step 0 --all --json overflow.json\n"
       "exit status: 0 nothing overflowed, 1 something did or not all could be\n"
       "read or is recorded, 2 nothing could be read");
-  Request request;
-  declare(options, request);
+  OverflowRequest request;
+  declare_overflow_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_overflow_request(request); !checked) return fail_with(checked.error());
   auto wanted = request.selecting.request();
   if (!wanted) return fail_with(wanted.error());
   context.jobs = request.common.jobs;
@@ -373,7 +372,7 @@ int run_overflow(int argc, char** argv, RunContext& context) {
     print_records(*found, most);
     print_operators(*found, most);
   }
-  print_complaints(*found, request.common.quiet);
+  print_scan_complaints(*found, request.common.quiet);
   if (!request.output.empty())
     if (auto written = write_file(request.output, to_json(*found)); !written)
       return fail_with(written.error());

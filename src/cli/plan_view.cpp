@@ -27,7 +27,7 @@ std::string why_not(const PlannedRow& row) {
 }
 
 // "  output:0  = golden relu1 output:0", with what follows lined up.
-struct Lines {
+struct AlignedLines {
   std::vector<std::pair<std::string, std::string>> lines;
 
   void print() const {
@@ -45,7 +45,7 @@ std::string beside(const PlannedRow& row, const char* side) {
 }
 
 void explain_target(const std::vector<const PlannedRow*>& rows) {
-  Lines lines;
+  AlignedLines lines;
   for (const PlannedRow* row : rows) {
     std::string text = row->golden != nullptr ? "= golden " + tensor_of(*row->golden)
                                               : beside(*row, "golden") + why_not(*row);
@@ -59,7 +59,7 @@ void explain_target(const std::vector<const PlannedRow*>& rows) {
 
 // Which tensors of the target are compared with each of its own; how is told with those.
 void explain_golden(const std::vector<const PlannedRow*>& rows) {
-  Lines lines;
+  AlignedLines lines;
   for (const PlannedRow* row : rows) {
     const std::string slot = report::printable(to_string(row->golden->slot));
     if (row->target == nullptr)

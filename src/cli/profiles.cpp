@@ -94,6 +94,7 @@ int run_profiles(int argc, char** argv, RunContext&) {
                   "  plumb profiles mine.toml\n"
                   "exit status: 0, or 2 if there is no such profile or the file is not one");
   options.arguments("[NAME]", names, "a profile, or a file of your own (checks it)", false);
+  options.suggest([] { return names_in(judge::built_in_profiles()); });
   options.group("output");
   options.flag("--toml", toml, "only the file, to start your own from");
   if (auto status = options.parse(argc, argv)) return *status;

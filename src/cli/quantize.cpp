@@ -11,6 +11,7 @@
 #include "cli/output_options.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "judge/profile.h"
 #include "report/score_table.h"
 
 namespace plumb::cli {
@@ -25,7 +26,7 @@ struct QuantizeRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, QuantizeRequest& request) {
+void declare_quantize_options(Options& options, QuantizeRequest& request) {
   options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   options.text("-o", "DIR", request.directory,
                "where the models and what is known of them go; new or\nempty (default: quant)");
@@ -50,6 +51,7 @@ void declare(Options& options, QuantizeRequest& request) {
                  "what is compared: outputs (default) or all");
   options.text("--profile", "NAME", request.profile,
                "limits that decide pass or fail (default: quantized)");
+  options.suggest([] { return names_in(judge::built_in_profiles()); });
   options.group("output");
   options.flag("--all", request.all, "show passing rows too");
   options.choice("--color", "WHEN", request.colour, {"auto", "always", "never"},
@@ -66,8 +68,8 @@ std::string how_text(const quant::QuantizeOptions& options) {
                      quant::text_of(settings.observer));
 }
 
-void tell(const quant::Quantized& done, const quant::QuantizeOptions& options,
-          const quant::QuantizeJob& job) {
+void tell_quantized(const quant::Quantized& done, const quant::QuantizeOptions& options,
+                    const quant::QuantizeJob& job) {
   fmt::print("{}: {} and {} quantized ({}) on {} of {} samples\n", options.model.path.string(),
              counted(done.layers, "layer"), counted(done.tensors, "tensor"), how_text(options),
              done.calibration_samples.size(), done.calibration_found);
@@ -97,7 +99,7 @@ int run_quantize(int argc, char** argv, RunContext& context) {
       "  plumb quantize model.onnx --calib data/ --method mse --layer 'conv1=a16w8'\n"
       "exit status: 0 the error is within limits, 1 it is not, 2 trouble, 130 interrupted");
   QuantizeRequest request;
-  declare(options, request);
+  declare_quantize_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   context.jobs = request.common.jobs;
   auto made = request.lab.options(context);
@@ -140,7 +142,7 @@ int run_quantize(int argc, char** argv, RunContext& context) {
   for (const std::string& warning : quantized.warnings) print_warning(warning);
   if (quantized.problem) return fail_with(*quantized.problem);
   if (!request.common.quiet) {
-    tell(quantized, (*job)->options(), **job);
+    tell_quantized(quantized, (*job)->options(), **job);
     OutputOptions style;
     style.colour = request.colour;
     fmt::print("{}", report::score_table(quantized.run,

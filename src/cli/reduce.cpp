@@ -23,7 +23,7 @@ using scan::ReduceReport;
 std::string size_text(uint64_t bytes) { return bytes_text(static_cast<double>(bytes)); }
 
 // "12 files reduced, 1.2 GB became 85.1 kB"
-std::string totals_text(const ReduceProgress& p) {
+std::string reduced_totals_text(const ReduceProgress& p) {
   if (p.files == 0) return "nothing was reduced";
   return fmt::format("{} reduced, {} became {}", counted(p.files, "file"),
                      size_text(p.bytes_before), size_text(p.bytes_after));
@@ -60,7 +60,7 @@ void print_left(const ReduceReport& report) {
                               report.left.size() - kShown));
 }
 
-struct Request {
+struct ReduceRequest {
   std::vector<std::string> paths;
   scan::ReduceTreeOptions tree;
   std::string quiet_ms = "2000", interval_ms = "500", until_idle;
@@ -68,7 +68,7 @@ struct Request {
   CommonOptions common;
 };
 
-void declare(Options& options, Request& request) {
+void declare_reduce_options(Options& options, ReduceRequest& request) {
   options.arguments("DIR", request.paths, "directory that a dump was, or is being, written to");
   options.group("what is kept");
   options.flag("--keep", request.tree.file.keep, "keep the dump files, too");
@@ -91,7 +91,8 @@ void declare(Options& options, Request& request) {
   request.common.declare(options);
 }
 
-Result<int64_t> number_from(std::string_view option, const std::string& text, int64_t least) {
+Result<int64_t> bounded_number_from(std::string_view option, const std::string& text,
+                                    int64_t least) {
   constexpr int64_t kMost = 86'400'000;  // a day
   int64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -101,19 +102,19 @@ Result<int64_t> number_from(std::string_view option, const std::string& text, in
                std::string(option), "`plumb reduce --help` shows the usage"};
 }
 
-Result<void> check(Request& request) {
+Result<void> check_reduce_request(ReduceRequest& request) {
   if (request.paths.size() != 1)
     return Error{"one directory at a time",
                  fmt::format("plumb reduce {}", fmt::join(request.paths, " ")),
                  "call it once for each"};
-  auto quiet = number_from("--quiet-ms", request.quiet_ms, 0);
+  auto quiet = bounded_number_from("--quiet-ms", request.quiet_ms, 0);
   if (!quiet) return quiet.error();
-  auto interval = number_from("--interval-ms", request.interval_ms, 1);
+  auto interval = bounded_number_from("--interval-ms", request.interval_ms, 1);
   if (!interval) return interval.error();
   request.tree.quiet = std::chrono::milliseconds(*quiet);
   request.tree.interval = std::chrono::milliseconds(*interval);
   if (request.until_idle.empty()) return {};
-  auto seconds = number_from("--until-idle", request.until_idle, 1);
+  auto seconds = bounded_number_from("--until-idle", request.until_idle, 1);
   if (!seconds) return seconds.error();
   request.tree.until_idle = std::chrono::seconds(*seconds);
   request.tree.watch = true;
@@ -121,7 +122,8 @@ Result<void> check(Request& request) {
 }
 
 // Of one file, when its turn is over.
-void tell(const Request& request, const std::filesystem::path& path, const ReduceOutcome& outcome) {
+void tell_outcome(const ReduceRequest& request, const std::filesystem::path& path,
+                  const ReduceOutcome& outcome) {
   if (request.verbose && outcome.state == scan::ReduceState::kReduced)
     fmt::print("{}: {} became {}{}\n", printable(path.string()), size_text(outcome.bytes_before),
                size_text(outcome.bytes_after), outcome.was_done ? ", was done before" : "");
@@ -132,8 +134,8 @@ void tell(const Request& request, const std::filesystem::path& path, const Reduc
     print_error(*outcome.error);
 }
 
-void print_report(const Request& request, const ReduceReport& report) {
-  std::string text = totals_text(report.totals);
+void print_reduce_report(const ReduceRequest& request, const ReduceReport& report) {
+  std::string text = reduced_totals_text(report.totals);
   if (report.totals.files == 0 && report.left.empty() && report.before > 0)
     text += fmt::format(
         ": {} reduced before, no dump file is left",
@@ -168,29 +170,24 @@ int run_reduce(int argc, char** argv, RunContext& context) {
                   "no\n"
                   "dump file or nothing could be done, 130 ended by Ctrl-C",
                   static_cast<double>(metrics::kSketchBytes) / 1000));
-  Request request;
-  declare(options, request);
+  ReduceRequest request;
+  declare_reduce_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_reduce_request(request); !checked) return fail_with(checked.error());
   context.jobs = request.common.jobs;
-  std::signal(SIGIO, SIG_IGN);    // see scan/reduce_file.h
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
 
-  StatusLine line(request.tree.watch && ProgressBar::is_wanted(request.common));
+  StatusLine line(ProgressBar::is_wanted(request.common));
   auto report = scan::reduce_tree(
       request.paths[0], request.tree, context,
       [&](const auto& path, const ReduceOutcome& outcome, const ReduceProgress& progress) {
         line.clear();
-        tell(request, path, outcome);
+        tell_outcome(request, path, outcome);
         line.show(progress);
       });
   line.clear();
   if (!report) return fail_with(report.error());
-  if (report->totals.files == 0 && report->left.empty() && report->before == 0 &&
-      !context.cancelled)
-    return fail_with({"nothing was reduced: there is no dump file", request.paths[0],
-                      "name the directory that device dumps or FX arrays were written to"});
-  print_report(request, *report);
+  print_reduce_report(request, *report);
   return report->left.empty() ? kAgreement : kDifference;
 }
 

@@ -18,18 +18,19 @@ struct ReportRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, ReportRequest& request) {
+void declare_report_options(Options& options, ReportRequest& request) {
   options.arguments("RESULT.json", request.paths, "what `plumb compare` or `plumb run` wrote");
   options.group("judging");
   options.text("--baseline", "FILE", request.baseline,
                "an earlier result (.json): what is better and worse now");
   options.texts("--allow", "WHAT", request.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
+  options.suggest([] { return std::vector<std::string>{"inconclusive", "missing"}; });
   request.output.declare(options);
   request.common.declare(options);
 }
 
-Result<void> check(const ReportRequest& request) {
+Result<void> check_report_request(const ReportRequest& request) {
   if (request.paths.size() != 1)
     return Error{fmt::format("one result is needed, {} given", request.paths.size()),
                  "plumb report", "name the .json that `plumb compare --json` wrote"};
@@ -50,10 +51,10 @@ int run_report(int argc, char** argv, RunContext&) {
                   "exit status: as that of the comparison; 2 if the result cannot be read or\n"
                   "something cannot be written");
   ReportRequest request;
-  declare(options, request);
+  declare_report_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   request.allowed = split_lists(request.allowed);
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_report_request(request); !checked) return fail_with(checked.error());
   auto saved = result::load_result(request.paths[0]);
   if (!saved) return fail_with(saved.error());
   if (!request.common.quiet)

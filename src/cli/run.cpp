@@ -16,6 +16,8 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "cli/tolerance_options.h"
+#include "engine/engine.h"
+#include "judge/profile.h"
 #include "report/score_table.h"
 
 namespace plumb::cli {
@@ -34,7 +36,7 @@ struct RunRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, RunRequest& request) {
+void declare_run_options(Options& options, RunRequest& request) {
   replay::RunOptions& run = request.run;
   options.arguments("TARGET GOLDEN", request.paths,
                     "models (.onnx, .prototxt) or directories of results: a\ngt folder, a dump, "
@@ -46,6 +48,7 @@ void declare(Options& options, RunRequest& request) {
   options.text("--golden-config", "FILE", run.golden.config, "... and of golden");
   options.group("running");
   options.text("--layers", "WHICH", run.layers, "outputs (default) or all");
+  options.suggest([] { return std::vector<std::string>{"outputs", "all"}; });
   options.texts("--op,--ops", "PATTERN", run.ops,
                 "only layers of operators whose name matches: 'conv*'");
   options.choice("--target-optimization,--target-opt", "LEVEL", request.target_optimization,
@@ -53,7 +56,9 @@ void declare(Options& options, RunRequest& request) {
   options.choice("--golden-optimization,--golden-opt", "LEVEL", request.golden_optimization,
                  {"disabled", "basic", "extended", "all"}, "... and golden's (default: disabled)");
   options.text("--target-engine", "NAME", run.target.engine, "onnxruntime or opencv");
+  options.suggest([] { return names_in(engine::engines()); });
   options.text("--golden-engine", "NAME", run.golden.engine, "onnxruntime or opencv");
+  options.suggest([] { return names_in(engine::engines()); });
   options.text("--target-weights", "FILE", run.target.weights, "of a Caffe network");
   options.text("--golden-weights", "FILE", run.golden.weights, "of a Caffe network");
   options.count("--threads", "N", run.threads, "threads of the engines (default: 1)");
@@ -65,15 +70,18 @@ void declare(Options& options, RunRequest& request) {
   options.text("--profile", "NAME", run.profile,
                "limits that decide pass or fail (see `plumb profiles`;\ndefault: by what is "
                "compared)");
+  options.suggest([] { return names_in(judge::built_in_profiles()); });
   request.tolerance.declare(options);
   options.text("--precision", "TYPE", run.precision,
                "what the target computes in, if that is coarser than it\nstores: tf32, float16 or "
                "bfloat16");
+  options.suggest([] { return std::vector<std::string>{"tf32", "float16", "bfloat16"}; });
   options.text(
       "--labels", "FILE", run.labels,
       "right classes of the samples: lines of CLASS or of\nFILE,CLASS, or labels of MNIST");
   options.texts("--allow", "WHAT", request.allowed,
                 "'inconclusive' or 'missing' rows are no failure");
+  options.suggest([] { return std::vector<std::string>{"inconclusive", "missing"}; });
   request.circumstances.declare(options);
   request.output.declare(options);
   options.flag("--details", run.details,
@@ -82,6 +90,7 @@ void declare(Options& options, RunRequest& request) {
   options.text("--gt", "NAME", run.gt,
                "which results of a gt folder: joint (default against a\nboard, bit for bit), onnx "
                "(default against a model)");
+  options.suggest([] { return std::vector<std::string>{"joint", "onnx"}; });
   options.text("--output-gt", "DIR", run.output_gt,
                "write inputs and outputs as a gt folder of Pulsar");
   options.text("--keep", "DIR", run.keep, "keep the tensors of both sides, as dumps");
@@ -102,7 +111,7 @@ Result<void> check_expect(const std::vector<std::string>& given) {
   return {};
 }
 
-Result<void> check(const RunRequest& request, const std::vector<std::string>& given) {
+Result<void> check_run_request(const RunRequest& request, const std::vector<std::string>& given) {
   const size_t needed = request.expect ? 1 : 2;
   if (request.paths.size() != needed)
     return Error{fmt::format("{} needed, {} given", needed == 1 ? "one path is" : "two paths are",
@@ -128,7 +137,7 @@ int run_cases(const RunRequest& request, RunContext& context) {
 }
 
 // A report on the screen and in files.
-int present(const replay::Ran& ran, const RunRequest& request, const RunContext& context) {
+int present_ran(const replay::Ran& ran, const RunRequest& request, const RunContext& context) {
   if (!print_json(ran.run, request.output))
     fmt::print("{}", report::score_table(ran.run, {terminal_width(), wants_colour(request.output),
                                                    request.output.all, request.output.hints}));
@@ -151,9 +160,8 @@ int run_models(RunRequest& request, RunContext& context) {
   }
   std::optional<replay::Ran> ran;
   {
-    std::optional<ProgressBar> bar;
-    if (job->samples() != nullptr)
-      bar.emplace(context, request.common, static_cast<int64_t>(job->samples()->size()), "samples");
+    const auto samples = job->samples() != nullptr ? std::ssize(*job->samples()) : 0;
+    ProgressBar bar(context, request.common, samples, samples > 0 ? "samples" : "");
     ran = job->run(context);
   }
   if (ran->problem && ran->run.rows.empty()) {
@@ -161,7 +169,7 @@ int run_models(RunRequest& request, RunContext& context) {
     return context.cancelled ? kInterrupted : kTrouble;
   }
   if (ran->problem && !context.cancelled) print_error(*ran->problem);  // what was compared is told
-  return present(*ran, request, context);
+  return present_ran(*ran, request, context);
 }
 
 }  // namespace
@@ -177,12 +185,13 @@ int run_run(int argc, char** argv, RunContext& context) {
       "exit status: 0 all within limits, 1 some tensor is not or was not compared, 2 trouble,\n"
       "130 interrupted");
   RunRequest request;
-  declare(options, request);
+  declare_run_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   request.allowed = split_lists(request.allowed);
   request.run.target.optimization = *engine::optimization_from_text(request.target_optimization);
   request.run.golden.optimization = *engine::optimization_from_text(request.golden_optimization);
-  if (auto checked = check(request, options.given()); !checked) return fail_with(checked.error());
+  if (auto checked = check_run_request(request, options.given()); !checked)
+    return fail_with(checked.error());
   if (auto set = request.tolerance.set(request.run.atol, request.run.rtol); !set)
     return fail_with(set.error());
   request.run.details |= request.output.have_page();

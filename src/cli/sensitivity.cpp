@@ -27,7 +27,7 @@ struct SensitivityRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, SensitivityRequest& request) {
+void declare_sensitivity_options(Options& options, SensitivityRequest& request) {
   options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   request.lab.declare_samples(options);
   options.texts("--data", "[NAME=]SET", request.data,
@@ -67,7 +67,7 @@ std::string bar_of(const std::optional<double>& db, double worst) {
   return bar;
 }
 
-std::string table_of(const quant::Sensitivity& made, quant::Mode mode, int top) {
+std::string table_of_layers(const quant::Sensitivity& made, quant::Mode mode, int top) {
   report::Table table;
   table.columns = {{"layer", false, 9, true}, {"op", false, 5},     {"precision", false, 4},
                    {"SQNR dB", true, 9},      {"", false, 6},       {"isolated", true, 7},
@@ -95,7 +95,7 @@ std::string table_of(const quant::Sensitivity& made, quant::Mode mode, int top) 
   return text;
 }
 
-Result<void> check(const SensitivityRequest& request) {
+Result<void> check_sensitivity_request(const SensitivityRequest& request) {
   std::vector<NamedPath> inputs;
   for (const std::string& path : request.lab.paths) inputs.push_back({"MODEL", path});
   const NamedPath json{"--json", request.json == "-" ? "" : request.json};
@@ -113,12 +113,13 @@ int run_sensitivity(int argc, char** argv, RunContext& context) {
       "  plumb sensitivity model.onnx --calib data/ --weight s4 --what weights\n"
       "exit status: 0, 2 trouble, 130 interrupted");
   SensitivityRequest request;
-  declare(options, request);
+  declare_sensitivity_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   context.jobs = request.common.jobs;
   auto made = request.lab.options(context);
   if (!made) return fail_with(made.error());
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_sensitivity_request(request); !checked)
+    return fail_with(checked.error());
   auto data = request.lab.set_of(request.data.empty() ? made->calibration.inputs : request.data,
                                  request.data_size, "--data");
   if (!data) return fail_with(data.error());
@@ -132,7 +133,8 @@ int run_sensitivity(int argc, char** argv, RunContext& context) {
   wanted.settings = made->settings;
   wanted.engines = request.common.jobs > 0 ? std::min(request.common.jobs, 4)
                                            : std::min(tbb::info::default_concurrency(), 4);
-  auto precisions = quant::apply_requests((*lab)->plan(), made->settings.precision, made->requests);
+  auto precisions = quant::apply_requests((*lab)->prepared(), (*lab)->plan(),
+                                          made->settings.precision, made->requests);
   if (!precisions) return fail_with(precisions.error());
   wanted.precisions = std::move(*precisions);
   auto calibration_set = input::open_samples(made->calibration, (*lab)->model().inputs());
@@ -169,7 +171,7 @@ int run_sensitivity(int argc, char** argv, RunContext& context) {
              made->model.path.string(), counted((*lab)->plan().layers.size(), "layer"),
              counted(sensitivity.samples, "sample"), db_text(sensitivity.all_db),
              share_text(sensitivity.all_agreement));
-  fmt::print("{}", table_of(sensitivity, wanted.mode, request.top));
+  fmt::print("{}", table_of_layers(sensitivity, wanted.mode, request.top));
   return kAgreement;
 }
 

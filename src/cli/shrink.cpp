@@ -30,7 +30,7 @@ struct ShrinkRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, ShrinkRequest& request) {
+void declare_shrink_options(Options& options, ShrinkRequest& request) {
   options.arguments("MODEL", request.paths, "an .onnx file; it is not changed", false);
   options.text("-o", "FILE", request.out, "the small model; at any time the best so far");
   options.group("checking");
@@ -72,7 +72,7 @@ std::optional<int> parse(ShrinkRequest& request, const std::vector<std::string>&
       "  plumb shrink --replay small.replay.json\n"
       "exit status: 0 shrunk, or nothing can be left out, 1 the check does not give the same\n"
       "answer each time, or the fault is gone on replay, 2 trouble, 130 interrupted");
-  declare(options, request);
+  declare_shrink_options(options, request);
   std::vector<std::string> words{"shrink"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -104,7 +104,7 @@ fs::path record_path(const ShrinkRequest& request) {
                                 : fs::path(request.replay);
 }
 
-Result<void> check(const ShrinkRequest& request) {
+Result<void> check_shrink_request(const ShrinkRequest& request) {
   const auto missing = [](const char* what, const char* remedy) {
     return Error{what, "plumb shrink", remedy};
   };
@@ -129,7 +129,7 @@ Result<void> check(const ShrinkRequest& request) {
   return FileSink::check(request.out);
 }
 
-replay::CheckOptions check_options(const ShrinkRequest& request) {
+replay::CheckOptions options_of_check(const ShrinkRequest& request) {
   replay::CheckOptions options;
   options.command = request.check;
   options.timeout_s = request.timeout_s;
@@ -154,7 +154,7 @@ std::string value_text(const graph::OnnxValue& value) {
                      value.type.shape ? to_string(*value.type.shape) : "?");
 }
 
-void print_model(const graph::OnnxModel& model) {
+void print_small_model(const graph::OnnxModel& model) {
   constexpr size_t kMostShown = 20;
   for (size_t i = 0; i < model.graph.nodes.size(); ++i) {
     const graph::OnnxNode& node = model.graph.nodes[i];
@@ -206,7 +206,7 @@ void print_small(const replay::SmallModel& small, const replay::FileMark& before
   fmt::print("\n");
   if (small.has_failed_always)
     fmt::print("  caution   the check has not passed for any candidate: does it for any model?\n");
-  print_model(small.model);
+  print_small_model(small.model);
   fmt::print("  replay    plumb shrink --replay {}\n", printable(job.record.string()));
 }
 
@@ -233,7 +233,7 @@ std::optional<int> prepare(replay::Subject& subject, replay::CheckCommand& comma
 int search(const ShrinkRequest& request, std::vector<std::string> arguments,
            const RunContext& context) {
   replay::ShrinkJob job;
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_shrink_request(request); !checked) return fail_with(checked.error());
   job.out = request.out;
   job.record = record_path(request);
   job.arguments = std::move(arguments);
@@ -243,7 +243,7 @@ int search(const ShrinkRequest& request, std::vector<std::string> arguments,
   job.budget = *budget;
   auto subject = replay::open_subject(request.paths[0]);
   if (!subject) return fail_with(subject.error());
-  auto command = replay::CheckCommand::open(check_options(request), context);
+  auto command = replay::CheckCommand::open(options_of_check(request), context);
   if (!command) return fail_with(command.error());
   if (auto status = prepare(*subject, *command, request, context)) return *status;
   if (!request.common.quiet)
@@ -273,7 +273,7 @@ std::optional<int> recall(ShrinkRequest& request, const ShrinkRequest& given,
   if (!fs::exists(record.original.path, ignored))  // moved together?
     request.paths[0] =
         fs::path(given.replay).parent_path() / fs::path(record.original.path).filename();
-  if (auto checked = check(request); !checked) return fail_with(checked.error());
+  if (auto checked = check_shrink_request(request); !checked) return fail_with(checked.error());
   return std::nullopt;
 }
 
@@ -293,7 +293,7 @@ int replay_record(const ShrinkRequest& given, const RunContext& context) {
   if (!small) return fail_with(small.error());
   if (!small->is_same)
     print_warning("the small model is not bit for bit the recorded one: values of a run differ");
-  auto command = replay::CheckCommand::open(check_options(request), context);
+  auto command = replay::CheckCommand::open(options_of_check(request), context);
   if (!command) return fail_with(command.error());
   // Whoever wrote the record chose the command: it is shown, however quiet the rest.
   fmt::print(stderr, "check: {}\n", printable(request.check));
@@ -304,7 +304,7 @@ int replay_record(const ShrinkRequest& given, const RunContext& context) {
   fmt::print("  check     {}\n", checked.verdict == Verdict::kFails    ? "still fails"
                                  : checked.verdict == Verdict::kPasses ? "the fault is gone"
                                                                        : "cannot tell");
-  print_model(small->model);
+  print_small_model(small->model);
   if (checked.verdict == Verdict::kFails) return kAgreement;
   if (checked.verdict == Verdict::kPasses) return kDifference;
   return fail_with({"the check cannot tell whether the small model fails", command->told(checked),

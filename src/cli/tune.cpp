@@ -31,7 +31,7 @@ struct TuneRequest {
   CommonOptions common;
 };
 
-void declare(Options& options, TuneRequest& request) {
+void declare_tune_options(Options& options, TuneRequest& request) {
   options.arguments("MODEL", request.lab.paths, "the float model, an .onnx or a Caffe .prototxt");
   options.text("-o", "DIR", request.directory,
                "where the best model and the search go; if it holds the\njournal of the same "
@@ -45,9 +45,11 @@ void declare(Options& options, TuneRequest& request) {
                "sqnr:30 (default, dB), cos:0.999 or agree:0.98, at the\noutputs");
   options.text("--precisions", "LIST", request.precisions,
                "narrowest first (default: a8w8,a16w8,a16w16,float)");
+  options.suggest([] { return std::vector<std::string>{"a8w8", "a16w8", "a16w16", "float"}; });
   options.text("--methods", "LIST", request.methods,
                "ways to find ranges that are tried first (default:\nminmax,average,mse,"
                "pct:99.99,kl)");
+  options.suggest([] { return std::vector<std::string>{"minmax", "average", "mse", "kl"}; });
   options.count("--max-layers", "N", request.most_layers, "that may be widened (default: all)");
   options.text("--max-cost", "N", request.most_cost,
                "bytes of weights and activations, relative to all layers\nin the first precision: "
@@ -156,7 +158,7 @@ int run_tune(int argc, char** argv, RunContext& context) {
       "exit status: 0 the target is reached, 1 it is not (the best is written), 2 trouble, 130\n"
       "interrupted: the same command goes on");
   TuneRequest request;
-  declare(options, request);
+  declare_tune_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   context.jobs = request.common.jobs;
   auto made = options_of(request, context);

@@ -18,7 +18,7 @@ namespace {
 using metrics::PairPiece;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr int64_t kMostIndices = 1 << 20;          // along an axis
+constexpr int64_t kMostAxisIndices = 1 << 20;      // along an axis
 constexpr int64_t kMostUnmergedIndices = 1 << 21;  // of all chunks together: 100 MB
 
 bool is_complex(DType dtype) { return kind_of(dtype) == DKind::kComplex; }
@@ -230,10 +230,10 @@ Result<std::vector<AxisError>> errors_along(dump::EntryReader& target, dump::Ent
                  fmt::format("axis {} of shape {}", axis, plumb::to_string(shape)),
                  axes == 0 ? "it is a scalar" : fmt::format("axes go from 0 to {}", axes - 1)};
   const int64_t length = shape[static_cast<size_t>(chosen)];
-  if (length > kMostIndices)
+  if (length > kMostAxisIndices)
     return Error{"the axis is too long",
                  fmt::format("axis {} of shape {}", axis, plumb::to_string(shape)),
-                 fmt::format("choose one of at most {} positions", kMostIndices)};
+                 fmt::format("choose one of at most {} positions", kMostAxisIndices)};
   int64_t inner = 1;
   for (auto i = static_cast<size_t>(chosen) + 1; i < shape.size(); ++i) inner *= shape[i];
   const int64_t parts_of_value = is_complex(golden.reader().dtype()) ? 2 : 1;

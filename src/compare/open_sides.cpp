@@ -11,6 +11,7 @@
 #include "dump/memory.h"
 #include "graph/importers.h"
 #include "pair/graph_fit.h"
+#include "pair/modules.h"
 #include "pair/name_map.h"
 
 namespace plumb::compare {
@@ -108,6 +109,34 @@ Result<void> pair_torchair(SessionState& state, const RunContext& context) {
   return {};
 }
 
+// Where a graph says how the device keeps what a tensor of the original model was, entries know it.
+template <class Find>
+void tell_layouts(const graph::Graph& graph, const Find& find, dump::DumpSet& set) {
+  const auto by_name = graph.by_name();
+  const auto output_of = [&](const graph::Operator& op,
+                             const dump::Slot& slot) -> const graph::Output* {
+    const auto index = static_cast<size_t>(slot.index);
+    if (slot.index < 0) return nullptr;
+    if (slot.kind == dump::SlotKind::kOutput)
+      return index < op.outputs.size() ? &op.outputs[index] : nullptr;
+    if (slot.kind != dump::SlotKind::kInput || index >= op.inputs.size()) return nullptr;
+    const auto producer = by_name.find(op.inputs[index].producer);
+    const auto output = static_cast<size_t>(op.inputs[index].output);
+    return producer != by_name.end() && output < producer->second->outputs.size()
+               ? &producer->second->outputs[output]
+               : nullptr;
+  };
+  for (dump::Entry& entry : set.entries) {
+    const graph::Operator* op = find(entry.operator_name);
+    const graph::Output* output = op != nullptr ? output_of(*op, entry.slot) : nullptr;
+    if (output == nullptr) continue;
+    const auto layout = layout_from_name(output->layout);
+    const auto& logical = output->origin_shape ? output->origin_shape : output->shape;
+    if (logical && !(layout && is_plain(*layout)))
+      entry.stored_as = dump::StoredAs{layout, *logical};
+  }
+}
+
 // The user's map, or what the graphs of two models that were run say of their outputs.
 Result<pair::NameMap> name_map_of(const SessionState& state) {
   const std::string& path = state.spec.name_map;
@@ -122,31 +151,10 @@ Result<pair::NameMap> name_map_of(const SessionState& state) {
   return map;
 }
 
-Result<dump::DumpSet> in_memory(const std::vector<NamedTensor>& tensors) {
-  std::vector<dump::MemoryTensor> entries;
-  for (const NamedTensor& tensor : tensors) {
-    const auto slot = dump::slot_from_text(tensor.slot);
-    if (!slot)
-      return Error{"unknown slot '" + tensor.slot + "'", tensor.op + " (in memory)",
-                   "write output:0, input:1, ..."};
-    dump::MemoryTensor& entry = entries.emplace_back();
-    entry.op = tensor.op;
-    entry.slot = *slot;
-    entry.dtype = tensor.dtype;
-    entry.shape = tensor.shape;
-    entry.strides = tensor.strides;
-    entry.first_element = tensor.first_element;
-    entry.bytes = tensor.bytes;
-    entry.owner = tensor.owner;
-    entry.step = tensor.step;
-  }
-  return dump::dump_of_tensors(std::move(entries));
-}
-
 Result<dump::DumpSet> open_side(const SideSpec& side, const Spec& spec,
                                 const io::ReadHints& hints) {
   if (side.dump != nullptr) return *side.dump;
-  if (side.path.empty()) return in_memory(side.tensors);
+  if (side.path.empty()) return dump::dump_of_tensors(side.tensors);
   return dump::open_dump(side.path, hints, spec.convention);
 }
 
@@ -189,7 +197,22 @@ Result<void> understand(SessionState& state, RunContext& context) {
   if (auto checked = check_steps(state); !checked) return checked;
   note_oddities(state);
   if (state.scenario->name == "torchair") return pair_torchair(state, context);
-  state.matcher = pair::make_matcher(state.graphs);
+  const auto or_null = [](const auto& graph) { return graph ? &*graph : nullptr; };
+  const graph::Graph *target = or_null(state.graphs.target), *golden = or_null(state.graphs.golden);
+  if (pair::is_modules_against_model(target, golden)) {
+    state.torchair.emplace();  // told in the same way, tensor by tensor
+    state.torchair->pairings = pair::pair_modules(state.target, state.golden, *target, *golden);
+  }
+  if (!pair::is_of_modules(target) && !pair::is_of_modules(golden))
+    state.matcher = pair::make_matcher(state.graphs);
+  if (!state.matcher) return {};
+  const pair::Matcher& matcher = *state.matcher;
+  if (target != nullptr)
+    tell_layouts(
+        *target, [&](std::string_view name) { return matcher.find(name); }, state.target);
+  if (golden != nullptr)
+    tell_layouts(
+        *golden, [&](std::string_view name) { return matcher.find_golden(name); }, state.golden);
   return {};
 }
 

@@ -2,7 +2,7 @@
 #include "compare/precision.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <limits>
 #include <utility>
 
 #include "metrics/decoded_pairs.h"
@@ -54,14 +54,18 @@ Shown shown_by_target(const metrics::PairFacts& facts) {
   return shown == DType::kFloat16 ? Shown::kFloat16 : Shown::kWide;
 }
 
-Precision::Precision(const SessionState& state) : state_(state) {
-  const std::vector<Entry>& entries = state.target.entries;
-  const auto first = std::find_if(entries.begin(), entries.end(),
-                                  [](const Entry& entry) { return !entry.is_beside; });
-  records_order_ = std::any_of(first, entries.end(), [&](const Entry& entry) {
-    return !entry.is_beside && entry.timestamp != first->timestamp;
-  });
-  if (state.matcher) by_name_ = state.matcher->target().by_name();
+Precision::Precision(const SessionState& state)
+    : state_(state), target_{&state.target, true}, golden_{&state.golden, false} {
+  for (Half* half : {&target_, &golden_}) {
+    const std::vector<Entry>& entries = half->set->entries;
+    const auto first = std::find_if(entries.begin(), entries.end(),
+                                    [](const Entry& entry) { return !entry.is_beside; });
+    half->records_order = std::any_of(first, entries.end(), [&](const Entry& entry) {
+      return !entry.is_beside && entry.timestamp != first->timestamp;
+    });
+  }
+  if (state.matcher) target_.by_name = state.matcher->target().by_name();
+  if (state.matcher && state.graphs.golden) golden_.by_name = state.graphs.golden->by_name();
 }
 
 void Precision::see(RowId id, const Row& row) {
@@ -70,7 +74,7 @@ void Precision::see(RowId id, const Row& row) {
   if (row.is_filtered()) return hidden_.push_back(id);
   count(row.target_shows);
   if (row.verdict != result::Verdict::kNotCompared)
-    note(*planned.target, row.target->dtype, row.golden->dtype);
+    note(planned, row.target->dtype, row.golden->dtype);
 }
 
 void Precision::count(Shown shown) {
@@ -92,7 +96,7 @@ void Precision::look_at_hidden() {
   for (const RowId id : std::exchange(hidden_, {})) {
     const pair::PlannedRow& planned = state_.rows[static_cast<size_t>(id)];
     count(shown_by(state_.target, *planned.target, state_.hints));
-    note(*planned.target, dtype_in(state_.target, *planned.target, state_.hints),
+    note(planned, dtype_in(state_.target, *planned.target, state_.hints),
          dtype_in(planned.golden_is_own ? state_.target : state_.golden, *planned.golden,
                   state_.hints));
   }
@@ -103,30 +107,41 @@ bool Precision::is_mostly_bfloat16() {
   return brains_ > 0 && 2 * brains_ >= floats_;
 }
 
-// 16-bit floats where golden has wider ones.
-void Precision::note(const Entry& entry, std::string_view target, std::string_view golden) {
-  if ((golden == "float32" || golden == "float64") && entry.slot.kind == SlotKind::kOutput) {
+void Precision::note(const pair::PlannedRow& planned, std::string_view target,
+                     std::string_view golden) {
+  const bool is_output = planned.target->slot.kind == SlotKind::kOutput;
+  if ((golden == "float32" || golden == "float64") && is_output) {
     floats_ += target.find("float") != std::string_view::npos;
     brains_ += target == "bfloat16";
   }
-  if ((target != "float16" && target != "bfloat16") || (golden != "float32" && golden != "float64"))
-    return;
-  const Narrow narrow{std::string(target), entry.operator_name};
-  if (!any_) any_ = narrow;
-  if (entry.slot.kind == SlotKind::kInput) reads_.try_emplace(entry.operator_name, narrow);
+  note(target_, *planned.target, target, golden);
+  if (!planned.golden_is_own) note(golden_, *planned.golden, golden, target);
+}
+
+// 16-bit floats where the other side has wider ones.
+void Precision::note(Half& half, const Entry& entry, std::string_view own, std::string_view other) {
+  if ((own != "float16" && own != "bfloat16") || (other != "float32" && other != "float64")) return;
+  const Narrow narrow{std::string(own), entry.operator_name};
+  if (!half.any) half.any = narrow;
+  if (entry.slot.kind == SlotKind::kInput) half.reads.try_emplace(entry.operator_name, narrow);
   if (!entry.is_beside) {
     const Time time{entry.step, entry.timestamp};
-    const auto [at, is_new] = first_.try_emplace(entry.rank, time, narrow);
+    const auto [at, is_new] = half.first.try_emplace(entry.rank, time, narrow);
     if (!is_new && time < at->second.first) at->second = {time, narrow};
   }
-  if (!state_.matcher) return;
-  const graph::Operator* op = state_.matcher->find(entry.operator_name);
-  if (op != nullptr && entry.slot.kind == SlotKind::kOutput) shown_[op] = target;
+  const graph::Operator* op = operator_of(half, entry);
+  if (op != nullptr && entry.slot.kind == SlotKind::kOutput) half.shown[op] = own;
+}
+
+const graph::Operator* Precision::operator_of(const Half& half, const Entry& entry) const {
+  if (!state_.matcher) return nullptr;
+  return half.is_target ? state_.matcher->find(entry.operator_name)
+                        : state_.matcher->find_golden(entry.operator_name);
 }
 
 // The 16-bit type that an operator gives out or works in; nullptr if it does not.
-const std::string* Precision::dtype_of(const graph::Operator& op) {
-  const auto [at, is_new] = shown_.try_emplace(&op);
+const std::string* Precision::dtype_of(Half& half, const graph::Operator& op) {
+  const auto [at, is_new] = half.shown.try_emplace(&op);
   if (!is_new) return at->second.empty() ? nullptr : &at->second;
   std::optional<DType> dtype = op.narrow;
   for (const graph::Output& output : op.outputs)
@@ -135,43 +150,97 @@ const std::string* Precision::dtype_of(const graph::Operator& op) {
   return at->second.empty() ? nullptr : &at->second;
 }
 
-// Against the edges, the nearest first.
-std::optional<Precision::Answer> Precision::by_graph(const Entry& entry) {
-  const graph::Operator* own = state_.matcher ? state_.matcher->find(entry.operator_name) : nullptr;
+std::optional<Precision::Answer> Precision::by_graph(Half& half, const Entry& entry) {
+  const graph::Operator* own = operator_of(half, entry);
   if (own == nullptr) return {};
   if (own->narrow && entry.slot.kind == SlotKind::kOutput)
     return Answer{Known::kYes, {std::string(name_of(*own->narrow)), own->name}};
-  std::vector<const graph::Operator*> waiting{own};
-  std::unordered_set<const graph::Operator*> seen{own};
-  for (size_t i = 0; i < waiting.size(); ++i)
-    for (const graph::Edge& edge : waiting[i]->inputs) {
-      const auto producer = by_name_.find(edge.producer);
-      if (producer == by_name_.end() || !seen.insert(producer->second).second) continue;
-      if (const std::string* dtype = dtype_of(*producer->second))
-        return Answer{Known::kYes, {*dtype, producer->second->name}};
-      waiting.push_back(producer->second);
-    }
-  return Answer{Known::kNo, {}};
+  if (!half.distances) measure_distances(half);
+  const graph::Operator* narrow = nearest(half, *own);
+  if (narrow == nullptr) return Answer{Known::kNo, {}};
+  return Answer{Known::kYes, {*dtype_of(half, *narrow), narrow->name}};
 }
 
-std::optional<Precision::Answer> Precision::by_time(const Entry& entry) const {
-  if (const auto read = reads_.find(entry.operator_name);
-      read != reads_.end() && entry.slot.kind == SlotKind::kOutput)
+// Of every operator, how many edges away the nearest one before it is that works in 16 bits: once
+// along the edges for all of them, however many rows ask.
+void Precision::measure_distances(Half& half) {
+  std::unordered_map<const graph::Operator*, std::vector<const graph::Operator*>> readers;
+  std::vector<const graph::Operator*> waiting;
+  auto& distances = half.distances.emplace();
+  for (const auto& [name, op] : half.by_name) {
+    for (const graph::Edge& edge : op->inputs)
+      if (const auto producer = half.by_name.find(edge.producer); producer != half.by_name.end())
+        readers[producer->second].push_back(op);
+  }
+  const auto reach = [&](const graph::Operator* from, int64_t distance) {
+    const auto reading = readers.find(from);
+    if (reading == readers.end()) return;
+    for (const graph::Operator* reader : reading->second)
+      if (distances.try_emplace(reader, distance).second) waiting.push_back(reader);
+  };
+  for (const auto& [name, op] : half.by_name)
+    if (dtype_of(half, *op) != nullptr) reach(op, 1);
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    const graph::Operator* op = waiting[i];
+    if (dtype_of(half, *op) == nullptr) reach(op, distances.at(op) + 1);
+  }
+}
+
+// Against the edges, the nearest first; of those that are as near, by the order of inputs.
+const graph::Operator* Precision::nearest(Half& half, const graph::Operator& op) {
+  std::vector<const graph::Operator*> path{&op};
+  const graph::Operator* found = nullptr;
+  while (found == nullptr) {
+    if (const auto known = half.nearest.find(path.back()); known != half.nearest.end()) {
+      found = known->second;
+      break;
+    }
+    const graph::Operator* next = nullptr;
+    int64_t least = std::numeric_limits<int64_t>::max();
+    for (const graph::Edge& edge : path.back()->inputs) {
+      const auto producer = half.by_name.find(edge.producer);
+      if (producer == half.by_name.end()) continue;
+      const bool is_narrow_itself = dtype_of(half, *producer->second) != nullptr;
+      const auto known = half.distances->find(producer->second);
+      if (!is_narrow_itself && known == half.distances->end()) continue;
+      const int64_t distance = is_narrow_itself ? 0 : known->second;
+      if (distance < least) least = distance, next = producer->second;
+    }
+    if (next == nullptr) break;
+    if (least == 0)
+      found = next;
+    else
+      path.push_back(next);
+  }
+  for (const graph::Operator* each : path) half.nearest.emplace(each, found);
+  return found;
+}
+
+std::optional<Precision::Answer> Precision::by_time(const Half& half, const Entry& entry) {
+  if (const auto read = half.reads.find(entry.operator_name);
+      read != half.reads.end() && entry.slot.kind == SlotKind::kOutput)
     return Answer{Known::kYes, read->second};
-  if (!records_order_ || entry.is_beside) return {};
-  const auto first = first_.find(entry.rank);
-  if (first == first_.end() || first->second.first >= Time{entry.step, entry.timestamp})
+  if (!half.records_order || entry.is_beside) return {};
+  const auto first = half.first.find(entry.rank);
+  if (first == half.first.end() || first->second.first >= Time{entry.step, entry.timestamp})
     return Answer{Known::kNo, {}};
   return Answer{Known::kYes, first->second.second};
 }
 
+Precision::Answer Precision::behind(Half& half, const Entry& entry) {
+  if (auto answer = by_graph(half, entry)) return *answer;
+  if (auto answer = by_time(half, entry)) return *answer;
+  if (half.any) return {Known::kUnknown, *half.any};
+  return {};
+}
+
 Precision::Answer Precision::behind(RowId id) {
   look_at_hidden();
-  const Entry& entry = *state_.rows[static_cast<size_t>(id)].target;
-  if (auto answer = by_graph(entry)) return *answer;
-  if (auto answer = by_time(entry)) return *answer;
-  if (any_) return {Known::kUnknown, *any_};
-  return {};
+  const pair::PlannedRow& planned = state_.rows[static_cast<size_t>(id)];
+  Answer target = behind(target_, *planned.target);
+  if (target.is_behind == Known::kYes || planned.golden_is_own) return target;
+  Answer golden = behind(golden_, *planned.golden);
+  return golden.is_behind == Known::kNo ? target : golden;
 }
 
 }  // namespace plumb::compare

@@ -166,7 +166,8 @@ Result<void> open_state(SessionState& state, RunContext& context) {
 }
 
 // Asking for the size of every file is not free.
-int64_t bytes_of(const dump::DumpSet& set, const dump::Entry& entry) {
+int64_t bytes_on_disk(const dump::DumpSet& set, const dump::Entry& entry) {
+  if (entry.memory != nullptr) return static_cast<int64_t>(entry.info->size_bytes);
   int64_t total = 0;
   std::error_code unknown;
   for (const dump::TensorRef& part : entry.parts) {
@@ -220,8 +221,8 @@ PlanRow Plan::row(RowId id) const {
 int64_t Plan::bytes(RowId id) const {
   const pair::PlannedRow& row = state_->rows[static_cast<size_t>(id)];
   if (!row.reason.empty()) return 0;
-  return bytes_of(state_->target, *row.target) +
-         bytes_of(state_->sides->golden_of(row), *row.golden);
+  return bytes_on_disk(state_->target, *row.target) +
+         bytes_on_disk(state_->sides->golden_of(row), *row.golden);
 }
 
 int64_t Plan::bytes() const {

@@ -10,7 +10,9 @@
 #include <tbb/parallel_for.h>
 
 #include "compare/elements.h"
+#include "compare/planned_row.h"
 #include "compare/precision.h"
+#include "compare/same_elements.h"
 #include "compare/whole_slices.h"
 #include "dump/reduced.h"
 #include "judge/tolerance.h"
@@ -18,7 +20,6 @@
 #include "metrics/decoded_pairs.h"
 #include "metrics/measure.h"
 #include "metrics/resolution.h"
-#include "pair/damaged.h"
 #include "pair/operator_kinds.h"
 
 namespace plumb::compare {
@@ -56,18 +57,6 @@ constexpr double kLargestNoise = 0.25;  // rel_euclid of two golden runs
 constexpr size_t kSmallestBatch = 8;  // rows: handing out single tiny files would cost more
 constexpr size_t kMostAtOnce = 64;    // rows that a thread has made and not handed on
 
-Side side_of(const Entry& entry) {
-  Side side;
-  side.operator_name = entry.operator_name;
-  side.type = entry.type;
-  side.slot = to_string(entry.slot);
-  side.dtype = entry.info ? dtype_text(*entry.info) : entry.dtype_text();
-  side.shape = entry.info ? std::optional(entry.info->logical_shape.value_or(entry.info->shape))
-                          : entry.recorded_shape();
-  side.file = entry.parts.empty() ? entry.record : entry.parts.front().file;
-  return side;
-}
-
 void complete(Side& side, EntryReader& tensor) {
   const TensorInfo& info = tensor.info();
   side.dtype = dtype_text(info);
@@ -91,7 +80,7 @@ std::string in_words(const Error& error) {
   return error.where.empty() ? error.what : error.what + ": " + error.where;
 }
 
-int64_t bytes_of(EntryReader& tensor) {
+int64_t bytes_of_elements(EntryReader& tensor) {
   return tensor.reader().count() * (bits_of(tensor.reader().dtype()) / 8);
 }
 
@@ -191,31 +180,9 @@ class RowMaker {
       : sides_(sides), options_(options), floor_of_(floor_of), files_(files), context_(context) {}
 
   Row make(const pair::PlannedRow& planned) {
-    Row row;
-    row.index = planned.index;
-    row.pairing_rule = planned.rule;
-    row.pairing_evidence = planned.evidence;
-    if (const Entry* any = planned.target != nullptr ? planned.target : planned.golden) {
-      row.step = any->step;
-      row.rank = any->rank;
-      row.graph = any->graph;
-    }
-    if (planned.target != nullptr) row.target = side_of(*planned.target);
-    if (planned.golden != nullptr) row.golden = side_of(*planned.golden);
-    if (planned.damaged != nullptr) {
-      auto& side = planned.damaged_is_target ? row.target : row.golden;
-      const pair::Promise promise = pair::promise_of(planned.damaged->file);
-      if (!side) side.emplace();
-      side->file = planned.damaged->file;
-      if (side->operator_name.empty()) side->operator_name = operator_in(row, promise, side->file);
-      if (side->slot.empty() && promise.is_told && promise.slot)
-        side->slot = to_string(*promise.slot);
-      const auto& other = planned.damaged_is_target ? row.golden : row.target;
-      if (side->slot.empty() && !promise.is_told && other) side->slot = other->slot;
-    }
-    if (!planned.reason.empty()) {
-      leave_out(row, planned.reason, planned.message);
-    } else if (context_.cancelled) {
+    Row row = planned_row(planned);
+    if (!planned.reason.empty()) return row;
+    if (context_.cancelled) {
       leave_out(row, "interrupted", "");
     } else if (planned.target->parts.empty() || planned.golden->parts.empty()) {
       compare_recorded(planned, row);
@@ -234,15 +201,6 @@ class RowMaker {
     const io::ReadHints &t = sides_.target_hints, &g = sides_.golden_hints;
     return planned.target_order == nullptr && planned.golden_order == nullptr &&
            !planned.dequantize && t.dtype == g.dtype && t.shape == g.shape && t.fp8 == g.fp8;
-  }
-
-  // The operator of a damaged file: by its name, else the one it stands beside, else by its path.
-  static std::string operator_in(const Row& row, const pair::Promise& promise,
-                                 const std::string& file) {
-    if (promise.is_told) return promise.op;
-    if (row.target && !row.target->operator_name.empty()) return row.target->operator_name;
-    if (row.golden && !row.golden->operator_name.empty()) return row.golden->operator_name;
-    return file;
   }
 
   void compare(const pair::PlannedRow& planned, Row& row) {
@@ -264,15 +222,17 @@ class RowMaker {
       return leave_out(row, "damaged_file", in_words(done.error()));
     complete(*row.target, *target);
     complete(*row.golden, *golden);
-    if (auto obstacle = obstacle_of(*target, *golden, planned.is_flat))
-      return (obstacle->is_difference ? fail : leave_out)(row, obstacle->reason,
-                                                          std::move(obstacle->message));
+    if (auto obstacle = obstacle_of(*target, *golden, planned.is_flat)) {
+      if (!obstacle->is_difference) return leave_out(row, obstacle->reason, obstacle->message);
+      fail(row, obstacle->reason, std::move(obstacle->message));
+      return tell_same_elements(*target, *golden, row);
+    }
     // Indices have 64 bits, what is quantized has fewer.
     if (stands_for_numbers && kind_of(target->reader().dtype()) == DKind::kInteger &&
         bits_of(target->reader().dtype()) <= 32)
       return leave_out(row, "quantized_interior",
                        "integers of the quantized part, whose scale is not recorded");
-    const int64_t bytes = bytes_of(*target) + bytes_of(*golden);
+    const int64_t bytes = bytes_of_elements(*target) + bytes_of_elements(*golden);
     row.bytes = bytes;
     if (options_.checksum) {
       compare_checksums(*target, *golden, row);

@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/values.h"
 
-#include <algorithm>
-
-#include "tensor/decode.h"
+#include "compare/numbers.h"
 
 namespace plumb::compare {
-namespace {
-
-Result<std::vector<double>> read(dump::EntryReader& tensor, int64_t most) {
-  io::TensorReader& reader = tensor.reader();
-  if (kind_of(reader.dtype()) != DKind::kFloat && kind_of(reader.dtype()) != DKind::kInteger)
-    return Error{"the elements are no numbers", tensor.path(), "look at another operator"};
-  std::vector<double> values(static_cast<size_t>(std::min(reader.count(), most)));
-  const int64_t size = bits_of(reader.dtype()) / 8;
-  const int64_t step = std::max<int64_t>(1, (int64_t{1} << 20) / size);
-  for (int64_t first = 0; first < std::ssize(values); first += step) {
-    const int64_t count = std::min(step, std::ssize(values) - first);
-    auto bytes = reader.read(first, count);
-    if (!bytes) return bytes.error();
-    decode_double(reader.dtype(), bytes->data(), count, values.data() + first);
-  }
-  if (auto intact = tensor.check_intact(); !intact) return intact.error();
-  return values;
-}
-
-}  // namespace
 
 Result<PairValues> values_of(const SessionState& state, RowId row, int64_t most) {
   const pair::PlannedRow& planned = state.rows[static_cast<size_t>(row)];
@@ -51,10 +29,10 @@ Result<PairValues> values_of(const SessionState& state, RowId row, int64_t most)
   values.target_dtype = target->reader().dtype();
   values.golden_dtype = golden->reader().dtype();
   values.is_whole = std::max(target->reader().count(), golden->reader().count()) <= most;
-  auto numbers = read(*target, most);
+  auto numbers = numbers_of(*target, most);
   if (!numbers) return numbers.error();
   values.target = std::move(*numbers);
-  numbers = read(*golden, most);
+  numbers = numbers_of(*golden, most);
   if (!numbers) return numbers.error();
   values.golden = std::move(*numbers);
   return values;
@@ -64,7 +42,7 @@ Result<std::vector<double>> target_values(const SessionState& state, const dump:
                                           int64_t most) {
   auto tensor = dump::EntryReader::open(state.sides->target, entry, state.sides->target_hints);
   if (!tensor) return tensor.error();
-  return read(*tensor, most);
+  return numbers_of(*tensor, most);
 }
 
 }  // namespace plumb::compare

@@ -13,10 +13,10 @@ namespace plumb::compare {
 namespace {
 
 constexpr int64_t kAtOnce = 4096;  // elements
-constexpr int64_t kMostElements = 1 << 20;
-constexpr int64_t kMostIndices = 1024;   // of an axis
-constexpr int64_t kFewestElements = 16;  // of a slice
-constexpr double kGrid = 0x1p-4;         // what is quantized is often a multiple of it
+constexpr int64_t kMostWholeElements = 1 << 20;
+constexpr int64_t kMostSliceIndices = 1024;  // of an axis
+constexpr int64_t kFewestElements = 16;      // of a slice
+constexpr double kGrid = 0x1p-4;             // what is quantized is often a multiple of it
 
 bool is_multiple(double value, double of) { return std::floor(value / of) * of == value; }
 bool counts(double golden) { return golden != 0 && golden != -1; }  // these fill what is left over
@@ -40,7 +40,7 @@ std::vector<Axis> axes_of(const Shape& shape, int64_t count) {
   int64_t stride = 1;
   for (size_t axis = shape.size(); axis-- > 0 && axes.size() < 2;) {
     const int64_t length = shape[axis];
-    if (length > 1 && length <= kMostIndices && count / length >= kFewestElements) {
+    if (length > 1 && length <= kMostSliceIndices && count / length >= kFewestElements) {
       Axis& added = axes.emplace_back();
       added.stride = stride;
       added.looks.resize(static_cast<size_t>(length));
@@ -53,8 +53,8 @@ std::vector<Axis> axes_of(const Shape& shape, int64_t count) {
   return axes;
 }
 
-void look_at(int64_t position, double target, double golden, double most, bool is_coarse,
-             Axis& axis) {
+void look_at_element(int64_t position, double target, double golden, double most, bool is_coarse,
+                     Axis& axis) {
   const auto length = std::ssize(axis.looks);
   Look& look = axis.looks[static_cast<size_t>(position / axis.stride % length)];
   look.counted += counts(golden);
@@ -78,7 +78,8 @@ Result<std::optional<WholeSlice>> find_whole_slice(const dump::EntryReader& targ
   if (!t) return t.error();
   if (!g) return g.error();
   const int64_t count = g->reader().count();
-  if (count > kMostElements || count != t->reader().count()) return std::optional<WholeSlice>();
+  if (count > kMostWholeElements || count != t->reader().count())
+    return std::optional<WholeSlice>();
   std::vector<Axis> axes = axes_of(g->reader().shape(), count);
   const auto any_left = [&] {
     return std::any_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.left > 0; });
@@ -98,7 +99,7 @@ Result<std::optional<WholeSlice>> find_whole_slice(const dump::EntryReader& targ
       const bool is_coarse = counts(b) && is_multiple(b, kGrid);
       counted += counts(b);
       coarse += is_coarse;
-      for (Axis& axis : axes) look_at(first + i, a, b, most, is_coarse, axis);
+      for (Axis& axis : axes) look_at_element(first + i, a, b, most, is_coarse, axis);
     }
   }
   for (const Axis& axis : axes)

@@ -71,17 +71,20 @@ std::optional<Follows> compared(const compare::PairValues& output, Should should
 }
 
 constexpr double kFewRoundings = 4;
+constexpr int64_t kReading = 60'000;  // steps: a tensor is opened, and most of them are small
 
-std::optional<Follows> follows_from(const std::vector<Read>& reads, size_t output_row,
-                                    Tensors& tensors, Effort& effort) {
+std::optional<Follows> follows_from(const Node& node, const std::vector<Read>& reads,
+                                    size_t output_row, Tensors& tensors, Effort& effort) {
   constexpr size_t kMostInputs = 8;
-  if (reads.empty() || reads.size() > kMostInputs) return {};
+  if (reads.empty() || reads.size() > kMostInputs || effort.work <= 0) return {};
+  effort.work -= kReading * static_cast<int64_t>(1 + reads.size());
   const auto output = tensors.pair(output_row);
   const auto is_usable = [](const auto& pair) {
     return pair != nullptr && pair->is_aligned() && pair->is_whole && !pair->golden.empty();
   };
   if (!is_usable(output)) return {};
   Example example;
+  if (node.origins <= 1) example.type = node.type;
   example.work = &effort.work;
   example.tolerance = std::max(effort.tolerance, tolerance_of(output->golden_dtype));
   example.output = {&output->golden, &output->target, output->golden_shape};
@@ -94,10 +97,12 @@ std::optional<Follows> follows_from(const std::vector<Read>& reads, size_t outpu
   }
   // Golden may fit several (a Relu of what is positive anyway): any of them excuses the target.
   std::optional<Follows> best;
-  for (const Function function : functions()) {
+  for (const Attempt& attempt : attempts()) {
     if (best && best->own <= kFewRoundings * best->misfit) break;
-    if (best && is_costly(function)) break;
-    auto should = function(example);
+    if (best && attempt.is_last_hope) break;
+    if (effort.work <= 0) break;
+    effort.work -= attempt.steps * std::ssize(output->golden);
+    auto should = attempt.function(example);
     const auto found = should ? compared(*output, std::move(*should)) : std::nullopt;
     if (found && (!best || found->own < best->own)) best = found;
   }
@@ -113,18 +118,18 @@ std::optional<Follows> follows_an_earlier(const Net& net, const Node& node, size
   for (size_t i = place; i-- > 0 && i + kLooks >= place;) {
     const Node& earlier = net.nodes[i];
     if (earlier.outputs.empty()) continue;
-    if (auto found = follows_from({{earlier.outputs.back()}}, output_row, tensors, effort))
+    if (auto found = follows_from(node, {{earlier.outputs.back()}}, output_row, tensors, effort))
       return found;
   }
   return {};
 }
 
-std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
-                               Tensors& tensors, Effort& effort) {
+std::optional<Follows> follows_with(const Net& net, const Node& node, size_t output_row,
+                                    Tensors& tensors, Effort& effort) {
   const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
   if (reads.empty() && !net.has_edges && net.run.is_ordered)
     return follows_an_earlier(net, node, output_row, tensors, effort);
-  return follows_from(reads, output_row, tensors, effort);
+  return follows_from(node, reads, output_row, tensors, effort);
 }
 
 }  // namespace
@@ -134,29 +139,32 @@ std::optional<Follows> follows(const Net& net, const Node& node, size_t output_r
   // Engines approximate: for who makes an error many times larger that will do.
   constexpr double kRoughly = 0.02;
   Effort effort{kMostWork, kRoughly};
-  return follows(net, node, output_row, tensors, effort);
+  return follows_with(net, node, output_row, tensors, effort);
 }
 
-void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context) {
+void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context, int64_t work) {
   if (!tensors.are_at_hand()) return;
-  constexpr int64_t kMostElements = int64_t{1} << 18, kBudget = int64_t{1} << 23;
-  // Elements and products, so that a large network costs no more than a fraction of a second.
-  int64_t left = kBudget;
-  Effort effort;
+  constexpr int64_t kMostElements = int64_t{1} << 18;
+  std::vector<std::pair<double, Node*>> unknown;  // what each seems to add
   for (Node& node : net.nodes) {
-    if (context.cancelled || left <= 0) return;
     if (node.is_source || node.outputs.empty() || !std::isnan(node.own)) continue;
-    const size_t row =
-        node.outputs.back();  // of several samples the tensors of the latest are at hand
-    const auto& shape = net.run.rows[row].target->shape;
-    const int64_t elements =
-        shape ? element_count(*shape).value_or(kMostElements + 1) : kMostElements + 1;
-    if (elements > kMostElements || std::isinf(node.out.relative)) continue;
-    left -= elements;
-    if (const auto found = follows(net, node, row, tensors, effort)) {
-      node.own = found->own;
-      node.own_doubt = found->misfit;
-      node.inherited = found->inherited;
+    if (!node.out.is_known() || std::isinf(node.out.relative)) continue;
+    const auto& shape = net.run.rows[node.outputs.back()].target->shape;
+    const auto elements = shape ? element_count(*shape) : std::nullopt;
+    if (!elements || *elements > kMostElements) continue;
+    const double in = node.in.is_known() ? node.in.relative : 0;
+    unknown.emplace_back(node.out.relative - in, &node);
+  }
+  std::stable_sort(unknown.begin(), unknown.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  Effort effort{work};
+  for (const auto& [added, node] : unknown) {
+    if (context.cancelled || effort.work <= 0) return;
+    // Of several samples the tensors of the latest are at hand.
+    if (const auto found = follows_with(net, *node, node->outputs.back(), tensors, effort)) {
+      node->own = found->own;
+      node->own_doubt = found->misfit;
+      node->inherited = found->inherited;
     }
   }
 }

@@ -19,15 +19,17 @@ struct Follows {
   double misfit = 0;     // of the function to golden, on golden's inputs
 };
 
-// Multiplications that products of matrices may cost, of all operators together.
+// What looking at all operators together may cost, in steps of about a nanosecond.
 inline constexpr int64_t kMostWork = int64_t{400} << 20;
+// ... where nothing tells who reads what, and where nothing fails.
+inline constexpr int64_t kGuessingWork = int64_t{100} << 20, kLittleWork = int64_t{16} << 20;
 
 // nullopt if golden's output is no simple function of golden's inputs, or they are not at hand.
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,
                                Tensors& tensors);
 
-// The same for all operators whose own error is not known yet, as far as tensors are small and few
-// enough: Node::own.
-void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context);
+// The same for all operators whose own error is not known yet, as far as tensors are small enough
+// and `work` lasts, those first that seem to add most: Node::own.
+void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context, int64_t work);
 
 }  // namespace plumb::diagnose

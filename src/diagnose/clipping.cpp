@@ -12,7 +12,7 @@ namespace plumb::diagnose {
 namespace {
 
 constexpr double kRemains = 0.35, kGridRemains = 0.7;
-constexpr Threshold kTable[] = {
+constexpr Threshold kClippingTable[] = {
     {"remains", kRemains, "share of the error that may remain after golden was cut at the limits"},
     {"grid_remains", kGridRemains, "... where values stand on a grid, which rounds besides"},
 };
@@ -51,18 +51,18 @@ result::Finding cut_finding(const Suspect& suspect) {
 }  // namespace
 
 extern const std::span<const Threshold> kClippingThresholds;
-const std::span<const Threshold> kClippingThresholds = kTable;
+const std::span<const Threshold> kClippingThresholds = kClippingTable;
 
 std::optional<result::Finding> explain_saturation(const Suspect& suspect) {
   if (!is_cut(suspect)) return {};
   const Levels& levels = *suspect.levels;
-  if (levels.is_grid && !ends_at_type(levels)) return {};
+  if ((levels.is_grid || suspect.of.is_on_grids) && !ends_at_type(levels)) return {};
   result::Finding finding = cut_finding(suspect);
   finding.advice = fmt::format(
       "{} saturates: its values do not fit between {:.6g} and {:.6g}. Give it a wider type or "
       "another "
       "scale, or find what cuts there (a Clip, a Relu6, an integer of too few bits).",
-      suspect.node.name, levels.low, levels.high);
+      suspect.accused, levels.low, levels.high);
   finding.next = look_command(suspect);
   return finding;
 }
@@ -71,16 +71,17 @@ std::optional<result::Finding> explain_clipping(const Suspect& suspect) {
   if (!is_cut(suspect)) return {};
   const Levels& levels = *suspect.levels;
   result::Finding finding = cut_finding(suspect);
-  finding.evidence.push_back(
-      evidence_of(suspect,
-                  fmt::format("its values take {} levels, {:.6g} apart; golden takes {}",
-                              levels.count, levels.step, levels.golden),
-                  "", static_cast<double>(levels.count)));
+  if (levels.is_grid)
+    finding.evidence.push_back(
+        evidence_of(suspect,
+                    fmt::format("its values take {} levels, {:.6g} apart; golden takes {}",
+                                levels.count, levels.step, levels.golden),
+                    "", static_cast<double>(levels.count)));
   finding.advice = fmt::format(
       "The range that calibration chose for {} ends too early. Calibrate with data that reach "
       "{:.6g}, "
       "take min-max instead of a clipping observer for it, or leave it in 16 bits.",
-      suspect.node.name, std::max(std::abs(levels.golden_high), std::abs(levels.golden_low)));
+      suspect.accused, std::max(std::abs(levels.golden_high), std::abs(levels.golden_low)));
   finding.next = look_command(suspect);
   return finding;
 }

@@ -19,7 +19,7 @@ struct Kept {
   std::vector<std::string> names, types;
 };
 
-void add(std::vector<std::string>& list, const std::string& name) {
+void add_once(std::vector<std::string>& list, const std::string& name) {
   const bool is_one_line =
       std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
   if (!name.empty() && is_one_line && std::find(list.begin(), list.end(), name) == list.end())
@@ -29,19 +29,19 @@ void add(std::vector<std::string>& list, const std::string& name) {
 void keep(const Run& run, const std::string& op, Kept& kept) {
   for (const Row& row : run.rows) {
     if (!row.target || row.target->operator_name != op) continue;
-    add(kept.types, row.target->type);
+    add_once(kept.types, row.target->type);
     const bool has_origins = run.network && row.node >= 0 &&
                              row.node < std::ssize(run.network->nodes) &&
                              !run.network->nodes[static_cast<size_t>(row.node)].origins.empty();
     if (has_origins)
       for (const std::string& origin : run.network->nodes[static_cast<size_t>(row.node)].origins)
-        add(kept.names, origin);
+        add_once(kept.names, origin);
     else
-      add(kept.names, row.golden ? row.golden->operator_name : op);
+      add_once(kept.names, row.golden ? row.golden->operator_name : op);
   }
 }
 
-// A name in quotes; it has no control characters (see add).
+// A name in quotes; it has no control characters (see add_once).
 std::string json_text(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {

@@ -13,7 +13,7 @@
 namespace plumb::diagnose {
 namespace {
 
-constexpr Threshold kThresholds[] = {
+constexpr Threshold kEnvironmentTable[] = {
     {"misfit", 0.85, "confidence if packages do not name each other as compatible"},
     {"changed", 0.7, "... if driver, firmware, toolkit, converter or engine changed"},
     {"around", 0.35, "... if only processor, system or variables did"},
@@ -46,7 +46,7 @@ bool is_same_platform(const result::Run& run) {
          std::none_of(changes.begin(), changes.end(), is_one_sided);
 }
 
-std::string text_of(const result::EnvironmentChange& change) {
+std::string change_text(const result::EnvironmentChange& change) {
   const auto value = [](const std::string& text) { return text.empty() ? "none" : text; };
   return fmt::format("{} {} instead of {}",
                      is_version(change.what) ? role_of(change.what) : change.what,
@@ -76,7 +76,7 @@ bool is_explained_by_data(const result::Finding& finding) {
 }  // namespace
 
 extern const std::span<const Threshold> kEnvironmentThresholds;
-const std::span<const Threshold> kEnvironmentThresholds = kThresholds;
+const std::span<const Threshold> kEnvironmentThresholds = kEnvironmentTable;
 
 std::optional<result::Finding> explain_environment(const RunCase& of) {
   const result::Circumstances& known = of.known();
@@ -87,12 +87,16 @@ std::optional<result::Finding> explain_environment(const RunCase& of) {
   if (!of.differs || (misfits == 0 && (known.changes.empty() || !is_same))) return {};
   result::Finding finding;
   const bool has_software = std::any_of(known.changes.begin(), known.changes.end(), is_software);
-  finding.confidence = kThresholds[misfits > 0 ? kMisfit : has_software ? kChanged : kAround].value;
+  finding.confidence = kEnvironmentTable[misfits > 0    ? kMisfit
+                                         : has_software ? kChanged
+                                                        : kAround]
+                           .value;
   if (!known.changes.empty()) {
     const auto list = told(known.changes);
     constexpr size_t kMost = 4;
     std::vector<std::string> texts;
-    for (size_t i = 0; i < std::min(kMost, list.size()); ++i) texts.push_back(text_of(*list[i]));
+    for (size_t i = 0; i < std::min(kMost, list.size()); ++i)
+      texts.push_back(change_text(*list[i]));
     finding.evidence.push_back(
         {fmt::format("{} {} around the models: {}{}", list.size(),
                      list.size() == 1 ? "thing differs" : "things differ", fmt::join(texts, ", "),

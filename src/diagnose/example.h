@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "plumb/tensor.h"
@@ -29,11 +30,12 @@ struct Seen {
 struct Example {
   std::vector<Seen> inputs;
   Seen output;
+  std::string_view type;    // of the operator, if it is one alone; else empty
   double tolerance = 0;     // relative, that golden's own rounding may leave
-  int64_t* work = nullptr;  // multiplications that may still be spent on all operators together
+  int64_t* work = nullptr;  // steps that may still be spent on all operators together
 
   size_t count() const { return output.golden->size(); }
-  bool may_spend(int64_t multiplications) const;
+  bool may_spend(int64_t steps) const;
 };
 
 // What a function gives for the inputs of each side.
@@ -43,9 +45,13 @@ struct Should {
 
 // nullopt if the function does not give golden's output.
 using Function = std::optional<Should> (*)(const Example& example);
-// The functions that are tried, the simplest first.
-std::span<const Function> functions();
-bool is_costly(Function function);  // no use to try where another one fits
+struct Attempt {
+  Function function;
+  int64_t steps;      // for each element, about a nanosecond each; products tell theirs themselves
+  bool is_last_hope;  // no use to try where another one fits
+};
+// What is tried, the simplest first.
+std::span<const Attempt> attempts();
 
 // Relative to the size of `unit`.
 double distance(const Numbers& a, const Numbers& b, const Numbers& unit);

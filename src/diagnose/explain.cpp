@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/run_command.h"
 #include "diagnose/arithmetic.h"
 #include "diagnose/grids.h"
 #include "diagnose/quantizers.h"
@@ -26,6 +27,7 @@ bool looks_odd(const Run& run) {
 // Of an operator with several outputs, steps or samples the row that shows it best.
 size_t worst_row(const Net& net, const Node& node) {
   if (node.stands_for) return *node.stands_for;
+  if (node.outputs.empty()) return node.arguments.front();
   const auto rank = [&](size_t row) {
     const metrics::Value error = net.run.value(net.run.rows[row], "rel_euclid");
     if (!error.is_defined() || std::isnan(error.number())) return 1e300;
@@ -61,30 +63,6 @@ std::vector<const graph::Difference*> differences_at(const Case& of, const Node&
   return of.models->at(target, golden);
 }
 
-Suspect suspect_of(const Case& of, const Root& root) {
-  const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  Suspect suspect{of, root, node, worst_row(of.net, node), std::hypot(root.in, root.noise), {},
-                  {}, {},   {}};
-  suspect.differences = differences_at(of, node, suspect.row);
-  suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
-                                   : of.tensors.pair(suspect.row);
-  // What an inserted operator gives out tells more than what comes of it.
-  if (const Node* inserted = inserted_before(of.net, node))
-    for (const int64_t producer : inserted->producers)
-      for (const size_t read : of.net.nodes[static_cast<size_t>(producer)].outputs)
-        if (auto values = of.tensors.pair(*inserted->inserted, read)) suspect.values = values;
-  if (suspect.values == nullptr) return suspect;
-  suspect.levels = levels_of(*suspect.values);
-  suspect.transform = find_transform(*suspect.values, suspect.noise);
-  return suspect;
-}
-
-std::vector<std::string> names_of(const Net& net, const std::vector<int64_t>& nodes) {
-  std::vector<std::string> names;
-  for (const int64_t node : nodes) names.emplace_back(net.nodes[static_cast<size_t>(node)].name);
-  return names;
-}
-
 // The pair of operators that quantizes belongs to what it quantizes: an output, or the weights of
 // an operator.
 const Node& owner_of(const Net& net, const Node& node) {
@@ -102,6 +80,35 @@ const Node& owner_of(const Net& net, const Node& node) {
   return is_of_one ? net.nodes[static_cast<size_t>(node.consumers[0])] : node;
 }
 
+Suspect suspect_of(const Case& of, const Root& root) {
+  const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
+  const Node* inserted = inserted_before(of.net, node);
+  const Node& owner = owner_of(of.net, node);
+  const std::string_view accused = &owner != &node       ? owner.name
+                                   : inserted != nullptr ? inserted->name
+                                                         : node.name;
+  Suspect suspect{of, root, node, accused, worst_row(of.net, node), std::hypot(root.in, root.noise),
+                  {}, {},   {},   {}};
+  suspect.differences = differences_at(of, node, suspect.row);
+  suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
+                                   : of.tensors.pair(suspect.row);
+  // What an inserted operator gives out tells more than what comes of it.
+  if (inserted != nullptr)
+    for (const int64_t producer : inserted->producers)
+      for (const size_t read : of.net.nodes[static_cast<size_t>(producer)].outputs)
+        if (auto values = of.tensors.pair(*inserted->inserted, read)) suspect.values = values;
+  if (suspect.values == nullptr) return suspect;
+  suspect.levels = levels_of(*suspect.values);
+  suspect.transform = find_transform(*suspect.values, suspect.noise);
+  return suspect;
+}
+
+std::vector<std::string> node_names(const Net& net, const std::vector<int64_t>& nodes) {
+  std::vector<std::string> names;
+  for (const int64_t node : nodes) names.emplace_back(net.nodes[static_cast<size_t>(node)].name);
+  return names;
+}
+
 void explain_root(const Case& of, const Root& root, std::vector<Finding>& findings) {
   const Suspect suspect = suspect_of(of, root);
   for (const Rule& rule : rules()) {
@@ -109,21 +116,18 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
     if (!finding) continue;
     finding->rule = rule.name;
     finding->cause = rule.cause;
-    finding->consequences = names_of(of.net, root.consequences);
+    finding->consequences = node_names(of.net, root.consequences);
     if (!rule.name.starts_with("model-")) add_differences(suspect, *finding);
     if (const Node* inserted = inserted_before(of.net, suspect.node)) {
-      finding->operator_name = inserted->name;
       finding->evidence.push_back({fmt::format("{} ({}) stands before {}, and only in the target",
                                                inserted->name, inserted->type, suspect.node.name),
                                    std::nullopt, "", std::nullopt});
       finding->consequences.insert(finding->consequences.begin(), std::string(suspect.node.name));
     }
-    if (const Node& owner = owner_of(of.net, suspect.node); &owner != &suspect.node) {
-      finding->operator_name = owner.name;
+    if (const Node& owner = owner_of(of.net, suspect.node); &owner != &suspect.node)
       finding->evidence.push_back(
           {fmt::format("{} ({}) belongs to {}", suspect.node.name, suspect.node.type, owner.name),
            std::nullopt, "", std::nullopt});
-    }
     const bool is_told = std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
       return each.operator_name == finding->operator_name && each.cause == finding->cause;
     });
@@ -175,6 +179,9 @@ Finding accumulated(const Case& of) {
       "that "
       "add most first.";
   finding.next = of.commands.rank_all();
+  if (finding.next.empty() && !roots.contributors.empty())  // without a model: who adds most
+    if (const auto row = place(roots.contributors[0]))
+      finding.next = of.commands.show(of.run.rows[static_cast<size_t>(*row)].target->operator_name);
   return finding;
 }
 
@@ -223,17 +230,30 @@ void tell_own_errors(const Net& net, Run& run) {
   }
 }
 
+// Whether a step is worth to be told of where nothing is out of limits.
+bool stands_out(const Root& root) { return root.ratio >= kQuietStep && root.out >= kQuietLeast; }
+
+// Somebody may stand out, by the rows alone: only then tensors are looked at.
+bool may_stand_out(const Net& net) {
+  const Roots roots = find_roots(net);
+  return std::any_of(roots.roots.begin(), roots.roots.end(), stands_out);
+}
+
 void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
                        const AtHand& at_hand) {
   run.findings.clear();
   Net net = net_of(run);
-  const bool fails = differs(run);
-  if (fails || looks_odd(run)) {
+  const bool fails = differs(run), is_odd = looks_odd(run);
+  const bool is_worth_it = fails || is_odd || (tensors.are_at_hand() && may_stand_out(net));
+  if (is_worth_it) {
     look_at_quantizers(net, tensors, context);
-    measure_by_arithmetic(net, tensors, context);
+    measure_by_arithmetic(net, tensors, context,
+                          !fails          ? kLittleWork
+                          : net.has_edges ? kMostWork
+                                          : kGuessingWork);
   }
   tell_own_errors(net, run);
-  if (!fails && !looks_odd(run)) return;
+  if (!is_worth_it) return;
   const bool has_quantizers = std::any_of(net.nodes.begin(), net.nodes.end(),
                                           [](const Node& node) { return node.stands_for; });
   const bool is_on_grids = look_at_grids(net, tensors, context) || has_quantizers;
@@ -242,14 +262,24 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
   const Case of{run, net, roots, tensors, commands, at_hand.models, is_on_grids};
   for (const Root& root : roots.roots) {
     if (context.cancelled) return;
-    if (!fails && root.ratio < kQuietStep) continue;
+    if (!fails && !stands_out(root)) continue;
+    // Steps are anything; what nothing else points at has to be measured.
+    const Node& node = net.nodes[static_cast<size_t>(root.node)];
+    if (!fails && !is_odd && std::isnan(node.own)) continue;
     if (!only_amplifies(of, root)) explain_root(of, root, run.findings);
   }
+  // That values stand on a grid is no news where somebody quantized and all limits hold.
+  if (!fails && !is_odd)
+    std::erase_if(run.findings, [](const Finding& each) { return each.rule == "levels"; });
   std::stable_sort(run.findings.begin(), run.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
-  if (run.findings.empty() && fails)
-    run.findings.push_back(roots.is_accumulated && net.has_edges ? accumulated(of)
-                                                                 : unknown(run, commands));
+  if (!run.findings.empty() || !fails) return;
+  // The order of execution alone tells that only of what is really out of limits.
+  constexpr double kGrowth = 2;  // of the error, from where it begins to the end
+  const bool is_known = net.has_edges || (run.is_ordered && run.summary().fail > 0 &&
+                                          roots.last >= kGrowth * roots.first);
+  run.findings.push_back(roots.is_accumulated && is_known ? accumulated(of)
+                                                          : unknown(run, commands));
 }
 
 }  // namespace
@@ -257,6 +287,39 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
 void explain(Run& run, Tensors tensors, const RunContext& context, const AtHand& at_hand) {
   explain_operators(run, tensors, context, at_hand);
   if (!context.cancelled) explain_as_a_whole(run);
+}
+
+Invocation invocation_of(const Spec& spec) {
+  if (spec.target.path.empty() || spec.golden.path.empty()) return {};
+  std::string command = fmt::format("plumb compare {} {}", shell_word(spec.target.path),
+                                    shell_word(spec.golden.path));
+  const auto add = [&](std::string_view option, const std::string& value) {
+    if (!value.empty()) command += fmt::format(" {} {}", option, shell_word(value));
+  };
+  for (const std::string& op : spec.selection.ops) add("--op", op);
+  add("--graph", spec.target.graph);
+  add("--golden-graph", spec.golden.graph);
+  add("--quant", spec.quant);
+  add("--mode", spec.mode);
+  add("--map", spec.name_map);
+  add("--profile", spec.profile);
+  if (spec.atol) add("--atol", fmt::format("{}", *spec.atol));
+  if (spec.rtol) add("--rtol", fmt::format("{}", *spec.rtol));
+  add("--precision", spec.precision);
+  add("--floor", spec.floor);
+  add("--metrics", fmt::format("{}", fmt::join(spec.metrics, ",")));
+  add("--baseline", spec.baseline);
+  return {command, {}};
+}
+
+void explain_comparison(Run& run, const Session& session, const RunContext& context,
+                        Invocation invocation) {
+  const ModelPaths paths = models_of(run);
+  std::optional<ModelDifferences> models;
+  if (!paths.target.empty() && !paths.golden.empty() && differs(run))
+    if (auto loaded = ModelDifferences::load({paths.target, {}, paths.golden, {}}))
+      models = std::move(*loaded);
+  explain(run, Tensors(&session), context, {models ? &*models : nullptr, std::move(invocation)});
 }
 
 }  // namespace plumb::diagnose

@@ -23,4 +23,12 @@ struct AtHand {
 void explain(result::Run& run, Tensors tensors, const RunContext& context,
              const AtHand& at_hand = {});
 
+// What to type to make this comparison again, if both sides are paths.
+Invocation invocation_of(const Spec& spec);
+
+// A comparison that was just made, with its tensors; where both models are known by their graphs,
+// they are held against each other, too.
+void explain_comparison(result::Run& run, const Session& session, const RunContext& context,
+                        Invocation invocation);
+
 }  // namespace plumb::diagnose

@@ -12,6 +12,7 @@ std::optional<Should> of_one_element(const Example& example);
 std::optional<Should> limited(const Example& example);
 std::optional<Should> leaky(const Example& example);
 std::optional<Should> of_line(const Example& example);
+std::optional<Should> with_constant(const Example& example);
 std::optional<Should> of_two_elements(const Example& example);
 std::optional<Should> sum_of_all(const Example& example);
 // moves.cpp

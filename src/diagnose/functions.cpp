@@ -8,21 +8,22 @@
 
 namespace plumb::diagnose {
 
-std::span<const Function> functions() {
-  static constexpr Function kFunctions[] = {
-      of_one_element, limited,    leaky,          of_line, of_two_elements, sum_of_all,
-      joined,         transposed, enlarged,       cut_out, softmax,         normalised,
-      reduced,        pooled,     product_of_two, linear,
+std::span<const Attempt> attempts() {
+  static constexpr Attempt kAttempts[] = {
+      {of_one_element, 4, false}, {limited, 4, false},       {leaky, 4, false},
+      {of_line, 60, false},       {with_constant, 8, false}, {of_two_elements, 8, false},
+      {sum_of_all, 4, false},     {joined, 8, false},        {transposed, 8, false},
+      {enlarged, 8, false},       {cut_out, 8, false},       {softmax, 8, false},
+      {normalised, 200, false},   {reduced, 8, false},       {pooled, 16, false},
+      {product_of_two, 1, true},  {linear, 1, true},
   };
-  return kFunctions;
+  return kAttempts;
 }
 
-bool is_costly(Function function) { return function == product_of_two || function == linear; }
-
-bool Example::may_spend(int64_t multiplications) const {
+bool Example::may_spend(int64_t steps) const {
   if (work == nullptr) return true;
-  if (multiplications > *work) return false;
-  *work -= multiplications;
+  if (steps > *work) return false;
+  *work -= steps;
   return true;
 }
 

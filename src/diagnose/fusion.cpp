@@ -23,7 +23,7 @@ std::optional<result::Finding> explain_fusion(const Suspect& suspect) {
       "with "
       "fusion off (atc --fusion_switch_file=fusion_switch.cfg, in it {}) and compare again: if the "
       "error is gone, it was the fusion.",
-      suspect.node.name, fmt::join(origins, ", "), kFusionOff);
+      suspect.accused, fmt::join(origins, ", "), kFusionOff);
   finding.next = convert_command(suspect);
   return finding;
 }

@@ -10,7 +10,7 @@
 namespace plumb::diagnose {
 namespace {
 
-constexpr Threshold kTable[] = {
+constexpr Threshold kOutlierTable[] = {
     {"spread", kSpread, "how many times the usual channel the largest one is"},
 };
 
@@ -29,7 +29,7 @@ result::Finding grid_finding(const Suspect& suspect) {
 }  // namespace
 
 extern const std::span<const Threshold> kOutlierThresholds;
-const std::span<const Threshold> kOutlierThresholds = kTable;
+const std::span<const Threshold> kOutlierThresholds = kOutlierTable;
 
 std::optional<result::Finding> explain_outlier_channel(const Suspect& suspect) {
   if (!suspect.levels || !suspect.levels->is_grid || suspect.values == nullptr) return {};
@@ -49,7 +49,7 @@ std::optional<result::Finding> explain_outlier_channel(const Suspect& suspect) {
       "One scale for all channels of {} leaves the small ones few levels. Quantize it per channel, "
       "spread "
       "the scales (cross-layer equalization), or leave it in 16 bits.",
-      suspect.node.name);
+      suspect.accused);
   finding.next = look_command(suspect);
   return finding;
 }
@@ -61,7 +61,7 @@ std::optional<result::Finding> explain_levels(const Suspect& suspect) {
   finding.advice = fmt::format(
       "{} gives out {} different values: it is quantized, with too few bits or too wide a range. "
       "Give it more bits, or calibrate it again.",
-      suspect.node.name, suspect.levels->count);
+      suspect.accused, suspect.levels->count);
   finding.next = look_command(suspect);
   return finding;
 }

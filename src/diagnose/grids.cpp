@@ -18,6 +18,10 @@ bool are_on_grids(const Net& net, const Tensors& tensors) {
   for (size_t i = 0; i < std::min(kLooks, rows.size()); ++i) {
     const auto values = tensors.glance(rows[i * rows.size() / std::min(kLooks, rows.size())]);
     if (values == nullptr || values->golden.size() < 32) continue;
+    if (!may_be_grid(values->target)) {
+      ++looked;
+      continue;
+    }
     const auto levels = levels_of(*values);
     looked += levels.has_value();
     grids += levels && levels->is_grid;
@@ -46,6 +50,7 @@ bool look_at_grids(Net& net, Tensors& tensors, const RunContext& context) {
     const auto values = tensors.glance(node.outputs.back());
     if (values == nullptr) continue;
     left -= std::ssize(values->golden);
+    if (!may_be_grid(values->target)) continue;
     const auto levels = levels_of(*values);
     if (!levels || !levels->is_grid) continue;
     node.grain = grain_of(*levels, *values);

@@ -8,8 +8,8 @@ namespace plumb::diagnose {
 namespace {
 
 constexpr size_t kLookedAt = size_t{1} << 17;
-constexpr int64_t kMostLevels = 256;  // of eight bits
-constexpr size_t kFewest = 4;         // elements
+constexpr int64_t kMostLevels = 256;   // of eight bits
+constexpr size_t kFewestElements = 4;  // elements
 
 // Every n-th, so that a large tensor is not judged by its beginning.
 std::vector<double> sample(const std::vector<double>& values) {
@@ -54,6 +54,14 @@ double grid_step(const std::vector<double>& levels, DType dtype) {
 
 }  // namespace
 
+bool may_be_grid(const std::vector<double>& values) {
+  constexpr size_t kGlance = 2048;
+  std::vector<double> some(values.begin(),
+                           values.begin() + static_cast<int64_t>(std::min(kGlance, values.size())));
+  std::sort(some.begin(), some.end());
+  return std::ssize(distinct(std::move(some))) <= kMostLevels;
+}
+
 bool is_type_limit(double value) {
   constexpr double kLimits[] = {127,   128,   255,   7,   8,   15,   32767,
                                 32768, 65535, 65504, 448, 240, 57344};
@@ -71,7 +79,7 @@ bool Levels::is_clipped() const {
 }
 
 std::optional<Levels> levels_of(const compare::PairValues& values) {
-  if (!values.is_aligned() || values.target.size() < kFewest) return {};
+  if (!values.is_aligned() || values.target.size() < kFewestElements) return {};
   const auto is_finite = [](double value) { return std::isfinite(value); };
   if (!std::all_of(values.target.begin(), values.target.end(), is_finite) ||
       !std::all_of(values.golden.begin(), values.golden.end(), is_finite))

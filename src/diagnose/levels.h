@@ -28,6 +28,9 @@ struct Levels {
   bool is_clipped() const;  // elements pile up where golden goes on
 };
 
+// False if the first values already are too many for eight bits.
+bool may_be_grid(const std::vector<double>& values);
+
 // nullopt if there is nothing to tell: sizes differ, values are not finite, few elements.
 std::optional<Levels> levels_of(const compare::PairValues& values);
 

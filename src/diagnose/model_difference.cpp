@@ -18,7 +18,7 @@ using graph::DiffKind;
 // Weights whose difference is so much smaller than the error cannot have made it: a product of
 // rounded numbers is no worse than they are, but for terms that cancel each other.
 constexpr double kLeastShare = 0.01;
-constexpr Threshold kTable[] = {
+constexpr Threshold kModelTable[] = {
     {"share", kLeastShare,
      "of the operator's own error that the relative difference of its weights must have"},
 };
@@ -60,7 +60,7 @@ bool is_cast(const Difference& each) { return each.detail.starts_with("cast:"); 
 }  // namespace
 
 extern const std::span<const Threshold> kModelThresholds;
-const std::span<const Threshold> kModelThresholds = kTable;
+const std::span<const Threshold> kModelThresholds = kModelTable;
 
 void add_differences(const Suspect& suspect, result::Finding& finding) {
   constexpr size_t kMost = 3;
@@ -81,7 +81,7 @@ std::optional<result::Finding> explain_model_weights(const Suspect& suspect) {
   finding.advice = fmt::format(
       "The weights of {} are not golden's: convert the very model that golden was made with, and "
       "look at what changed '{}' on the way.",
-      suspect.node.name, found->what);
+      suspect.accused, found->what);
   return finding;
 }
 
@@ -92,7 +92,7 @@ std::optional<result::Finding> explain_model_levels(const Suspect& suspect) {
   result::Finding finding = finding_of(suspect, *found);
   finding.advice = fmt::format(
       "The weights of {} have too few levels: give them more bits, or a scale for each channel.",
-      suspect.node.name);
+      suspect.accused);
   return finding;
 }
 
@@ -106,7 +106,7 @@ std::optional<result::Finding> explain_model_precision(const Suspect& suspect) {
       "The weights of {} were rounded to a narrower type than those of the other operators: keep "
       "it "
       "in the type of the original.",
-      suspect.node.name);
+      suspect.accused);
   return finding;
 }
 

@@ -29,7 +29,7 @@ bool is_about_operators(const Difference& each) {
          each.kind != DiffKind::kOpset && each.kind != DiffKind::kPrecision;
 }
 
-int64_t levels_of(const Difference& each) {
+int64_t levels_of_difference(const Difference& each) {
   return each.numbers && each.numbers->levels ? *each.numbers->levels : 0;
 }
 
@@ -41,9 +41,9 @@ Result<ModelDifferences> ModelDifferences::load(const Files& files) {
   const auto golden = graph::load_content(files.golden, files.golden_weights);
   if (!golden) return golden.error();
   if (target->graph.format != golden->graph.format)
-    return Error{"models of two kinds are compared by running them",
-                 fmt::format("{} and {}", files.target, files.golden),
-                 "convert both from the same model"};
+    return plumb::Error{"models of two kinds are compared by running them",
+                        fmt::format("{} and {}", files.target, files.golden),
+                        "convert both from the same model"};
   return ModelDifferences(*target, *golden);
 }
 
@@ -78,7 +78,8 @@ std::vector<bool> ModelDifferences::common_ones(const graph::ModelContent& golde
   for (const Difference& each : diff_.differences) {
     if (each.grade != DiffGrade::kDifferent) continue;
     operators[class_of(each)].insert(each.golden.empty() ? each.target : each.golden);
-    if (levels_of(each) > 0) levels[class_of(each)].push_back(levels_of(each));
+    if (levels_of_difference(each) > 0)
+      levels[class_of(each)].push_back(levels_of_difference(each));
   }
   const auto has_constants = [](const graph::OperatorContent& content) {
     return std::any_of(content.operands.begin(), content.operands.end(),
@@ -91,9 +92,9 @@ std::vector<bool> ModelDifferences::common_ones(const graph::ModelContent& golde
     const size_t count = operators[class_of(each)].size();
     constexpr size_t kFew = 3;
     bool common = count > kFew && 4 * count >= able;
-    if (auto& usual = levels[class_of(each)]; common && levels_of(each) > 0) {
+    if (auto& usual = levels[class_of(each)]; common && levels_of_difference(each) > 0) {
       std::nth_element(usual.begin(), usual.begin() + std::ssize(usual) / 2, usual.end());
-      common = 2 * levels_of(each) > usual[usual.size() / 2];
+      common = 2 * levels_of_difference(each) > usual[usual.size() / 2];
     }
     is_common.push_back(common);
   }

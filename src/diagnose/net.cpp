@@ -110,6 +110,10 @@ class Builder {
     Node& node = net_.nodes[static_cast<size_t>(at)];
     const bool is_input = row.target->slot.starts_with("input");
     if (!is_input && !row.target->slot.starts_with("output")) return;
+    if (is_input && !row.target->shape && !row.golden->shape) {
+      if (row.verdict == Verdict::kFail) node.arguments.push_back(place);
+      return;
+    }
     (is_input ? node.inputs : node.outputs).push_back(place);
     add_error(row, (is_input ? in_ : out_)[static_cast<size_t>(at)]);
     if (is_input) return;

@@ -29,7 +29,10 @@ struct Node {
   std::vector<int64_t> producers;       // nodes, one for each input that has one
   std::vector<int64_t> consumers;       // nodes
   std::vector<size_t> outputs, inputs;  // rows that were compared, by place
-  bool is_source = false;               // an input of the model, or a constant
+  // Rows of arguments that are no tensors (a stride, a flag) and differ. They are no error that
+  // was handed to it: somebody called it otherwise.
+  std::vector<size_t> arguments;
+  bool is_source = false;  // an input of the model, or a constant
   bool is_constant = false;
   // Golden has no such operator: the row of its output has no counterpart.
   std::optional<size_t> inserted;

@@ -9,16 +9,17 @@
 namespace plumb::diagnose {
 namespace {
 
-constexpr Threshold kTable[] = {
+constexpr Threshold kOperatorTable[] = {
     {"step", kStep, "how many times the error that inputs and noise explain its output must have"},
     {"own_step", kOwnStep, "... where its own error is measured: how many times the usual one"},
     {"quiet_step", kQuietStep, "... where nothing is out of limits"},
+    {"quiet_least", kQuietLeast, "... and the relative error it must have there"},
 };
 
 }  // namespace
 
 extern const std::span<const Threshold> kOperatorThresholds;
-const std::span<const Threshold> kOperatorThresholds = kTable;
+const std::span<const Threshold> kOperatorThresholds = kOperatorTable;
 
 bool misses_relu(const Suspect& suspect) {
   if (suspect.values == nullptr || !suspect.values->is_aligned()) return false;
@@ -82,9 +83,8 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
         suspect,
         fmt::format("with negative values set to zero (down to {}) it agrees", short_text(low)),
         "target_min", low));
-    finding.advice =
-        fmt::format("{} gives out what golden has before a Relu: the activation is missing.",
-                    suspect.node.name);
+    finding.advice = fmt::format(
+        "{} gives out what golden has before a Relu: the activation is missing.", suspect.accused);
   } else if (const result::Row* gone = missing_before(suspect)) {
     finding.detail = "missing:" + gone->golden->type;
     finding.evidence.push_back(
@@ -94,7 +94,7 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
     finding.advice = fmt::format(
         "{} ({}) of golden is missing in the target: {} reads what it should "
         "have been given.",
-        gone->golden->operator_name, gone->golden->type, suspect.node.name);
+        gone->golden->operator_name, gone->golden->type, suspect.accused);
   } else {
     const double cosine = suspect.value("cosine");
     const bool inputs_agree = 3 * suspect.root.in < suspect.root.out;
@@ -108,8 +108,10 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
     finding.advice = fmt::format(
         "{}{} computes something else than the original: compare its attributes and weights "
         "(`plumb diff`), then replay it alone.",
-        suspect.node.name,
-        suspect.node.type.empty() ? "" : fmt::format(" ({})", suspect.node.type));
+        suspect.accused,
+        suspect.node.type.empty() || suspect.accused != suspect.node.name
+            ? ""
+            : fmt::format(" ({})", suspect.node.type));
   }
   if (const auto one = suspect.values ? one_channel(*suspect.values) : std::nullopt) {
     finding.detail = fmt::format("channel:{}", one->channel);

@@ -38,14 +38,14 @@ std::optional<result::Finding> explain_overflow(const Suspect& suspect) {
     finding.advice = fmt::format(
         "{} gives values that are not finite although golden's are small: an intermediate sum that "
         "overflows, a division by zero, or a logarithm or root of a negative number.",
-        suspect.node.name);
+        suspect.accused);
     finding.next = look_command(suspect);
     return finding;
   }
   finding.advice = fmt::format(
       "{} overflows. Keep it in float32 (atc: --keep_dtype or --modify_mixlist with its name, or "
       "--precision_mode_v2=origin for all), or scale what it reads.",
-      suspect.node.name);
+      suspect.accused);
   finding.next = convert_command(suspect);
   return finding;
 }

@@ -4,6 +4,7 @@
 // each channel.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "diagnose/function_families.h"
 
@@ -151,6 +152,26 @@ std::optional<Should> of_line(const Example& example) {
       return found;
   }
   return {};
+}
+// An operator that by its type only adds or multiplies: the constant of each element shows in
+// golden, however few elements share one.
+std::optional<Should> with_constant(const Example& example) {
+  constexpr std::string_view kFactors[] = {"Mul", "Div", "RealDiv"};
+  constexpr std::string_view kOffsets[] = {"Add", "Sub", "BiasAdd"};
+  const auto is_one_of = [&](std::span<const std::string_view> types) {
+    return std::find(types.begin(), types.end(), example.type) != types.end();
+  };
+  const bool is_factor = is_one_of(kFactors);
+  if (example.inputs.size() != 1 || !is_like_output(example, 0) ||
+      (!is_factor && !is_one_of(kOffsets)))
+    return {};
+  const Seen& input = example.inputs[0];
+  const Numbers& wanted = *example.output.golden;
+  return by_element(example, [&](bool is_golden, size_t i) {
+    const double x = (*input.golden)[i], own = input.of(is_golden)[i];
+    if (!is_factor) return own + (wanted[i] - x);
+    return x != 0 ? own * (wanted[i] / x) : wanted[i];
+  });
 }
 
 std::optional<Should> of_two_elements(const Example& example) {

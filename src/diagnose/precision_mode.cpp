@@ -13,7 +13,7 @@ namespace plumb::diagnose {
 namespace {
 
 constexpr double kRoundings = 6;
-constexpr Threshold kTable[] = {
+constexpr Threshold kPrecisionTable[] = {
     {"roundings", kRoundings, "how many times one rounding to that type the error may be"},
 };
 
@@ -24,7 +24,7 @@ struct Narrow {
 };
 constexpr Narrow kNarrow[] = {{"bfloat16", 7, 1.7e-3}, {"float16", 10, 2.1e-4}};
 
-bool fits(double value, int bits) {
+bool fits_in_bits(double value, int bits) {
   const auto word = std::bit_cast<uint64_t>(value);
   return (word & ((uint64_t{1} << (52 - bits)) - 1)) == 0;
 }
@@ -33,10 +33,11 @@ bool fits(double value, int bits) {
 const Narrow* shown_by(const std::vector<double>& values) {
   for (const Narrow& narrow : kNarrow) {
     const bool all = std::all_of(values.begin(), values.end(),
-                                 [&](double value) { return fits(value, narrow.bits); });
+                                 [&](double value) { return fits_in_bits(value, narrow.bits); });
     // Whole numbers, halves and powers of two fit everything.
-    const auto fine = std::count_if(values.begin(), values.end(),
-                                    [&](double value) { return !fits(value, narrow.bits - 3); });
+    const auto fine = std::count_if(values.begin(), values.end(), [&](double value) {
+      return !fits_in_bits(value, narrow.bits - 3);
+    });
     if (all && fine * 4 > std::ssize(values)) return &narrow;
   }
   return nullptr;
@@ -61,7 +62,7 @@ const Narrow* narrow_by_name(std::string_view name) {
 }  // namespace
 
 extern const std::span<const Threshold> kPrecisionThresholds;
-const std::span<const Threshold> kPrecisionThresholds = kTable;
+const std::span<const Threshold> kPrecisionThresholds = kPrecisionTable;
 
 std::optional<result::Finding> explain_precision(const Suspect& suspect) {
   const std::string& own = suspect.its_row().target->dtype;
@@ -86,7 +87,7 @@ std::optional<result::Finding> explain_precision(const Suspect& suspect) {
       "{} works in {}. Keep it in {} (atc: --keep_dtype=FILE with its name, --modify_mixlist=FILE, "
       "or "
       "--precision_mode_v2=origin for all).",
-      suspect.node.name, narrow->name, usual);
+      suspect.accused, narrow->name, usual);
   finding.next = convert_command(suspect);
   return finding;
 }

@@ -12,12 +12,12 @@
 namespace plumb::diagnose {
 namespace {
 
-constexpr Threshold kThresholds[] = {
+constexpr Threshold kStageTable[] = {
     {"acceptable_drop", 1, "points of top-N (percent of the samples) that a stage may cost"},
     {"severe_drop", 3, "points from which on a stage is a severe cause"},
     {"fewest_samples", 10000, "samples that settle one point"},
 };
-enum { kAcceptable, kSevere, kFewest };
+enum { kAcceptableDrop, kSevereDrop, kSettlingSamples };
 
 result::Evidence number(std::string text, double value) {
   return {std::move(text), std::nullopt, "", value};
@@ -27,29 +27,29 @@ result::Evidence number(std::string text, double value) {
 result::Finding drop_finding(const RunCase& of, std::string_view what, double from, double to,
                              double drop) {
   result::Finding finding;
-  const bool is_severe = drop >= kThresholds[kSevere].value;
+  const bool is_severe = drop >= kStageTable[kSevereDrop].value;
   finding.confidence = is_severe ? 0.9 : 0.7;
   finding.evidence.push_back(number(
       fmt::format("top-N falls from {} to {} {}", percent_text(from), percent_text(to), what), to));
   finding.evidence.push_back(number(
-      fmt::format("{} points: {}", short_text(drop),
-                  is_severe
-                      ? fmt::format("{:g} or more cannot be ignored", kThresholds[kSevere].value)
-                      : fmt::format("more than the {:g} that is acceptable",
-                                    kThresholds[kAcceptable].value)),
+      fmt::format(
+          "{} points: {}", short_text(drop),
+          is_severe ? fmt::format("{:g} or more cannot be ignored", kStageTable[kSevereDrop].value)
+                    : fmt::format("more than the {:g} that is acceptable",
+                                  kStageTable[kAcceptableDrop].value)),
       drop));
   if (const auto& samples = of.known().topn_samples;
-      samples && static_cast<double>(*samples) < kThresholds[kFewest].value) {
+      samples && static_cast<double>(*samples) < kStageTable[kSettlingSamples].value) {
     finding.confidence *= 0.7;
     finding.evidence.push_back(
         number(fmt::format("measured with {} samples only: {:g} or more would settle it", *samples,
-                           kThresholds[kFewest].value),
+                           kStageTable[kSettlingSamples].value),
                static_cast<double>(*samples)));
   }
   return finding;
 }
 
-bool exceeds(double drop) { return !std::isnan(drop) && drop > kThresholds[kAcceptable].value; }
+bool exceeds(double drop) { return !std::isnan(drop) && drop > kStageTable[kAcceptableDrop].value; }
 
 bool has_fused_operators(const result::Run& run) {
   return run.network != nullptr &&
@@ -60,7 +60,7 @@ bool has_fused_operators(const result::Run& run) {
 }  // namespace
 
 extern const std::span<const Threshold> kStageThresholds;
-const std::span<const Threshold> kStageThresholds = kThresholds;
+const std::span<const Threshold> kStageThresholds = kStageTable;
 
 std::optional<result::Finding> explain_quantization_stage(const RunCase& of) {
   const result::Circumstances& known = of.known();

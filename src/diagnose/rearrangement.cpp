@@ -10,13 +10,10 @@
 namespace plumb::diagnose {
 namespace {
 
-constexpr size_t kMostVerified = 2;  // on all elements, the best by the sample
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 // How far golden, rearranged, is from the target in the sample, relative to the target's deviation
 // from its mean; infinite where too little is known.
-double distance_in_sample(const Problem& problem, const Rearrangement& candidate,
-                          double least_covered) {
+double distance_as_rearranged(const Problem& problem, const Rearrangement& candidate,
+                              double least_covered) {
   double rest = 0, centred = 0, covered = 0, seen = 0;
   for (const int64_t at : problem.sample) {
     ++seen;
@@ -82,7 +79,7 @@ void try_rearrangements(const Problem& problem, const std::vector<Rearrangement>
                         const Freedom& freedom, std::vector<Claim>& claims) {
   std::vector<std::pair<double, size_t>> ranked;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    const double distance = distance_in_sample(problem, candidates[i], freedom.least_covered);
+    const double distance = distance_as_rearranged(problem, candidates[i], freedom.least_covered);
     if (distance < 0.75) ranked.emplace_back(distance, i);
   }
   std::sort(ranked.begin(), ranked.end());  // of equal ones the first candidate

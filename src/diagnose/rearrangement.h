@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ namespace plumb::diagnose {
 
 inline constexpr int64_t kNowhere = INT64_MIN / 16;
 inline constexpr size_t kMostAxes = 8;
+inline constexpr size_t kMostVerified = 2;  // on all elements, the best by the sample
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();  // golden has none
 
 struct Rearrangement {
   std::string detail, text;

@@ -127,10 +127,14 @@ std::optional<Should> normalised(const Example& example) {
     if (along.length < 4) continue;
     for (const bool takes_mean : {true, false}) {
       const Numbers golden = normalised_of(*input->golden, along, takes_mean);
-      const Numbers target = normalised_of(*input->target, along, takes_mean);
+      Numbers target;  // wanted if it fits golden
+      const auto x = [&](bool is_golden, size_t i) {
+        if (!is_golden && target.empty()) target = normalised_of(*input->target, along, takes_mean);
+        return (is_golden ? golden : target)[i];
+      };
       if (auto found = by_lines(
               example, channel.length, [&](size_t i) { return i / channel.inner % channel.length; },
-              [&](bool is_golden, size_t i) { return (is_golden ? golden : target)[i]; }))
+              x))
         return found;
     }
   }

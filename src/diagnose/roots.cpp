@@ -71,6 +71,11 @@ class Finder {
   // an operator was measured to add tells more than a step: gains are anything.
   void add_candidate(int64_t at) {
     const Node& each = node(at);
+    if (!each.arguments.empty() && (each.is_odd || each.outputs.empty())) {
+      constexpr double kAnything = std::numeric_limits<double>::infinity();
+      found_.roots.push_back({at, 0, kAnything, found_.noise, kAnything, false, {}});
+      return;
+    }
     if (!is_seen(each) || !each.out.is_known() || !each.knows_inputs) return;
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;

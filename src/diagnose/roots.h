@@ -40,6 +40,8 @@ inline constexpr double kStep = 3;
 inline constexpr double kOwnStep = 4;
 // Where nothing is out of limits only who stands out so far is named.
 inline constexpr double kQuietStep = 20;
+// ... and with an error of its own that no order of sums in float32 explains.
+inline constexpr double kQuietLeast = 3e-5;
 inline constexpr size_t kMostRoots = 8;
 
 }  // namespace plumb::diagnose

@@ -35,6 +35,8 @@ struct Suspect {
   const Case& of;
   const Root& root;
   const Node& node;
+  // Who is named: itself, whom it only quantizes for, or what stands before it in the target alone.
+  std::string_view accused;
   size_t row = 0;    // its worst output
   double noise = 0;  // relative error that is normal there
   std::shared_ptr<const compare::PairValues> values;

@@ -11,8 +11,8 @@
 namespace plumb::diagnose {
 
 using Explain = std::optional<result::Finding>(const Suspect&);
-Explain explain_overflow, explain_weights, explain_inputs, explain_stale, explain_saturation,
-    explain_clipping;
+Explain explain_arguments, explain_overflow, explain_weights, explain_inputs, explain_stale,
+    explain_saturation, explain_clipping;
 Explain explain_outlier_channel, explain_levels, explain_precision, explain_fusion;
 Explain explain_transform, explain_operator;
 Explain explain_model_weights, explain_model_levels, explain_model_precision,
@@ -25,6 +25,7 @@ extern const std::span<const Threshold> kOperatorThresholds, kModelThresholds;
 std::span<const Rule> rules() {
   // clang-format off
   static const Rule kRules[] = {
+      {"arguments", "operator", "an argument of the call is not golden's", {}, explain_arguments},
       {"overflow", "overflow", "outputs are not finite, inputs are", {}, explain_overflow},
       {"weights", "weights", "a constant of the model is not golden's", {}, explain_weights},
       {"inputs-differ", "inputs_differ", "an input of the model is not golden's", {}, explain_inputs},
@@ -77,7 +78,7 @@ result::Evidence evidence_of(const Suspect& suspect, std::string text, std::stri
 
 result::Finding finding_about(const Suspect& suspect, double confidence) {
   result::Finding finding;
-  finding.operator_name = suspect.node.name;
+  finding.operator_name = suspect.accused;
   finding.confidence = confidence;
   const Root& root = suspect.root;
   const result::Row& row = suspect.its_row();

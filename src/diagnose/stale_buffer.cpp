@@ -76,7 +76,7 @@ std::optional<result::Finding> explain_stale(const Suspect& suspect) {
     finding.advice = fmt::format(
         "{} did not write its output, or its buffer was shared with {} and written over: look at "
         "memory reuse of these two, and dump once with reuse off.",
-        suspect.node.name, other.name);
+        suspect.accused, other.name);
     finding.next = look_command(suspect);
     return finding;
   }

@@ -7,7 +7,7 @@ std::shared_ptr<const compare::PairValues> Tensors::pair(size_t row) {
   if (const auto known = read_.find(row); known != read_.end()) return known->second;
   auto values = read(row, kMost);
   const int64_t elements = values ? std::ssize(values->golden) : 0;
-  if ((kept_ += elements) > 2 * kMost) {
+  if ((kept_ += elements) > kMost) {
     read_.clear();
     kept_ = elements;
   }

@@ -32,12 +32,12 @@ Moments moments_of(const Problem& problem) {
   return moments;
 }
 
-struct Line {
+struct AffineLine {
   double scale, offset;
   bool fits_scale, fits_offset;
 };
 
-Claim claim_of(const Line& line, const Moments& m, double count, double remaining) {
+Claim claim_of(const AffineLine& line, const Moments& m, double count, double remaining) {
   if (!line.fits_scale && !line.fits_offset)
     return {"negated", "the target is golden with the opposite sign", remaining};
   // Three standard errors: how far a fitted number may be from the true one.
@@ -60,7 +60,7 @@ void find_affine(const Problem& problem, std::vector<Claim>& claims) {
   if (!(m.golden2 > 0) || !(m.target2 > 0)) return;
   const auto count = static_cast<double>(problem.count());
   const double slope = m.products / m.golden2;
-  const Line lines[] = {
+  const AffineLine lines[] = {
       {-1, 0, false, false},
       {1, m.target - m.golden, false, true},
       {(m.products + count * m.target * m.golden) / (m.golden2 + count * m.golden * m.golden), 0,
@@ -68,7 +68,7 @@ void find_affine(const Problem& problem, std::vector<Claim>& claims) {
       {slope, m.target - slope * m.golden, true, true},
   };
   const double deviation = std::sqrt(m.golden2 / count);
-  for (const Line& line : lines) {
+  for (const AffineLine& line : lines) {
     const auto predict = [&](int64_t i) {
       return line.scale * problem.golden[static_cast<size_t>(i)] + line.offset;
     };

@@ -108,7 +108,7 @@ const char* words(Rounding rounding) {
   return rounding == Rounding::kNearest ? "rounded" : "cut off";
 }
 
-void add(DType dtype, const char* how, double left, std::vector<Claim>& claims) {
+void add_cast_claim(DType dtype, const char* how, double left, std::vector<Claim>& claims) {
   claims.push_back({fmt::format("cast:{}", name_of(dtype)),
                     fmt::format("the target is golden {} to {}", how, name_of(dtype)), left});
 }
@@ -123,7 +123,8 @@ bool find_integer(const Problem& problem, std::vector<Claim>& claims) {
         const auto left = remaining_after_cast(
             problem, 0, [&](double g) { return to_integer(g, dtype, rounding, overflow); });
         if (!left) continue;
-        add(dtype, overflow == Overflow::kWrap ? "wrapped around" : words(rounding), *left, claims);
+        add_cast_claim(dtype, overflow == Overflow::kWrap ? "wrapped around" : words(rounding),
+                       *left, claims);
         return true;
       }
     }
@@ -156,7 +157,7 @@ void find_cast(const Problem& problem, std::vector<Claim>& claims) {
       const auto left = remaining_after_cast(
           problem, step, [&, &cast = cast](double g) { return cast(g, rounding); });
       if (!left) continue;
-      add(dtype, words(rounding), *left, claims);
+      add_cast_claim(dtype, words(rounding), *left, claims);
       return;
     }
   }

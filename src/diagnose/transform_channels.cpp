@@ -80,7 +80,7 @@ bool is_in_most(const std::vector<Channel>& channels, double noise) {
   return 2 * changed > varying && 2 * varying > std::ssize(channels);
 }
 
-std::string text_of(const std::vector<Channel>& channels, int64_t axis) {
+std::string channels_text(const std::vector<Channel>& channels, int64_t axis) {
   std::string text =
       fmt::format("each of the {} channels along axis {} has a scale and an offset of its own",
                   channels.size(), axis);
@@ -118,7 +118,8 @@ void try_axis(const Problem& problem, size_t axis, std::vector<Claim>& claims) {
                          : 0;
   };
   if (left && !is_curved(problem, predict, standard, channel_of, channels))
-    claims.push_back({"affine_per_channel", text_of(fitted, static_cast<int64_t>(axis)), *left});
+    claims.push_back(
+        {"affine_per_channel", channels_text(fitted, static_cast<int64_t>(axis)), *left});
 }
 
 }  // namespace

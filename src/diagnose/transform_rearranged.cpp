@@ -14,8 +14,6 @@
 namespace plumb::diagnose {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr size_t kMostVerified = 2;
 constexpr double kMostInSample = 0.3;
 
 std::vector<Rearrangement> candidates_of(const Problem& problem) {
@@ -34,7 +32,7 @@ std::vector<Rearrangement> candidates_of(const Problem& problem) {
   return all;
 }
 
-struct Line {
+struct LineSums {
   double n = 0, t = 0, g = 0, tt = 0, gg = 0, tg = 0;
   void add(double target, double golden) {
     n += 1, t += target, g += golden;
@@ -49,11 +47,11 @@ struct Line {
 };
 
 // What a scale and an offset, of each colour its own, leave of the target in the sample.
-double distance_in_sample(const Problem& problem, const Rearrangement& candidate) {
+double distance_from_lines(const Problem& problem, const Rearrangement& candidate) {
   const auto axis = colour_axis(candidate.shape);
   const int64_t inner = axis ? row_major_strides(candidate.shape)[*axis] : 1;
   const int64_t colours = axis ? candidate.shape[*axis] : 1;
-  Line lines[kMostColours];
+  LineSums lines[kMostColours];
   for (const int64_t at : problem.sample) {
     const int64_t place = place_in_golden(candidate, at);
     if (place < 0 || place >= std::ssize(problem.golden)) continue;
@@ -63,7 +61,7 @@ double distance_in_sample(const Problem& problem, const Rearrangement& candidate
         problem.golden[static_cast<size_t>(place)]);
   }
   double rest = 0, centred = 0;
-  for (const Line& line : lines) rest += line.remaining(), centred += line.centred();
+  for (const LineSums& line : lines) rest += line.remaining(), centred += line.centred();
   return centred > 0 ? std::sqrt(rest / centred) : std::numeric_limits<double>::infinity();
 }
 
@@ -73,7 +71,7 @@ void find_rearranged_affine(const Problem& problem, std::vector<Claim>& claims) 
   const std::vector<Rearrangement> candidates = candidates_of(problem);
   std::vector<std::pair<double, size_t>> ranked;
   for (size_t i = 0; i < candidates.size(); ++i)
-    if (const double d = distance_in_sample(problem, candidates[i]); d < kMostInSample)
+    if (const double d = distance_from_lines(problem, candidates[i]); d < kMostInSample)
       ranked.emplace_back(d, i);
   std::sort(ranked.begin(), ranked.end());
   if (ranked.size() > kMostVerified) ranked.resize(kMostVerified);

@@ -16,7 +16,6 @@ namespace plumb::diagnose {
 namespace {
 
 constexpr int64_t kFarthest = 4096;  // places, so that long signals cost no more than others
-constexpr size_t kMostVerified = 2;
 
 struct Shift {
   double distance;  // in the sample, as in rearrangement.cpp
@@ -24,7 +23,7 @@ struct Shift {
   int64_t by;
 };
 
-double distance_in_sample(const Problem& problem, int64_t length, int64_t stride, int64_t by) {
+double distance_when_shifted(const Problem& problem, int64_t length, int64_t stride, int64_t by) {
   double rest = 0, centred = 0;
   int64_t covered = 0;
   for (const int64_t place : problem.sample) {
@@ -70,7 +69,7 @@ void find_shift(const Problem& problem, std::vector<Claim>& claims) {
     for (int64_t by = 1; by <= most; ++by) {
       for (const int64_t signed_by : {by, -by}) {
         ++tried;
-        const double distance = distance_in_sample(problem, length, strides[axis], signed_by);
+        const double distance = distance_when_shifted(problem, length, strides[axis], signed_by);
         if (distance < 0.75) best.push_back({distance, axis, signed_by});
       }
     }

@@ -31,7 +31,7 @@ constexpr Family kCombined = {"a rearrangement + affine", find_rearranged_affine
 constexpr Family kOtherSize = {"padding", find_padding};
 
 constexpr double kAlike = 1.25;         // times the best explanation's remaining error
-constexpr double kMostNoise = 4;        // times the noise need no explanation
+constexpr double kMostTimesNoise = 4;   // times the noise need no explanation
 constexpr double kFinest = 1e-7;        // of float32, if less noise is said
 constexpr double kLeastCovered = 0.25;  // of the beginning of a tensor
 
@@ -44,7 +44,7 @@ bool is_constant(std::span<const double> values) {
 }
 
 // The shape has to fit the data: both come from files.
-bool fits(const Shape& shape, std::span<const double> values, bool is_whole) {
+bool fits_shape(const Shape& shape, std::span<const double> values, bool is_whole) {
   const auto count = element_count(shape);
   return count && (is_whole ? *count == std::ssize(values) : *count >= std::ssize(values));
 }
@@ -72,8 +72,8 @@ const Claim& simplest(const std::vector<Claim>& claims, double noise) {
 std::optional<Transform> find_transform(const compare::PairValues& values, double noise) {
   if (values.target.empty() || values.golden.empty() || !all_finite(values.target) ||
       !all_finite(values.golden) || is_constant(values.target) || is_constant(values.golden) ||
-      !fits(values.golden_shape, values.golden, values.is_whole) ||
-      !fits(values.target_shape, values.target, values.is_whole))
+      !fits_shape(values.golden_shape, values.golden, values.is_whole) ||
+      !fits_shape(values.target_shape, values.target, values.is_whole))
     return std::nullopt;
   Problem problem = problem_of(values.target, values.golden);
   problem.shape = values.golden_shape;
@@ -89,7 +89,7 @@ std::optional<Transform> find_transform(const compare::PairValues& values, doubl
   } else {
     error = relative_error(problem);
     // Golden as it is would do; nothing is known where squares overflow.
-    if (!(error > kMostNoise * problem.noise) || std::isinf(error)) return std::nullopt;
+    if (!(error > kMostTimesNoise * problem.noise) || std::isinf(error)) return std::nullopt;
     for (const Family& family : kFamilies) {
       family.find(problem, claims);
       if (leaves_only_noise(problem, claims)) break;

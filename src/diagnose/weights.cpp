@@ -19,7 +19,7 @@ std::optional<result::Finding> explain_weights(const Suspect& suspect) {
   add_transform(suspect, finding);
   finding.advice =
       fmt::format("The weights of {} differ: convert the very model that golden was made with.",
-                  suspect.node.name);
+                  suspect.accused);
   finding.next = suspect.of.commands.diff();
   if (finding.next.empty()) finding.next = look_command(suspect);
   return finding;

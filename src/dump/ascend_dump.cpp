@@ -349,7 +349,7 @@ void join_all(const std::vector<Job>& jobs, std::vector<Outcome>& outcomes, Dump
   }
 }
 
-int match(const Tree& tree) {
+int match_device_dumps(const Tree& tree) {
   if (tree.is_single_file) {
     const io::Format* format = probe_format(tree, tree.files[0]);
     const bool is_dump = format != nullptr && format->name.starts_with("ascend");
@@ -402,7 +402,7 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
 extern constexpr Convention kAscendDump{
     "ascend-dump",
     "device dumps type.name.task.stream.time, also decoded, by time, device, model and step",
-    match,
+    match_device_dumps,
     list_device_dumps,
     {.is_device = true}};
 

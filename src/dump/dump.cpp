@@ -350,6 +350,16 @@ std::shared_ptr<const io::TensorFile> memory_file(const DumpSet& set, const Entr
   return {held, &held->file};
 }
 
+// Tools that decode a dump write its bytes as they lay on the device, and arrays have no word for
+// that.
+void tell_layout(const StoredAs& as, TensorInfo& info) {
+  if (info.layout != kPlainLayout || info.logical_shape || info.shape == as.logical) return;
+  const auto layout = as.layout ? as.layout : blocked_layout(info.shape, as.logical);
+  if (!info.strides.empty() || !layout || !plain_map(*layout, info.shape, as.logical)) return;
+  info.layout = *layout;
+  info.logical_shape = as.logical;
+}
+
 }  // namespace
 
 Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
@@ -384,6 +394,7 @@ Result<EntryReader> EntryReader::open(const DumpSet& set, const Entry& entry,
   }
   if (entry.parts.size() == 1) {
     opened.info_ = *infos[0];
+    if (entry.stored_as) tell_layout(*entry.stored_as, opened.info_);
     auto reader = opened.files_[0]->open(opened.info_, opened.order_);
     if (!reader) return reader.error();
     opened.reader_ = std::make_unique<io::TensorReader>(std::move(*reader));

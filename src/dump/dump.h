@@ -47,6 +47,12 @@ struct TensorRef {
   BoxedOptional<std::string> real_name = {};
 };
 
+// How a model keeps a tensor on the device, as far as its graph says.
+struct StoredAs {
+  std::optional<Layout> layout;
+  Shape logical;
+};
+
 struct Entry {
   std::string operator_name;  // as exact as the dump has it: the header's name before the file's
   std::string type;           // operator type, empty if the convention has none
@@ -59,8 +65,10 @@ struct Entry {
   int64_t timestamp = 0;
   // Usually one; several FFTS+ slices, joined along `join_axis`; none if only statistics exist.
   std::vector<TensorRef> parts;
-  size_t join_axis = 0;                  // of the stored shape
-  BoxedOptional<TensorInfo> info;        // of parts[0], if listing had to read the header anyway
+  size_t join_axis = 0;            // of the stored shape
+  BoxedOptional<TensorInfo> info;  // of parts[0], if listing had to read the header anyway
+  // A file without a layout of its own is read so, if its shape fits.
+  BoxedOptional<StoredAs> stored_as;
   BoxedOptional<Statistics> statistics;  // recorded instead of, or beside, the data
   std::string record;                    // the file they come from, relative to DumpSet::root
   bool is_beside = false;  // no part of the dump it was found in: goes by its path alone

@@ -21,7 +21,7 @@ constexpr size_t kMaxNameBytes = 4096;  // every leaf has a copy of its operator
 constexpr size_t kMaxTextBytes = 4096;  // of a non-tensor argument
 constexpr size_t kUsualEntryBytes = 200;  // of a tensor as Python prints it
 constexpr size_t kUsualRank = 4;
-constexpr size_t kMaxGrowth =
+constexpr size_t kMaxEntryGrowth =
     64;  // a list of nulls after a long name would take 900 times its size
 constexpr size_t kFreeBytes = 1 << 20;
 constexpr uint64_t kMaxFileBytes = 0xFFFF0000;  // positions are 32-bit numbers
@@ -70,15 +70,15 @@ void restore_literals(std::string& text) {
       text.replace(at, literal.stand_in.size(), literal.word);
 }
 
-std::string_view trimmed(std::string_view text) {
+std::string_view right_trimmed(std::string_view text) {
   const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
 }
 
 // nullopt for what is no number: null, true, text.
-std::optional<double> number_of(json::value value) {
-  const std::string_view token = trimmed(value.raw_json_token());
+std::optional<double> number_in_json(json::value value) {
+  const std::string_view token = right_trimmed(value.raw_json_token());
   if (token.starts_with('"')) {
     for (const Literal& literal : kLiterals)
       if (token == literal.stand_in) return literal.value;
@@ -96,8 +96,8 @@ std::string text_of(json::value value) {
   std::string text;
   switch (value.type().value()) {
     case json::json_type::string:
-      if (number_of(value)) {
-        text = trimmed(value.raw_json_token());
+      if (number_in_json(value)) {
+        text = right_trimmed(value.raw_json_token());
       } else {
         text = std::string_view(value.get_string());
       }
@@ -110,7 +110,7 @@ std::string text_of(json::value value) {
       break;
     case json::json_type::null: text = "None"; break;
     case json::json_type::boolean: text = value.get_bool() ? "True" : "False"; break;
-    case json::json_type::number: text = trimmed(value.raw_json_token()); break;
+    case json::json_type::number: text = right_trimmed(value.raw_json_token()); break;
   }
   restore_literals(text);
   if (text.size() > kMaxTextBytes) text.replace(kMaxTextBytes, text.npos, "...");
@@ -149,7 +149,7 @@ std::optional<Shape> shape_of(json::value value) {
   Shape shape;
   shape.reserve(kUsualRank);
   for (auto item : value.get_array()) {
-    const std::string_view token = trimmed(item.value().raw_json_token());
+    const std::string_view token = right_trimmed(item.value().raw_json_token());
     int64_t dim = 0;
     const char* end = token.data() + token.size();
     const auto parsed = std::from_chars(token.data(), end, dim);
@@ -290,8 +290,11 @@ class Calls {
 
   static bool is_leaf(json::object& object) {
     json::value kind;
-    const bool has_type = object.find_field_unordered("type").get(kind) == simdjson::SUCCESS &&
-                          kind.type() == json::json_type::string;
+    const simdjson::error_code code = object.find_field_unordered("type").get(kind);
+    // After any other error the parser has given up, and there is no way back.
+    if (code != simdjson::SUCCESS && code != simdjson::NO_SUCH_FIELD)
+      throw simdjson::simdjson_error(code);
+    const bool has_type = code == simdjson::SUCCESS && kind.type() == json::json_type::string;
     object.reset().value();
     return has_type;
   }
@@ -326,15 +329,15 @@ class Calls {
         statistics.shape = shape_of(value);
         is_tensor = true;
       } else if (is(key, "Max")) {
-        statistics.max = number_of(value);
+        statistics.max = number_in_json(value);
         add_flag("max", value);
       } else if (is(key, "Min")) {
-        statistics.min = number_of(value);
+        statistics.min = number_in_json(value);
         add_flag("min", value);
       } else if (is(key, "Mean")) {
-        statistics.mean = number_of(value);
+        statistics.mean = number_in_json(value);
       } else if (is(key, "Norm")) {
-        statistics.l2 = number_of(value);
+        statistics.l2 = number_in_json(value);
       } else if (is(key, "requires_grad")) {
         if (value.type() == json::json_type::boolean) statistics.requires_grad = value.get_bool();
       } else if (is(key, "md5")) {
@@ -343,7 +346,7 @@ class Calls {
         if (const std::string_view file = string_or_empty(value); !file.empty())
           entry.parts.push_back({std::string(file), ""});
       } else if (is(key, "value")) {
-        if (type == "int" || type == "float") number = number_of(value);
+        if (type == "int" || type == "float") number = number_in_json(value);
         statistics.text = text_of(value);
       } else if (others.size() < kMaxTextBytes) {
         const std::string name(key);
@@ -413,7 +416,7 @@ Result<DumpJson> parse_dump_json(Bytes file) {
         return Error{"dump.json would take too much memory",
                      where(fmt::format("the calls up to here need more than {} times the file's "
                                        "{} bytes",
-                                       kMaxGrowth, text.size())),
+                                       kMaxEntryGrowth, text.size())),
                      "shorten the names of the calls, or dump fewer of them"};
       default:
         return Error{"dump.json is damaged", where(simdjson::error_message(code)),
@@ -427,7 +430,7 @@ Result<DumpJson> parse_dump_json(Bytes file) {
   if (const auto code = parser.iterate(text).get(document)) return damaged(0, code);
   bool has_data = false;
   try {
-    Calls calls(dump, kMaxGrowth * file.size() + kFreeBytes);
+    Calls calls(dump, kMaxEntryGrowth * file.size() + kFreeBytes);
     for (auto field : document.get_object()) {
       const std::string key(std::string_view(field.unescaped_key()));
       json::value value = field.value();

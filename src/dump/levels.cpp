@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kNone = SIZE_MAX;
 constexpr std::string_view kProcess = "proc";
 
-bool is_time(std::string_view name) { return is_digits(name) && name.size() == 14; }
+bool is_time_directory(std::string_view name) { return is_digits(name) && name.size() == 14; }
 
 // Positions among the directories of a path.
 struct Positions {
@@ -99,7 +99,7 @@ Levels parse_levels(std::string_view root, std::string_view directory) {
 
   std::optional<Positions> at;
   for (size_t i = path.size(); i-- > 0 && !at;)
-    if (is_time(path[i])) at = below_time(path, i);
+    if (is_time_directory(path[i])) at = below_time(path, i);
   if (!at) at = without_time(path, own);
 
   Levels levels;

@@ -16,38 +16,38 @@ namespace plumb::dump {
 
 namespace {
 
-enum class Place : uint8_t { kWhole, kStart, kEnd };
+enum class NamePart : uint8_t { kWhole, kStart, kEnd };
 struct Companion {
-  Place place;
+  NamePart part;
   std::string_view text;
   std::string_view reason;
 };
 constexpr Companion kCompanions[] = {
-    {Place::kWhole, "mapping.csv", "real names of renamed files"},
-    {Place::kWhole, "convert_failed_file_list.txt", "list of failed conversions"},
-    {Place::kWhole, "stack.json", "call stacks"},
-    {Place::kWhole, "construct.json", "tree of modules"},
-    {Place::kWhole, "debug.json", "values saved by hand"},
-    {Place::kWhole, "dump.json", "index of a dump"},
-    {Place::kWhole, "filename.txt", "names of the input files"},
-    {Place::kWhole, "list.txt", "list of cases"},
-    {Place::kStart, "dynamo_original_", "graph of the model"},
-    {Place::kStart, "dynamo_optimized_", "graph of the model"},
-    {Place::kStart, "ge_proto_", "graph of the model"},
-    {Place::kStart, "ge_onnx_", "graph of the model"},
-    {Place::kEnd, "_min_max.json", "details of a reduced tensor"},
-    {Place::kEnd, ".json", "description, not a tensor"},
-    {Place::kEnd, ".txt", "text, not a tensor"},
-    {Place::kEnd, ".md", "text, not a tensor"},
-    {Place::kEnd, ".log", "log"},
-    {Place::kEnd, ".csv", "table, not a tensor"},
-    {Place::kEnd, ".prototxt", "model, not a tensor"},
-    {Place::kEnd, ".onnx", "model, not a tensor"},
-    {Place::kEnd, ".om", "model, not a tensor"},
-    {Place::kEnd, ".py", "script, not a tensor"},
-    {Place::kEnd, ".swp", "temporary file of an editor"},
-    {Place::kEnd, ".tmp", "temporary file"},
-    {Place::kEnd, ".plumb-tmp", "temporary file"},
+    {NamePart::kWhole, "mapping.csv", "real names of renamed files"},
+    {NamePart::kWhole, "convert_failed_file_list.txt", "list of failed conversions"},
+    {NamePart::kWhole, "stack.json", "call stacks"},
+    {NamePart::kWhole, "construct.json", "tree of modules"},
+    {NamePart::kWhole, "debug.json", "values saved by hand"},
+    {NamePart::kWhole, "dump.json", "index of a dump"},
+    {NamePart::kWhole, "filename.txt", "names of the input files"},
+    {NamePart::kWhole, "list.txt", "list of cases"},
+    {NamePart::kStart, "dynamo_original_", "graph of the model"},
+    {NamePart::kStart, "dynamo_optimized_", "graph of the model"},
+    {NamePart::kStart, "ge_proto_", "graph of the model"},
+    {NamePart::kStart, "ge_onnx_", "graph of the model"},
+    {NamePart::kEnd, "_min_max.json", "details of a reduced tensor"},
+    {NamePart::kEnd, ".json", "description, not a tensor"},
+    {NamePart::kEnd, ".txt", "text, not a tensor"},
+    {NamePart::kEnd, ".md", "text, not a tensor"},
+    {NamePart::kEnd, ".log", "log"},
+    {NamePart::kEnd, ".csv", "table, not a tensor"},
+    {NamePart::kEnd, ".prototxt", "model, not a tensor"},
+    {NamePart::kEnd, ".onnx", "model, not a tensor"},
+    {NamePart::kEnd, ".om", "model, not a tensor"},
+    {NamePart::kEnd, ".py", "script, not a tensor"},
+    {NamePart::kEnd, ".swp", "temporary file of an editor"},
+    {NamePart::kEnd, ".tmp", "temporary file"},
+    {NamePart::kEnd, ".plumb-tmp", "temporary file"},
 };
 
 }  // namespace
@@ -55,16 +55,16 @@ constexpr Companion kCompanions[] = {
 namespace {
 
 bool fits(const Companion& known, std::string_view name) {
-  return known.place == Place::kWhole   ? name == known.text
-         : known.place == Place::kStart ? name.starts_with(known.text)
-                                        : name.ends_with(known.text);
+  return known.part == NamePart::kWhole   ? name == known.text
+         : known.part == NamePart::kStart ? name.starts_with(known.text)
+                                          : name.ends_with(known.text);
 }
 
 }  // namespace
 
 bool is_known_companion(std::string_view name) {
   return std::any_of(std::begin(kCompanions), std::end(kCompanions), [&](const Companion& known) {
-    return known.place != Place::kEnd && fits(known, name);
+    return known.part != NamePart::kEnd && fits(known, name);
   });
 }
 
@@ -73,7 +73,7 @@ std::optional<std::string_view> companion_reason(std::string_view name) {
   const char first = name.front(), last = name.back();  // mostly one letter tells
   for (const Companion& known : kCompanions) {
     const bool may_fit =
-        known.place == Place::kEnd ? known.text.back() == last : known.text.front() == first;
+        known.part == NamePart::kEnd ? known.text.back() == last : known.text.front() == first;
     if (may_fit && fits(known, name)) return known.reason;
   }
   if (first == '.') return "hidden file";

@@ -71,4 +71,25 @@ Result<DumpSet> dump_of_tensors(std::vector<MemoryTensor> tensors, std::string n
   return set;
 }
 
+Result<DumpSet> dump_of_tensors(std::span<const NamedTensor> tensors) {
+  std::vector<MemoryTensor> entries;
+  for (const NamedTensor& tensor : tensors) {
+    const auto slot = slot_from_text(tensor.slot);
+    if (!slot)
+      return Error{"unknown slot '" + tensor.slot + "'", tensor.op + " (in memory)",
+                   "write output:0, input:1, ..."};
+    MemoryTensor& entry = entries.emplace_back();
+    entry.op = tensor.op;
+    entry.slot = *slot;
+    entry.dtype = tensor.dtype;
+    entry.shape = tensor.shape;
+    entry.strides = tensor.strides;
+    entry.first_element = tensor.first_element;
+    entry.bytes = tensor.bytes;
+    entry.owner = tensor.owner;
+    entry.step = tensor.step;
+  }
+  return dump_of_tensors(std::move(entries));
+}
+
 }  // namespace plumb::dump

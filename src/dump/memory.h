@@ -34,5 +34,7 @@ struct MemoryTensor {
 // entries. `name` stands for the path in messages. Fails if there are no tensors, or if the bytes
 // of one do not cover its shape and strides.
 Result<DumpSet> dump_of_tensors(std::vector<MemoryTensor> tensors, std::string name = "memory");
+// Those of a caller of the library; fails also if a slot is none.
+Result<DumpSet> dump_of_tensors(std::span<const NamedTensor> tensors);
 
 }  // namespace plumb::dump

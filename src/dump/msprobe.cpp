@@ -19,16 +19,16 @@ namespace {
 constexpr std::string_view kIndexNames[] = {"dump.json", "debug.json"};
 constexpr std::string_view kDataDirectory = "dump_tensor_data";
 
-bool is_index(const Tree& tree, const TreeFile& file) {
+bool is_msprobe_index(const Tree& tree, const TreeFile& file) {
   if (!tree.is_single_file && std::find(std::begin(kIndexNames), std::end(kIndexNames),
                                         file.name()) == std::end(kIndexNames))
     return false;
   return is_dump_json(head_of(tree, file));
 }
 
-int match(const Tree& tree) {
+int match_msprobe(const Tree& tree) {
   const bool any = std::any_of(tree.files.begin(), tree.files.end(),
-                               [&](const TreeFile& file) { return is_index(tree, file); });
+                               [&](const TreeFile& file) { return is_msprobe_index(tree, file); });
   return any ? 92 : 0;
 }
 
@@ -96,11 +96,11 @@ void add_data_files(const std::string& directory, Tree& tree) {
             [](const TreeFile& a, const TreeFile& b) { return a.path < b.path; });
 }
 
-DumpSet list(const Tree& given, const io::ReadHints& hints) {
+DumpSet list_msprobe(const Tree& given, const io::ReadHints& hints) {
   DumpSet set;
   std::vector<const TreeFile*> files;
   for (const TreeFile& file : given.files)
-    if (is_index(given, file)) files.push_back(&file);
+    if (is_msprobe_index(given, file)) files.push_back(&file);
   std::vector<std::optional<Result<DumpJson>>> parsed(files.size());
   for_each_index(files.size(), [&](size_t i) {
     auto mapped = MappedFile::open(given.absolute(*files[i]), hints.map);
@@ -156,8 +156,8 @@ DumpSet list(const Tree& given, const io::ReadHints& hints) {
 extern constexpr Convention kMsprobe{
     "msprobe",
     "dump.json and debug.json of msprobe, with statistics, checksums or tensors, by step and rank",
-    match,
-    list,
+    match_msprobe,
+    list_msprobe,
     {.has_numbered_calls = true}};
 
 }  // namespace plumb::dump

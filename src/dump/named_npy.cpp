@@ -24,7 +24,7 @@ bool is_model_input(std::string_view op) {
          !is_digits(op.substr(kInputPrefix.size()));
 }
 
-int match(const Tree& tree) {
+int match_named_npy(const Tree& tree) {
   if (tree.is_single_file) return 0;
   const RealNames real_names(tree);
   const int percent = percent_of(tree, [&](const TreeFile& file) -> std::optional<bool> {
@@ -35,7 +35,7 @@ int match(const Tree& tree) {
   return percent == 0 ? 0 : 20 + 60 * percent / 100;
 }
 
-DumpSet list(const Tree& tree, const io::ReadHints&) {
+DumpSet list_named_npy(const Tree& tree, const io::ReadHints&) {
   DumpSet set;
   const RealNames real_names(tree);
   set.warnings = real_names.warnings();
@@ -70,6 +70,6 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
 
 extern constexpr Convention kNamedNpy{
     "named-npy", "golden npy files named operator.output.timestamp.npy (Caffe, TensorFlow, ONNX)",
-    match, list};
+    match_named_npy, list_named_npy};
 
 }  // namespace plumb::dump

@@ -27,7 +27,9 @@ bool remove_suffix(std::string_view& text, std::string_view suffix) {
 }
 
 bool is_short(std::string_view text) { return is_digits(text) && text.size() < kMicrosecondDigits; }
-bool is_time(std::string_view text) { return is_digits(text) && text.size() >= kMicrosecondDigits; }
+bool is_timestamp(std::string_view text) {
+  return is_digits(text) && text.size() >= kMicrosecondDigits;
+}
 
 }  // namespace
 
@@ -88,7 +90,7 @@ std::optional<DeviceName> parse_device_name(std::string_view name) {
     const std::string_view context = cut_last(head), task_type = cut_last(head);
     std::string_view before = head;
     if (is_short(device) && is_short(thread) && is_short(context) && is_short(task_type) &&
-        is_time(cut_last(before))) {
+        is_timestamp(cut_last(before))) {
       parsed.task_type = number_from(task_type);
       parsed.context = *number_from(context);
       parsed.thread = *number_from(thread);
@@ -170,7 +172,7 @@ std::optional<GoldenName> parse_golden_name(std::string_view stem) {
   if (!is_digits(last) || !is_digits(second)) return {};
   std::string_view op = stem;
   if (const std::string_view third = cut_last(op);
-      is_short(last) && is_time(second) && is_short(third) && !op.empty())
+      is_short(last) && is_timestamp(second) && is_short(third) && !op.empty())
     return GoldenName{op, *number_from(third), timestamp_from(second)};
   const auto index = number_from(second);
   if (!index || stem.empty() || last.size() < kSecondDigits) return {};

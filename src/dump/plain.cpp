@@ -117,9 +117,9 @@ Found look_into(const Tree& tree, const TreeFile& file, const io::ReadHints& hin
   return found;
 }
 
-int match(const Tree&) { return 1; }
+int match_plain(const Tree&) { return 1; }
 
-DumpSet list(const Tree& tree, const io::ReadHints& hints) {
+DumpSet list_plain(const Tree& tree, const io::ReadHints& hints) {
   return list_plain(tree, tree.files, hints);
 }
 
@@ -162,7 +162,8 @@ DumpSet list_plain(const Tree& tree, std::span<const TreeFile> files, const io::
   return set;
 }
 
-extern constexpr Convention kPlain{
-    "plain", "any directory of tensor files, operators named by their path", match, list};
+extern constexpr Convention kPlain{"plain",
+                                   "any directory of tensor files, operators named by their path",
+                                   match_plain, list_plain};
 
 }  // namespace plumb::dump

@@ -19,18 +19,17 @@ namespace {
 
 namespace dom = simdjson::dom;
 namespace field = dump_schema::field;
-using json_dom::each, json_dom::text;
 
 constexpr std::string_view kSample = "sample_";
 
-bool is_index(const Tree& tree, const TreeFile& file) {
+bool is_plumb_index(const Tree& tree, const TreeFile& file) {
   return file.name() == dump_schema::kFile && dump_schema::is_index(head_of(tree, file));
 }
 
-int match(const Tree& tree) {
+int match_plumb_dump(const Tree& tree) {
   if (tree.is_single_file) return 0;
   const bool any = std::any_of(tree.files.begin(), tree.files.end(),
-                               [&](const TreeFile& file) { return is_index(tree, file); });
+                               [&](const TreeFile& file) { return is_plumb_index(tree, file); });
   return any ? 95 : 0;
 }
 
@@ -56,13 +55,13 @@ class IndexReader {
             parser.parse(as_text(mapped->bytes()).data(), mapped->bytes().size()).get(root))
       return damaged({"the index of the dump is damaged", simdjson::error_message(error),
                       "make the dump again with `plumb dump`"});
-    if (const std::string graph = text(root, field::kSavedGraph); !graph.empty())
+    if (const std::string graph = json_dom::text(root, field::kSavedGraph); !graph.empty())
       if (const TreeFile* saved = tree_.find(beside(graph))) used_.insert(saved->path);
-    each(root, field::kOperators, [&](dom::element op) {
+    json_dom::each(root, field::kOperators, [&](dom::element op) {
       entry_ = {};
-      entry_.operator_name = text(op, field::kName);
-      entry_.type = text(op, field::kType);
-      entry_.graph = text(op, field::kSubgraph);
+      entry_.operator_name = json_dom::text(op, field::kName);
+      entry_.type = json_dom::text(op, field::kType);
+      entry_.graph = json_dom::text(op, field::kSubgraph);
       entry_.step = step_;
       entry_.timestamp = json_dom::number(op, field::kTimestamp).value_or(entry_.timestamp);
       add_tensors(op, field::kInputs, SlotKind::kInput);
@@ -81,11 +80,12 @@ class IndexReader {
 
   void add_tensors(dom::element op, std::string_view key, SlotKind kind) {
     int64_t index = 0;
-    each(op, key, [&](dom::element item) { add_tensor(item, {kind, index++, {}}); });
+    json_dom::each(op, key, [&](dom::element item) { add_tensor(item, {kind, index++, {}}); });
   }
 
   void add_tensor(dom::element item, const Slot& slot) {
-    const std::string name = text(item, field::kDataFile), problem = text(item, field::kProblem);
+    const std::string name = json_dom::text(item, field::kDataFile),
+                      problem = json_dom::text(item, field::kProblem);
     if (name.empty()) {  // was not to be dumped, or could not be
       if (!problem.empty()) skip_problem(slot, problem);
       return;
@@ -100,8 +100,9 @@ class IndexReader {
     }
     Entry& entry = set_.entries.emplace_back(entry_);
     entry.slot = slot;
-    entry.parts.push_back({data->path, text(item, field::kMember)});
-    if (const auto layout = layout_from_name(text(item, field::kLayout))) describe(entry, *layout);
+    entry.parts.push_back({data->path, json_dom::text(item, field::kMember)});
+    if (const auto layout = layout_from_name(json_dom::text(item, field::kLayout)))
+      describe(entry, *layout);
   }
 
   // What the index knows of a tensor and its file does not. One that cannot be read is found out
@@ -145,11 +146,11 @@ class IndexReader {
   Entry entry_;  // what all tensors of one operator share
 };
 
-DumpSet list(const Tree& tree, const io::ReadHints&) {
+DumpSet list_plumb_dump(const Tree& tree, const io::ReadHints&) {
   DumpSet set;
   std::set<std::string_view> used;
   for (const TreeFile& file : tree.files)
-    if (is_index(tree, file)) IndexReader(tree, file, set, used).read();
+    if (is_plumb_index(tree, file)) IndexReader(tree, file, set, used).read();
   for (const TreeFile& file : tree.files)
     if (!used.contains(file.path))
       set.skipped.push_back(skip_unknown(tree, file, "not in the index of the dump"));
@@ -161,8 +162,8 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
 extern constexpr Convention kPlumbDump{
     "plumb-dump",
     "what `plumb dump` wrote: npy files and their index, dump.json",
-    match,
-    list,
+    match_plumb_dump,
+    list_plumb_dump,
     {.graph_file = dump_schema::kFile}};
 
 }  // namespace plumb::dump

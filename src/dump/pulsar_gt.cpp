@@ -55,9 +55,9 @@ std::optional<Base> find_base(const Tree& tree) {
   return {};
 }
 
-int match(const Tree& tree) { return !tree.is_single_file && find_base(tree) ? 85 : 0; }
+int match_pulsar_gt(const Tree& tree) { return !tree.is_single_file && find_base(tree) ? 85 : 0; }
 
-DumpSet list(const Tree& tree, const io::ReadHints& hints) {
+DumpSet list_pulsar_gt(const Tree& tree, const io::ReadHints& hints) {
   DumpSet set;
   const Base base = find_base(tree).value_or(Base{});
   for (const TreeFile& file : tree.files) {
@@ -93,6 +93,6 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
 
 extern constexpr Convention kPulsarGt{
     "pulsar-gt", "folders input/ onnx/ joint/, or input/CASE/ output/CASE/, of the Pulsar tools",
-    match, list};
+    match_pulsar_gt, list_pulsar_gt};
 
 }  // namespace plumb::dump

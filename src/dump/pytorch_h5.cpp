@@ -24,7 +24,7 @@ const TreeFile* find_file(const Tree& tree) {
   return format != nullptr && format->name == "hdf5" ? found : nullptr;
 }
 
-int match(const Tree& tree) { return find_file(tree) != nullptr ? 90 : 0; }
+int match_pytorch_h5(const Tree& tree) { return find_file(tree) != nullptr ? 90 : 0; }
 
 // Slot and operator of "/Op/7/output/grad/0"; nothing for other paths.
 bool parse_path(std::string_view path, Entry& entry) {
@@ -42,7 +42,7 @@ bool parse_path(std::string_view path, Entry& entry) {
   return true;
 }
 
-DumpSet list(const Tree& tree, const io::ReadHints& hints) {
+DumpSet list_pytorch_h5(const Tree& tree, const io::ReadHints& hints) {
   DumpSet set;
   const TreeFile* dump = find_file(tree);
   for (const TreeFile& file : tree.files)
@@ -76,6 +76,7 @@ DumpSet list(const Tree& tree, const io::ReadHints& hints) {
 }  // namespace
 
 extern constexpr Convention kPytorchH5{
-    "pytorch-h5", "HDF5 dump of a PyTorch run: /operator/order/input|output/name", match, list};
+    "pytorch-h5", "HDF5 dump of a PyTorch run: /operator/order/input|output/name", match_pytorch_h5,
+    list_pytorch_h5};
 
 }  // namespace plumb::dump

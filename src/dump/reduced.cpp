@@ -8,8 +8,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_values.h"
 #include "dump/names.h"
 #include "io/npy.h"
 #include "io/zip.h"
@@ -19,13 +19,12 @@
 namespace plumb::dump {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using plumb::to_string;  // of shapes, beside that of slots
 
 constexpr std::string_view kSchema = "plumb.reduced/1";
 constexpr std::string_view kDetails = "plumb.json", kSketches = "plumb.sketch/";
-constexpr int64_t kMaxNumbers = 1 << 20;  // tensors of one operator, times two
-constexpr uint64_t kMaxGrowth = 64;       // of a deflated member
+constexpr int64_t kMaxNumbers = 1 << 20;   // tensors of one operator, times two
+constexpr uint64_t kMaxMemberGrowth = 64;  // of a deflated member
 constexpr const char* kAgain = "reduce the dump again, or leave this file out";
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -130,12 +129,12 @@ std::string details_of(const ReducedFile& file) {
   Json tensors = Json::array();
   for (const ReducedTensor& tensor : file.tensors) tensors.push_back(json_of(tensor));
   const Json json{{"schema", kSchema},
-                  {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
+                  {"tool", tool_json()},
                   {"op_name", file.op_name},
                   {"source_bytes", file.source_bytes},
                   {"source_time_ns", file.source_time_ns},
                   {"tensors", std::move(tensors)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return line_of_json(json) + "\n";
 }
 
 // Members of a JSON object, with types checked: the file may be anybody's.
@@ -346,7 +345,7 @@ Result<ReducedFile> read_opened(const io::TensorFile& opened) {
                                     [](const io::ZipMember& m) { return m.name == kDetails; });
   if (details == members->end()) return ReducedFile{{}, 0, 0, std::move(*arrays), false};
   Buffer scratch;
-  auto text = io::zip_member_data(bytes, *details, kMaxGrowth, scratch);
+  auto text = io::zip_member_data(bytes, *details, kMaxMemberGrowth, scratch);
   if (!text) return text.error();
   auto file = details_from(*text);
   if (!file) return file.error();
@@ -471,7 +470,7 @@ Result<std::vector<std::byte>> read_sketch(const std::filesystem::path& path, co
   for (const io::ZipMember& member : *members) {
     if (member.name != name) continue;
     Buffer scratch;
-    auto data = io::zip_member_data(mapped->bytes(), member, kMaxGrowth, scratch);
+    auto data = io::zip_member_data(mapped->bytes(), member, kMaxMemberGrowth, scratch);
     if (!data) return std::move(data.error()).in(path.string());
     return std::vector<std::byte>(data->begin(), data->end());
   }

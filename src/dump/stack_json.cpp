@@ -9,7 +9,7 @@ namespace {
 
 using simdjson::dom::element;
 
-std::string trimmed(std::string_view text) {
+std::string trimmed_frame(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return "";
   return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1));
@@ -18,14 +18,14 @@ std::string trimmed(std::string_view text) {
 // A list of frames, or the whole stack as one string.
 std::string frames_of(element value) {
   std::string_view text;
-  if (value.get(text) == simdjson::SUCCESS) return trimmed(text);
+  if (value.get(text) == simdjson::SUCCESS) return trimmed_frame(text);
   simdjson::dom::array list;
   std::string stack;
   if (value.get(list) != simdjson::SUCCESS) return stack;
   for (element frame : list) {
     if (frame.get(text) != simdjson::SUCCESS) continue;
     if (!stack.empty()) stack += '\n';
-    stack += trimmed(text);
+    stack += trimmed_frame(text);
   }
   return stack;
 }

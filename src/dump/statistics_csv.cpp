@@ -24,7 +24,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
 }
 
 // nullopt for "", "NA", "-": not computed.
-std::optional<double> number_of(std::string_view cell) {
+std::optional<double> number_in_cell(std::string_view cell) {
   double value = 0;
   const char* end = cell.data() + cell.size();
   const auto parsed = std::from_chars(cell.data(), end, value);
@@ -33,20 +33,20 @@ std::optional<double> number_of(std::string_view cell) {
 }
 
 enum Column : size_t {
-  kKind,
-  kIndex,
-  kType,
-  kShape,
-  kMax,
-  kMin,
-  kMean,
-  kNorm,
-  kNan,
-  kNegative,
-  kPositive,
+  kKindColumn,
+  kIndexColumn,
+  kTypeColumn,
+  kShapeColumn,
+  kMaxColumn,
+  kMinColumn,
+  kMeanColumn,
+  kNormColumn,
+  kNanColumn,
+  kNegativeColumn,
+  kPositiveColumn,
   kColumns
 };
-constexpr std::array<std::string_view, kColumns> kNames{
+constexpr std::array<std::string_view, kColumns> kColumnNames{
     "Input/Output",      "Index",     "Data Type", "Shape",     "Max Value",
     "Min Value",         "Avg Value", "l2norm",    "Nan Count", "Negative Inf Count",
     "Positive Inf Count"};
@@ -61,9 +61,9 @@ Result<std::vector<Entry>> parse_statistics_csv(std::string_view text) {
   const std::vector<std::string_view> header = cells_of(take_line(text));
   std::array<size_t, kColumns> places;
   for (size_t c = 0; c < kColumns; ++c)
-    places[c] =
-        static_cast<size_t>(std::find(header.begin(), header.end(), kNames[c]) - header.begin());
-  if (places[kKind] == header.size() || places[kIndex] == header.size())
+    places[c] = static_cast<size_t>(std::find(header.begin(), header.end(), kColumnNames[c]) -
+                                    header.begin());
+  if (places[kKindColumn] == header.size() || places[kIndexColumn] == header.size())
     return damaged(1, "there are no columns 'Input/Output' and 'Index'");
 
   std::vector<Entry> entries;
@@ -74,21 +74,23 @@ Result<std::vector<Entry>> parse_statistics_csv(std::string_view text) {
     const auto cell = [&](Column c) {
       return places[c] < cells.size() ? cells[places[c]] : std::string_view();
     };
-    const auto index = number_from(cell(kIndex));
-    const bool is_input = cell(kKind) == "Input";
-    if (!index || (!is_input && cell(kKind) != "Output"))
+    const auto index = number_from(cell(kIndexColumn));
+    const bool is_input = cell(kKindColumn) == "Input";
+    if (!index || (!is_input && cell(kKindColumn) != "Output"))
       return damaged(line, fmt::format("'{}' is not an input or output", row.substr(0, 80)));
     Entry& entry = entries.emplace_back();
     entry.slot = {is_input ? SlotKind::kInput : SlotKind::kOutput, *index, {}};
     Statistics& statistics = entry.statistics.emplace();
-    statistics.dtype = cell(kType);
-    if (is_digits(cell(kShape).substr(0, 1))) statistics.shape = shape_from_text(cell(kShape));
-    statistics.max = number_of(cell(kMax));
-    statistics.min = number_of(cell(kMin));
-    statistics.mean = number_of(cell(kMean));
-    statistics.l2 = number_of(cell(kNorm));
-    statistics.nan_count = number_from(cell(kNan));
-    const auto negative = number_from(cell(kNegative)), positive = number_from(cell(kPositive));
+    statistics.dtype = cell(kTypeColumn);
+    if (is_digits(cell(kShapeColumn).substr(0, 1)))
+      statistics.shape = shape_from_text(cell(kShapeColumn));
+    statistics.max = number_in_cell(cell(kMaxColumn));
+    statistics.min = number_in_cell(cell(kMinColumn));
+    statistics.mean = number_in_cell(cell(kMeanColumn));
+    statistics.l2 = number_in_cell(cell(kNormColumn));
+    statistics.nan_count = number_from(cell(kNanColumn));
+    const auto negative = number_from(cell(kNegativeColumn)),
+               positive = number_from(cell(kPositiveColumn));
     if (negative && positive) statistics.inf_count = checked_add(*negative, *positive);
   }
   return entries;

@@ -20,15 +20,15 @@ namespace {
 bool is_token(std::string_view name) { return is_digits(name) && name.size() < 12; }
 
 // What a directory says of the files in it.
-struct Place {
+struct FxPlace {
   std::optional<int64_t> rank;
   int64_t step = 0;
   std::string graph;
   bool is_middle_generation = false;
 };
 
-Place place_of(std::string_view directory) {
-  Place place;
+FxPlace place_of(std::string_view directory) {
+  FxPlace place;
   auto path = components(directory);
   for (std::string_view part : path)
     if (const auto rank = rank_from(part)) place.rank = rank;
@@ -46,8 +46,8 @@ Place place_of(std::string_view directory) {
 }
 
 // Of every directory with FX files.
-std::map<std::string_view, Place> find_places(const Tree& tree) {
-  std::map<std::string_view, Place> places;
+std::map<std::string_view, FxPlace> find_places(const Tree& tree) {
+  std::map<std::string_view, FxPlace> places;
   const TreeFile* last = nullptr;
   for (const TreeFile& file : tree.files) {
     if (last != nullptr && last->directory() == file.directory()) continue;
@@ -64,7 +64,7 @@ std::map<std::string_view, Place> find_places(const Tree& tree) {
   return places;
 }
 
-int match(const Tree& tree) {
+int match_torchair_fx(const Tree& tree) {
   if (tree.is_single_file) return 0;
   const int percent = percent_of(tree, [](const TreeFile& file) -> std::optional<bool> {
     if (companion_reason(file.name())) return {};
@@ -73,7 +73,7 @@ int match(const Tree& tree) {
   return percent == 0 ? 0 : 20 + 70 * percent / 100;
 }
 
-DumpSet list(const Tree& tree, const io::ReadHints&) {
+DumpSet list_torchair_fx(const Tree& tree, const io::ReadHints&) {
   DumpSet set;
   const auto places = find_places(tree);
   std::vector<const TreeFile*> reduced;
@@ -97,7 +97,7 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
     entry.type = name->target;
     entry.slot = name->slot;
     entry.timestamp = name->timestamp;
-    const Place& place = places.at(file.directory());
+    const FxPlace& place = places.at(file.directory());
     entry.rank = place.rank;
     entry.step = place.step;
     entry.graph = place.graph;
@@ -136,8 +136,8 @@ DumpSet list(const Tree& tree, const io::ReadHints&) {
 extern constexpr Convention kTorchairFx{
     "torchair-fx",
     "FX dumps of TorchAir: node-target.INPUT.n.time.npy by rank, graph and token",
-    match,
-    list,
+    match_torchair_fx,
+    list_torchair_fx,
     {.is_torchair_fx = true}};
 
 }  // namespace plumb::dump

@@ -9,7 +9,7 @@
 namespace plumb::dump {
 namespace {
 
-int match(const Tree& tree) {
+int match_torchair_ge(const Tree& tree) {
   const auto is_graph = [](const TreeFile& file) {
     return file.name().starts_with("dynamo_original_graph_") && file.name().ends_with(".txt");
   };
@@ -25,7 +25,7 @@ int match(const Tree& tree) {
 extern constexpr Convention kTorchairGe{
     "torchair-ge",
     "GE dumps of TorchAir with dynamo_original_graph_*.txt, by rank, graph and token",
-    match,
+    match_torchair_ge,
     list_device_dumps,
     {.is_torchair_ge = true}};
 

@@ -2,15 +2,14 @@
 #include "engine/dump_index.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/dump_schema.h"
 #include "base/file_sink.h"
+#include "base/json_values.h"
 
 namespace plumb::engine {
 namespace {
 
-using Json = nlohmann::ordered_json;
 namespace field = dump_schema::field;
 
 Json edge(const graph::Edge& from) {
@@ -62,7 +61,6 @@ Json operator_of(const graph::Operator& op, int64_t timestamp, std::span<const I
 Result<void> write_index(const std::filesystem::path& directory, const Dump& dump,
                          const LoadedModel& model, Optimization optimization,
                          const std::vector<std::vector<InputFile>>& input_files, bool synced) {
-  constexpr auto kReplace = Json::error_handler_t::replace;
   auto sink = FileSink::create(directory / dump_schema::kFile);
   if (!sink) return sink.error();
   Json head{{field::kSchema, dump_schema::kSchema},
@@ -73,7 +71,7 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
              {{field::kPath, std::filesystem::path(model.path()).filename().string()},
               {field::kFormat, model.graph().format}}}};
   if (dump.has_saved_graph) head[field::kSavedGraph] = kSavedGraph;
-  std::string text = head.dump(-1, ' ', false, kReplace);
+  std::string text = line_of_json(head);
   text.pop_back();  // the closing brace: operators follow, one on each line
   text += fmt::format(",\n\"{}\":[", field::kOperators);
   std::span<const DumpedTensor> tensors = dump.tensors;
@@ -83,7 +81,7 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
         i < input_files.size() ? std::span(input_files[i]) : std::span<const InputFile>();
     const Json item = operator_of(op, dump.timestamps[i], files, tensors);
     tensors = tensors.subspan(op.outputs.size());
-    text += fmt::format("{}\n{}", i == 0 ? "" : ",", item.dump(-1, ' ', false, kReplace));
+    text += fmt::format("{}\n{}", i == 0 ? "" : ",", line_of_json(item));
     if (text.size() > (1 << 20)) {
       sink->write(text);
       text.clear();
@@ -91,8 +89,7 @@ Result<void> write_index(const std::filesystem::path& directory, const Dump& dum
   }
   Json outputs = Json::array();
   for (const graph::Edge& from : dump.graph->outputs) outputs.push_back(edge(from));
-  text +=
-      fmt::format("\n],\n\"{}\":{}}}\n", field::kOutputs, outputs.dump(-1, ' ', false, kReplace));
+  text += fmt::format("\n],\n\"{}\":{}}}\n", field::kOutputs, line_of_json(outputs));
   sink->write(text);
   return sink->commit(synced);
 }

@@ -21,13 +21,6 @@
 #include "tensor/decode.h"
 
 namespace plumb::engine {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kNotGiven = "the engine does not give it";
-
-bool is_input(const graph::Operator& op) { return op.type == "Data" || op.type == "Input"; }
 
 // File names that do not clash, in the order they are asked for.
 class FileNames {
@@ -45,6 +38,30 @@ class FileNames {
  private:
   std::set<std::string> used_;
 };
+
+// What stays from one run to the next.
+struct Prepared {
+  LoadedModel& model;
+  DumpWishes wishes;
+  const OpenBodies* bodies = nullptr;         // what was done to bring bodies to the surface
+  std::shared_ptr<const graph::Graph> graph;  // as it is run; null: nothing is prepared yet
+  std::optional<LoadedModel> optimised = {};  // what the engine made of the model, if that is run
+  std::unique_ptr<Session> plain = nullptr;   // the model as the engine optimises it
+  std::unique_ptr<Session> whole = nullptr;   // gives all that is wanted at once
+  std::vector<int64_t> timestamps = {};       // of operators: in which order they run
+  std::vector<DumpedTensor> tensors = {};     // what there is to dump, still without data
+  std::vector<size_t> wanted = {};            // places among these of what the engine gives
+  int64_t block = 0;                          // channels of one, where they lie in blocks
+  FileNames names = {};
+};
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNotGiven = "the engine does not give it";
+
+bool is_input(const graph::Operator& op) { return op.type == "Data" || op.type == "Input"; }
 
 int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(
@@ -68,22 +85,6 @@ int64_t size_of(const Port& port, int64_t unknown) {
   }
   return bytes;
 }
-
-// What stays from one run to the next.
-struct Prepared {
-  LoadedModel& model;
-  DumpWishes wishes;
-  const OpenBodies* bodies = nullptr;         // what was done to bring bodies to the surface
-  std::shared_ptr<const graph::Graph> graph;  // as it is run; null: nothing is prepared yet
-  std::optional<LoadedModel> optimised = {};  // what the engine made of the model, if that is run
-  std::unique_ptr<Session> plain = nullptr;   // the model as the engine optimises it
-  std::unique_ptr<Session> whole = nullptr;   // gives all that is wanted at once
-  std::vector<int64_t> timestamps = {};       // of operators: in which order they run
-  std::vector<DumpedTensor> tensors = {};     // what there is to dump, still without data
-  std::vector<size_t> wanted = {};            // places among these of what the engine gives
-  int64_t block = 0;                          // channels of one, where they lie in blocks
-  FileNames names = {};
-};
 
 class Dumper {
  public:

@@ -31,7 +31,7 @@ enum : uint32_t { kNum = 1, kWidth = 4, kData = 5, kShape = 7, kDoubleData = 8 }
 struct CaffeDefault {
   std::string_view message, field, value;
 };
-constexpr CaffeDefault kDefaults[] = {
+constexpr CaffeDefault kCaffeDefaults[] = {
     {"batch_norm_param", "eps", "1e-5"},
     {"batch_norm_param", "use_global_stats", "true"},
     {"bias_param", "axis", "1"},
@@ -131,7 +131,7 @@ bool is_idle(std::string_view field) {
 
 using Words = std::map<std::string, std::vector<std::string>, std::less<>>;  // by field
 
-AttributeValue value_from(const std::vector<std::string>& words) {
+AttributeValue value_from_words(const std::vector<std::string>& words) {
   std::vector<double> numbers;
   for (const std::string& word : words) {
     float number = 0;
@@ -182,7 +182,8 @@ class ParameterReader {
       unify(message, words);
       for (const auto& [field, values] : words)
         if (!is_idle(field.substr(0, field.find('.'))))
-          out_.operators[found->second].attributes.insert_or_assign(field, value_from(values));
+          out_.operators[found->second].attributes.insert_or_assign(field,
+                                                                    value_from_words(values));
     }
   }
 
@@ -201,7 +202,7 @@ class ParameterReader {
 
   // Sizes as height and width, whichever way they are written.
   static void unify(const std::string& message, Words& words) {
-    for (const CaffeDefault& each : kDefaults)
+    for (const CaffeDefault& each : kCaffeDefaults)
       if (each.message == message) {
         const std::string field(each.field);
         const bool is_split = words.contains(field + "_h") || words.contains(field + "_w");
@@ -232,7 +233,7 @@ class ParameterReader {
   std::unordered_map<std::string_view, size_t> place_;
 };
 
-Error damaged(std::string where) {
+Error damaged_weights(std::string where) {
   return {"the Caffe weights are damaged", std::move(where), "copy the .caffemodel again"};
 }
 
@@ -252,7 +253,8 @@ Result<std::shared_ptr<const ConstantTensor>> read_blob(const ProtoField& messag
       ProtoReader dims(field);
       for (ProtoField dim; dims.next(dim);)
         if (dim.number == 1) dims.append_varints(dim, shape, 64);
-      if (!dims.ok()) return damaged(fmt::format("byte {}: {}", dims.failed_at(), dims.problem()));
+      if (!dims.ok())
+        return damaged_weights(fmt::format("byte {}: {}", dims.failed_at(), dims.problem()));
     } else if (field.number == blob_field::kData || field.number == blob_field::kDoubleData) {
       if (field.number == blob_field::kDoubleData) dtype = DType::kFloat64;
       const auto* number = reinterpret_cast<const std::byte*>(&field.value);
@@ -269,14 +271,14 @@ Result<std::shared_ptr<const ConstantTensor>> read_blob(const ProtoField& messag
     }
   }
   if (!reader.ok())
-    return damaged(fmt::format("byte {}: {}", reader.failed_at(), reader.problem()));
+    return damaged_weights(fmt::format("byte {}: {}", reader.failed_at(), reader.problem()));
   if (!list->empty()) data = *list;
   if (shape.empty()) shape = old_shape;
   const auto count = element_count(shape);
   const auto bytes = count ? byte_count(dtype, *count) : std::nullopt;
   if (!bytes || static_cast<size_t>(*bytes) != data.size())
-    return damaged(fmt::format("byte {}: a blob of {} has {} bytes", message.position,
-                               to_string(shape), data.size()));
+    return damaged_weights(fmt::format("byte {}: a blob of {} has {} bytes", message.position,
+                                       to_string(shape), data.size()));
   return std::make_shared<const ConstantTensor>(dtype, shape, data, list);
 }
 
@@ -287,7 +289,7 @@ Result<void> read_weights(Bytes file, ModelContent& content) {
   ProtoReader reader(file);
   for (ProtoField layer; reader.next(layer);) {
     if (layer.number != net_field::kLayer && layer.number != net_field::kOldLayer) continue;
-    if (layer.type != WireType::kBytes) return damaged("a layer is no message");
+    if (layer.type != WireType::kBytes) return damaged_weights("a layer is no message");
     const LayerFields& fields = layer.number == net_field::kLayer ? kLayerFields : kOldLayerFields;
     std::string_view name;
     std::vector<ProtoField> blobs;
@@ -298,7 +300,7 @@ Result<void> read_weights(Bytes file, ModelContent& content) {
       if (member.number == fields.blobs) blobs.push_back(member);
     }
     if (!members.ok())
-      return damaged(fmt::format("byte {}: {}", members.failed_at(), members.problem()));
+      return damaged_weights(fmt::format("byte {}: {}", members.failed_at(), members.problem()));
     const auto found = place.find(name);
     if (found == place.end()) continue;
     for (size_t i = 0; i < blobs.size(); ++i) {
@@ -309,7 +311,7 @@ Result<void> read_weights(Bytes file, ModelContent& content) {
     }
   }
   if (!reader.ok())
-    return damaged(fmt::format("byte {}: {}", reader.failed_at(), reader.problem()));
+    return damaged_weights(fmt::format("byte {}: {}", reader.failed_at(), reader.problem()));
   return {};
 }
 

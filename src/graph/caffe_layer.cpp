@@ -10,14 +10,14 @@
 namespace plumb::graph {
 namespace {
 
-constexpr size_t kMostAxes = 32;
+constexpr size_t kMostBlobAxes = 32;
 constexpr int64_t kMostExtent = 1 << 20;  // of a window: products of two stay small
 
 }  // namespace
 
 bool is_blob_shape(const Shape& shape) {
   const auto count = element_count(shape);
-  return shape.size() <= kMostAxes && count && *count >= 1 && *count <= CaffeLayer::kMostSize;
+  return shape.size() <= kMostBlobAxes && count && *count >= 1 && *count <= CaffeLayer::kMostSize;
 }
 
 CaffeLayer::CaffeLayer(OnnxModel& model, UniqueNames& names, const Operator& op,

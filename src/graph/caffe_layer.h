@@ -117,6 +117,8 @@ std::span<const CaffeLayerKind> caffe_layer_kinds();
 
 // The functions behind the table, one file for each group.
 namespace caffe_layers {
+using Ints = std::vector<int64_t>;  // of an attribute
+
 void convolution(CaffeLayer& layer);
 void deconvolution(CaffeLayer& layer);
 void inner_product(CaffeLayer& layer);

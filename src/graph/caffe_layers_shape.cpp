@@ -12,8 +12,6 @@
 namespace plumb::graph::caffe_layers {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 void give_reshaped(CaffeLayer& layer, const Shape& shape) {
   const std::string sizes = layer.constant(shape, "shape");
   layer.give("Reshape", {layer.bottom(), sizes}, shape);

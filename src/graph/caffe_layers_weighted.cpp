@@ -14,8 +14,6 @@
 namespace plumb::graph::caffe_layers {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 int64_t product(const Shape& shape, size_t first, size_t end) {
   int64_t product = 1;  // of a shape that was checked: no overflow
   for (size_t i = first; i < end; ++i) product *= shape[i];
@@ -23,7 +21,7 @@ int64_t product(const Shape& shape, size_t first, size_t end) {
 }
 
 // What convolutions of both directions are told.
-struct Windows {
+struct ConvolutionWindows {
   int64_t outputs = 1, group = 1;
   std::array<int64_t, 2> kernel{}, stride{}, pad{}, dilation{};
   bool has_bias = false;
@@ -38,8 +36,8 @@ struct Windows {
   int64_t extent(size_t axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
 };
 
-Windows windows_of(CaffeLayer& layer) {
-  Windows told;
+ConvolutionWindows windows_of(CaffeLayer& layer) {
+  ConvolutionWindows told;
   told.outputs = layer.integer("num_output", 1);
   told.group = layer.integer("group", 1);
   told.kernel = layer.height_and_width("kernel_size", 1);
@@ -123,7 +121,7 @@ void give_normalized(CaffeLayer& layer, const std::string& factor, const std::st
 
 void convolution(CaffeLayer& layer) {
   if (!layer.fits({.least_axes = 4, .most_axes = 4})) return;
-  const Windows told = windows_of(layer);
+  const ConvolutionWindows told = windows_of(layer);
   if (!layer.ok()) return;
   const Shape& in = layer.shape();
   CaffeLayer::Names inputs{
@@ -140,7 +138,7 @@ void convolution(CaffeLayer& layer) {
 
 void deconvolution(CaffeLayer& layer) {
   if (!layer.fits({.least_axes = 4, .most_axes = 4})) return;
-  const Windows told = windows_of(layer);
+  const ConvolutionWindows told = windows_of(layer);
   if (!layer.ok()) return;
   const Shape& in = layer.shape();
   CaffeLayer::Names inputs{

@@ -12,10 +12,8 @@
 namespace plumb::graph::caffe_layers {
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 // The windows along one axis.
-struct Windows {
+struct AxisWindows {
   int64_t count = 0;
   int64_t behind = 0;  // padding behind the data that they reach, 0 if none
   int64_t over = 0;    // ... of which this is beyond the padding that was asked for: the last one
@@ -26,10 +24,10 @@ struct Pool {
   std::array<int64_t, 2> kernel{}, stride{}, pad{};
   bool rounds_up = true;
 
-  Windows along(size_t axis, int64_t size) const {
+  AxisWindows along(size_t axis, int64_t size) const {
     const int64_t room = size + 2 * pad[axis] - kernel[axis];
     if (room < 0) return {};
-    Windows made;
+    AxisWindows made;
     made.count = (room + (rounds_up ? stride[axis] - 1 : 0)) / stride[axis] + 1;
     const auto begin = [&] { return (made.count - 1) * stride[axis]; };
     // With padding the last window starts inside the data or the padding before them.
@@ -58,7 +56,7 @@ Pool pool_of(CaffeLayer& layer) {
 }
 
 // Caffe divides by what of a window lies within the data and the padding that was asked for.
-void average(CaffeLayer& layer, const Pool& pool, const Windows& high, const Windows& wide,
+void average(CaffeLayer& layer, const Pool& pool, const AxisWindows& high, const AxisWindows& wide,
              const Shape& out) {
   const auto& pad = pool.pad;
   const auto attributes = [&](const Ints& pads, int64_t counts_padding) {
@@ -84,7 +82,7 @@ void average(CaffeLayer& layer, const Pool& pool, const Windows& high, const Win
 
 // All windows there because of rounding up, none, or explicit padding where the axes differ: what
 // is padded is never the largest.
-void maximum(CaffeLayer& layer, const Pool& pool, const Windows& high, const Windows& wide,
+void maximum(CaffeLayer& layer, const Pool& pool, const AxisWindows& high, const AxisWindows& wide,
              const Shape& out) {
   const auto& pad = pool.pad;
   const bool rounds_up = high.over > 0 && wide.over > 0;
@@ -114,7 +112,7 @@ void pooling(CaffeLayer& layer) {
                       Shape{in[0], in[1], 1, 1});
   const Pool pool = pool_of(layer);
   if (!layer.ok()) return;
-  const Windows high = pool.along(0, in[2]), wide = pool.along(1, in[3]);
+  const AxisWindows high = pool.along(0, in[2]), wide = pool.along(1, in[3]);
   if (high.count == 0 || wide.count == 0)
     return layer.refuse(fmt::format("a window of it lies outside of {}", to_string(in)),
                         "check kernel, stride and the size of the network's input");

@@ -49,7 +49,7 @@ constexpr Refusal kRefusals[] = {
     {"SoftmaxWithLoss", "it is a loss", kDeploy},
 };
 
-Error refused(const Operator& op) {
+Error refused_layer(const Operator& op) {
   const std::string what =
       fmt::format("the Caffe layer '{}' cannot be translated to ONNX", op.name);
   for (const Refusal& each : kRefusals)
@@ -176,7 +176,7 @@ class Translator {
     const auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const CaffeLayerKind& each) {
       return each.type == op.type;
     });
-    if (kind == kinds.end()) return refused(op);
+    if (kind == kinds.end()) return refused_layer(op);
     std::vector<CaffeBlob> bottoms;
     for (const Edge& edge : op.inputs) {
       const auto found = places_.find(edge.producer);

@@ -18,8 +18,8 @@ namespace {
 
 constexpr double kFoldRounding = 1e-6;  // relative, of a number that a converter computed anew
 
-constexpr int kMostDepth = 8;     // operators back that a twin is looked at
-constexpr int kMostSteps = 2000;  // ... and in all
+constexpr int kMostDepth = 8;         // operators back that a twin is looked at
+constexpr int kMostTwinSteps = 2000;  // ... and in all
 
 constexpr std::string_view kKinds[] = {"missing",   "added",   "replaced",     "merged",
                                        "attribute", "weights", "quantization", "precision",
@@ -423,7 +423,7 @@ class Differ {
 
   // Another operator that computes the same has a counterpart: an optimiser computes it once.
   bool has_twin(const ModelContent& model, int op, const std::vector<int>& partner) {
-    steps_left_ = kMostSteps;
+    steps_left_ = kMostTwinSteps;
     for (int i = 0; i < static_cast<int>(model.operators.size()); ++i)
       if (partner[static_cast<size_t>(i)] >= 0 && computes_same(model, i, op, 0)) return true;
     return false;

@@ -10,7 +10,7 @@ namespace plumb::graph {
 namespace {
 
 constexpr double kRounding = 1e-6;  // of numbers that a converter computed anew, relative
-constexpr int64_t kMostChannels = 1 << 20;
+constexpr int64_t kMostFoldedChannels = 1 << 20;
 
 const ConstantTensor* constant_at(const OperatorContent& op, size_t slot) {
   return slot < op.operands.size() ? op.operands[slot].constant.get() : nullptr;
@@ -113,7 +113,7 @@ class Folder {
     }
     axis_ = is_conv ? 0 : static_cast<int64_t>(weight->shape().size()) - 1;
     const int64_t channels = out_.weight.shape()[static_cast<size_t>(axis_)];
-    if (channels < 1 || channels > kMostChannels) return false;
+    if (channels < 1 || channels > kMostFoldedChannels) return false;
     channels_ = static_cast<size_t>(channels);
     factor_.assign(channels_, number_of(host, "alpha", 1));
     if (host.operands.size() > 2 && !host.operands[2].name.empty()) {
@@ -136,7 +136,7 @@ class Folder {
   // Numbers for each channel: one for all, or as many as there are, along the right axis.
   static constexpr size_t spatial_unset = static_cast<size_t>(-1);
   bool spread(const ConstantTensor& constant, size_t spatial, std::vector<double>& out) const {
-    if (constant.elements() > kMostChannels) return false;
+    if (constant.elements() > kMostFoldedChannels) return false;
     out = constant.all();
     if (out.size() == 1) {
       out.assign(channels_, out[0]);
@@ -380,7 +380,8 @@ bool is_neutral(const ModelContent& model, int op) {
   const ConstantTensor *first = constant_at(content, 0), *second = constant_at(content, 1);
   const ConstantTensor* constant = second;
   if (second == nullptr && (type == "Mul" || type == "Add")) constant = first;
-  if (constant == nullptr || constant->elements() == 0 || constant->elements() > kMostChannels)
+  if (constant == nullptr || constant->elements() == 0 ||
+      constant->elements() > kMostFoldedChannels)
     return false;
   const auto numbers = constant->all();
   return std::all_of(numbers.begin(), numbers.end(),

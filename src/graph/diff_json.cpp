@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The JSON form of a comparison of two models, which docs/diff.md describes as plumb.diff/1.
-#include <cmath>
-
-#include <nlohmann/json.hpp>
-
+#include "base/json_values.h"
 #include "graph/diff.h"
 
 namespace plumb::graph {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-// JSON has no number for what is infinite.
-Json number_json(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
 
 Json numbers_json(const WeightDifference& numbers) {
   Json json{{"relative_norm", number_json(numbers.relative_norm)},
@@ -76,7 +64,7 @@ Json totals_json(const ModelDiff::Side& side, const std::string& path) {
 
 std::string to_json(const ModelDiff& diff, const DiffPaths& paths) {
   Json json{{"schema", "plumb.diff/1"},
-            {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
+            {"tool", tool_json()},
             {"verdict", diff.is_same() ? "same" : "different"},
             {"target", totals_json(diff.target, paths.target)},
             {"golden", totals_json(diff.golden, paths.golden)},
@@ -88,7 +76,7 @@ std::string to_json(const ModelDiff& diff, const DiffPaths& paths) {
   json["differences"] = Json::array();
   for (const Difference& each : diff.differences)
     json["differences"].push_back(difference_json(each));
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_json(json);
 }
 
 }  // namespace plumb::graph

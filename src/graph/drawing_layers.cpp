@@ -16,6 +16,7 @@ constexpr int32_t kLongSpan = 32;     // layers
 constexpr int32_t kManyLong = 4;      // edges of one node
 constexpr int64_t kBendsPerNode = 4;  // beyond that the longest edges are stubs
 constexpr int32_t kWideRow = 64;      // nodes
+constexpr int32_t kFanRow = 24;       // consumers of a node that has more than kWideRow of them
 constexpr int kSlides = 8;
 
 // Which edges close a cycle, when nodes are visited from each producer to its consumers.
@@ -120,14 +121,45 @@ class Layering {
     return width_[static_cast<size_t>(layer)];
   }
 
+  // What a node that has very many consumers shares them into: rows that make a square or so. What
+  // has no edges at all stands like the consumers of nobody.
+  struct Fan {
+    int32_t most = 0;  // in a row; 0: any number
+    int32_t layer = 0, count = 0;
+  };
+  void find_fans() {
+    fans_.assign(in_.size() + 1, {});
+    fan_of_.assign(in_.size(), -1);
+    std::vector<int32_t> size(fans_.size());
+    for (size_t i = 0; i < in_.size(); ++i) {
+      const bool is_apart = in_[i].empty() && out_[i].empty();
+      if (in_[i].size() != 1 && !is_apart) continue;
+      fan_of_[i] = is_apart ? static_cast<int32_t>(in_.size()) : in_[i].front();
+      ++size[static_cast<size_t>(fan_of_[i])];
+    }
+    for (size_t i = 0; i < fans_.size(); ++i)
+      if (size[i] > kWideRow)
+        fans_[i].most = std::max(kFanRow, static_cast<int32_t>(std::sqrt(size[i])));
+  }
+  Fan* fan_of(size_t node) {
+    if (fan_of_[node] < 0) return nullptr;
+    Fan& fan = fans_[static_cast<size_t>(fan_of_[node])];
+    return fan.most > 0 ? &fan : nullptr;
+  }
+
   // As high as producers allow, and where there is room.
   void assign() {
     order_ = topological();
+    find_fans();
     layer_.assign(in_.size(), 0);
     for (const size_t node : order_) {
       int32_t layer = 0;
       for (const int32_t from : in_[node])
         layer = std::max(layer, layer_[static_cast<size_t>(from)] + 1);
+      if (Fan* const fan = fan_of(node); fan != nullptr) {
+        if (fan->count++ % fan->most == 0) fan->layer = fan->count == 1 ? layer : fan->layer + 1;
+        layer = std::max(layer, fan->layer);
+      }
       while (width(layer) >= widest_) ++layer;
       layer_[node] = layer;
       ++width(layer);
@@ -142,6 +174,7 @@ class Layering {
         const size_t node = order_[k];
         const size_t outs = out_[node].size(), ins = in_[node].size();
         if (outs == 0 || outs < ins || (outs == ins && round % 2 == 1)) continue;
+        if (fan_of(node) != nullptr) continue;  // where its row is
         int32_t last = std::numeric_limits<int32_t>::max();
         for (const int32_t to : out_[node])
           last = std::min(last, layer_[static_cast<size_t>(to)] - 1);
@@ -258,10 +291,31 @@ class Layering {
       if (layer >= all_.rows.size()) all_.rows.resize(layer + 1);
       all_.rows[layer].push_back(element);
     }
-    for (std::vector<int32_t>& row : all_.rows)
+    for (std::vector<int32_t>& row : all_.rows) {
       std::stable_sort(row.begin(), row.end(), [&](int32_t a, int32_t b) {
         return all_.source[static_cast<size_t>(a)] < all_.source[static_cast<size_t>(b)];
       });
+      centre_trunks(row);
+    }
+  }
+
+  // The line to the further rows of a fan goes down in the middle of each: at an end, each row
+  // would stand half its width beside the one above.
+  void centre_trunks(std::vector<int32_t>& row) const {
+    std::vector<int32_t> trunks;
+    std::copy_if(row.begin(), row.end(), std::back_inserter(trunks), [&](int32_t i) {
+      return i >= all_.nodes &&
+             fans_[static_cast<size_t>(all_.source[static_cast<size_t>(i)])].most > 0;
+    });
+    for (const int32_t trunk : trunks) {
+      const int32_t source = all_.source[static_cast<size_t>(trunk)];
+      std::vector<int32_t> sharing;
+      for (const int32_t i : row)
+        if (i < all_.nodes && fan_of_[static_cast<size_t>(i)] == source) sharing.push_back(i);
+      if (sharing.empty()) continue;
+      std::erase(row, trunk);
+      row.insert(std::find(row.begin(), row.end(), sharing[sharing.size() / 2]), trunk);
+    }
   }
 
   const DrawingSpec& spec_;
@@ -269,6 +323,8 @@ class Layering {
   Lists out_, in_;
   std::vector<size_t> order_;
   int32_t widest_ = 0;                  // row, in nodes
+  std::vector<Fan> fans_;               // of each node, and of nobody
+  std::vector<int32_t> fan_of_;         // where each node is in fans_; -1
   std::vector<int32_t> layer_, width_;  // nodes of each layer
 };
 

@@ -90,7 +90,11 @@ Result<Graph> graph_from_dump_index(Bytes file) {
         remedy};
   Graph graph;
   dom::element model;
-  if (root[field::kModel].get(model) == simdjson::SUCCESS) graph.name = text(model, field::kPath);
+  if (root[field::kModel].get(model) == simdjson::SUCCESS) {
+    graph.name = text(model, field::kPath);
+    if (std::string format = text(model, field::kFormat); format == dump_schema::kOfModules)
+      graph.properties.emplace_back(dump_schema::kRecorded, std::move(format));
+  }
   if (std::string engine = text(root, field::kEngine); !engine.empty())
     graph.properties.emplace_back("engine", std::move(engine));
   MemoryLimit limit(file.size());

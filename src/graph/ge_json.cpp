@@ -21,7 +21,7 @@ namespace {
 namespace json = simdjson::ondemand;
 
 constexpr uint64_t kMaxFileBytes = 0xFFFF0000;  // positions are 32-bit numbers
-constexpr std::string_view kRemedy =
+constexpr std::string_view kJsonRemedy =
     "make the file again: atc --mode=1 --om=MODEL.om --json=MODEL.json";
 
 // Something in the file that JSON allows and we do not. Thrown inside this file only, like
@@ -58,9 +58,9 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
-class ModelReader {
+class GeJsonReader {
  public:
-  ModelReader(Graph& out, size_t file_bytes) : out_(out), limit_(file_bytes) {}
+  GeJsonReader(Graph& out, size_t file_bytes) : out_(out), limit_(file_bytes) {}
 
   void read(json::object model) {
     bool has_graph = false;
@@ -337,9 +337,9 @@ Result<Graph> graph_from_ge_json(Bytes file) {
     const size_t at = code == simdjson::UNCLOSED_STRING ? file.size() : 0;
     return Error{"the model json is damaged",
                  fmt::format("byte {} of {}: {}", at, file.size(), simdjson::error_message(code)),
-                 std::string(kRemedy)};
+                 std::string(kJsonRemedy)};
   }
-  ModelReader reader(graph, file.size());
+  GeJsonReader reader(graph, file.size());
   const auto position = [&] {
     const char* at = nullptr;
     if (document.current_location().get(at) != simdjson::SUCCESS) return text.size();
@@ -350,15 +350,15 @@ Result<Graph> graph_from_ge_json(Bytes file) {
     if (const char* at; document.current_location().get(at) == simdjson::SUCCESS)
       return Error{"the model json is damaged",
                    fmt::format("byte {}: text after the end of the model", position()),
-                   std::string(kRemedy)};
+                   std::string(kJsonRemedy)};
   } catch (const simdjson::simdjson_error& failure) {
     return Error{"the model json is damaged",
                  fmt::format("byte {}: {}{}", position(), reader.place(), failure.what()),
-                 std::string(kRemedy)};
+                 std::string(kJsonRemedy)};
   } catch (const Problem& problem) {
     return Error{"the model json is not a GE graph",
                  fmt::format("byte {}: {}{}", position(), reader.place(), problem.what),
-                 std::string(kRemedy)};
+                 std::string(kJsonRemedy)};
   }
   return graph;
 }

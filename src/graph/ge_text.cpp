@@ -14,7 +14,7 @@
 namespace plumb::graph {
 namespace {
 
-constexpr const char* kRemedy =
+constexpr const char* kTextRemedy =
     "give the ge_proto_*.txt that DUMP_GE_GRAPH=2 writes, or TorchAir's graph dump of type txt";
 
 class GraphReader {
@@ -174,12 +174,12 @@ Result<Graph> graph_from_ge_text(Bytes file) {
   reader.read();
   const ProtoTextReader& text = reader.text();
   if (!text.ok()) {
-    if (graph.operators.empty()) return Error{"the GE graph is damaged", text.where(), kRemedy};
+    if (graph.operators.empty()) return Error{"the GE graph is damaged", text.where(), kTextRemedy};
     graph.warnings.push_back(fmt::format("{}: only what is before it was read, {}", text.where(),
                                          counted(graph.operators.size(), "operator")));
   } else if (graph.operators.empty()) {
     return Error{"the GE graph has no operators", "line 1: there is no 'op' in the whole file",
-                 kRemedy};
+                 kTextRemedy};
   }
   return graph;
 }

@@ -19,34 +19,34 @@ namespace plumb::graph {
 namespace {
 
 // Numbers of fields in ge_ir.proto.
-namespace model_field {
+namespace ge_model_field {
 constexpr uint32_t kName = 1, kGraph = 7, kAttribute = 11;
 }
-namespace graph_field {
+namespace ge_graph_field {
 constexpr uint32_t kName = 1, kOperator = 6;
 }
-namespace op_field {
+namespace ge_op_field {
 constexpr uint32_t kName = 1, kType = 2, kInput = 5, kAttribute = 10, kId = 21, kOutput = 34;
 }
-namespace tensor_field {
+namespace ge_tensor_field {
 constexpr uint32_t kDtype = 2, kShape = 3, kLayout = 4, kAttribute = 5;
 }
-namespace shape_field {
+namespace ge_shape_field {
 constexpr uint32_t kDim = 1;
 }
-namespace entry_field {  // of an attribute
+namespace ge_entry_field {  // of an attribute
 constexpr uint32_t kKey = 1, kValue = 2;
 }
-namespace value_field {
+namespace ge_value_field {
 constexpr uint32_t kList = 1, kText = 2, kInteger = 3, kFloat = 4, kBoolean = 5, kGraph = 13;
 }
-namespace list_field {
+namespace ge_list_field {
 constexpr uint32_t kText = 2, kInteger = 3, kBoolean = 5;
 }
 
 constexpr int kMostNesting = 32;  // of graphs inside attributes; GE goes no deeper than 20
 
-constexpr std::string_view kTypes[] = {
+constexpr std::string_view kGeTypes[] = {
     "DT_UNDEFINED",      "DT_FLOAT",       "DT_FLOAT16",     "DT_INT8",        "DT_UINT8",
     "DT_INT16",          "DT_UINT16",      "DT_INT32",       "DT_INT64",       "DT_UINT32",
     "DT_UINT64",         "DT_BOOL",        "DT_DOUBLE",      "DT_STRING",      "DT_DUAL_SUB_INT8",
@@ -64,20 +64,20 @@ struct Dictionary {
   std::vector<int64_t> has_texts;              // by name: its integers are numbers of texts
 };
 
-class ModelReader {
+class OmReader {
  public:
-  ModelReader(Graph& out, Bytes message, uint64_t at)
+  OmReader(Graph& out, Bytes message, uint64_t at)
       : out_(out), message_(message), at_(at), limit_(message.size()) {}
 
   void read() {
     // The dictionary may come after the graphs.
     each(whole(), [&](const ProtoField& field) {
-      if (field.number == model_field::kName) out_.name = text(field);
-      if (field.number == model_field::kAttribute) read_model_attribute(field);
+      if (field.number == ge_model_field::kName) out_.name = text(field);
+      if (field.number == ge_model_field::kAttribute) read_model_attribute(field);
     });
     bool has_graph = false;
     each(whole(), [&](const ProtoField& field) {
-      if (field.number != model_field::kGraph) return;
+      if (field.number != ge_model_field::kGraph) return;
       has_graph = true;
       read_graph(field);
     });
@@ -101,7 +101,7 @@ class ModelReader {
     const std::string_view key = key_of(entry);
     const auto lists = [&](uint32_t number, auto add) {
       each_value(entry, [&](const ProtoField& value) {
-        if (value.number != value_field::kList) return;
+        if (value.number != ge_value_field::kList) return;
         each(value, [&](const ProtoField& item) {
           if (item.number == number) add(item);
         });
@@ -109,14 +109,14 @@ class ModelReader {
     };
     const auto texts = [&](std::vector<std::string_view>& to) {
       to.clear();  // of a key that comes again the last counts
-      lists(list_field::kText, [&](const ProtoField& item) {
+      lists(ge_list_field::kText, [&](const ProtoField& item) {
         take(sizeof(std::string_view), item.position);
         to.push_back(text(item));
       });
     };
     if (key == "om_compress_version") {
       each_value(entry, [&](const ProtoField& value) {
-        dictionary_.is_used = value.number == value_field::kInteger && value.value == 1;
+        dictionary_.is_used = value.number == ge_value_field::kInteger && value.value == 1;
       });
     } else if (key == "attr_name_enum") {
       texts(dictionary_.names);
@@ -124,11 +124,11 @@ class ModelReader {
       texts(dictionary_.texts);
     } else if (key == "attrs_use_string_value") {
       dictionary_.has_texts.clear();
-      lists(list_field::kBoolean,
+      lists(ge_list_field::kBoolean,
             [&](const ProtoField& item) { add_integers(item, dictionary_.has_texts); });
     } else if (is_ge_property(key)) {
       each_value(entry, [&](const ProtoField& value) {
-        if (value.number == value_field::kText) set_ge_property(out_, key, text(value));
+        if (value.number == ge_value_field::kText) set_ge_property(out_, key, text(value));
       });
     }
   }
@@ -138,8 +138,8 @@ class ModelReader {
   void read_graph(const ProtoField& message) {
     std::string name;
     each(message, [&](const ProtoField& field) {
-      if (field.number == graph_field::kName) name = text(field);
-      if (field.number == graph_field::kOperator) read_operator(field);
+      if (field.number == ge_graph_field::kName) name = text(field);
+      if (field.number == ge_graph_field::kOperator) read_operator(field);
     });
     take(sizeof(GePart), message.position);
     parts_.push_back({std::move(name), out_.operators.size()});
@@ -151,20 +151,20 @@ class ModelReader {
     Operator& op = current.op;
     each(message, [&](const ProtoField& field) {
       switch (field.number) {
-        case op_field::kName: op.name = without_slice(text(field)); break;
-        case op_field::kType: op.type = text(field); break;
-        case op_field::kId:  // 0 is what is not written, in the JSON as well
+        case ge_op_field::kName: op.name = without_slice(text(field)); break;
+        case ge_op_field::kType: op.type = text(field); break;
+        case ge_op_field::kId:  // 0 is what is not written, in the JSON as well
           if (field.value != 0) op.id = static_cast<int64_t>(field.value);
           break;
-        case op_field::kInput:
+        case ge_op_field::kInput:
           take(sizeof(Edge), field.position);
           current.add_input(text(field));
           break;
-        case op_field::kAttribute:
+        case ge_op_field::kAttribute:
           read_attribute(field, ge_operator_key,
                          [&](GeKey key, GeValue value) { current.set(key, std::move(value)); });
           break;
-        case op_field::kOutput:
+        case ge_op_field::kOutput:
           take(sizeof(Output), field.position);
           read_output(field, op.outputs.emplace_back());
           break;
@@ -179,13 +179,13 @@ class ModelReader {
   void read_output(const ProtoField& message, Output& output) {
     each(message, [&](const ProtoField& field) {
       switch (field.number) {
-        case tensor_field::kDtype:
+        case ge_tensor_field::kDtype:
           output.dtype =
-              field.value < std::size(kTypes) ? ge_dtype(kTypes[field.value]) : std::nullopt;
+              field.value < std::size(kGeTypes) ? ge_dtype(kGeTypes[field.value]) : std::nullopt;
           break;
-        case tensor_field::kLayout: output.layout = text(field); break;
-        case tensor_field::kShape: read_shape(field, output.shape); break;
-        case tensor_field::kAttribute:
+        case ge_tensor_field::kLayout: output.layout = text(field); break;
+        case ge_tensor_field::kShape: read_shape(field, output.shape); break;
+        case ge_tensor_field::kAttribute:
           output.has_attributes = true;
           read_attribute(field, ge_output_key, [&](GeKey key, GeValue value) {
             GeOperator::set(output, key, std::move(value));
@@ -199,7 +199,7 @@ class ModelReader {
   // A shape without sizes stays unset: the JSON does not tell a scalar from what is not known.
   void read_shape(const ProtoField& message, std::optional<Shape>& shape) {
     each(message, [&](const ProtoField& field) {
-      if (field.number != shape_field::kDim) return;
+      if (field.number != ge_shape_field::kDim) return;
       if (!shape) shape.emplace();
       add_integers(field, *shape);
     });
@@ -220,7 +220,7 @@ class ModelReader {
     const GeKey key = key_of_name(name);
     GeValue read;
     each_value(entry, [&](const ProtoField& field) {
-      if (field.number == value_field::kGraph) check_nesting(field, 1);
+      if (field.number == ge_value_field::kGraph) check_nesting(field, 1);
       if (key != GeKey::kNone) read_value(field, has_texts, read);
     });
     if (ok() && key != GeKey::kNone) set(key, std::move(read));
@@ -250,24 +250,24 @@ class ModelReader {
 
   // One member of the value; as in all of protobuf the last one counts.
   void read_value(const ProtoField& field, bool has_texts, GeValue& out) {
-    if (field.number == value_field::kList) {
+    if (field.number == ge_value_field::kList) {
       out = GeValue{{}, {}, {}, {}, std::move(out.list_s), std::move(out.list_i)};
       return read_list(field, has_texts, out);
     }
     out = {};
     switch (field.number) {
-      case value_field::kText: out.s = text(field); break;
-      case value_field::kInteger:
+      case ge_value_field::kText: out.s = text(field); break;
+      case ge_value_field::kInteger:
         if (has_texts) {
           out.s = numbered_text(static_cast<int64_t>(field.value), field.position);
         } else {
           out.i = static_cast<int64_t>(field.value);
         }
         break;
-      case value_field::kFloat:
+      case ge_value_field::kFloat:
         out.f = std::bit_cast<float>(static_cast<uint32_t>(field.value));
         break;
-      case value_field::kBoolean: out.b = field.value != 0; break;
+      case ge_value_field::kBoolean: out.b = field.value != 0; break;
       default: break;
     }
   }
@@ -275,10 +275,10 @@ class ModelReader {
   void read_list(const ProtoField& list, bool has_texts, GeValue& out) {
     std::vector<int64_t> numbers;
     each(list, [&](const ProtoField& item) {
-      if (item.number == list_field::kText) {
+      if (item.number == ge_list_field::kText) {
         take(sizeof(std::string), item.position);
         out.list_s.emplace_back(text(item));
-      } else if (item.number == list_field::kInteger) {
+      } else if (item.number == ge_list_field::kInteger) {
         add_integers(item, has_texts ? numbers : out.list_i);
       }
     });
@@ -305,11 +305,11 @@ class ModelReader {
     if (depth > kMostNesting)
       return fail(graph.position, fmt::format("graphs are nested more than {} deep", kMostNesting));
     each(graph, [&](const ProtoField& op) {
-      if (op.number != graph_field::kOperator) return;
+      if (op.number != ge_graph_field::kOperator) return;
       each(op, [&](const ProtoField& entry) {
-        if (entry.number != op_field::kAttribute) return;
+        if (entry.number != ge_op_field::kAttribute) return;
         each_value(entry, [&](const ProtoField& field) {
-          if (field.number == value_field::kGraph) check_nesting(field, depth + 1);
+          if (field.number == ge_value_field::kGraph) check_nesting(field, depth + 1);
         });
       });
     });
@@ -331,14 +331,14 @@ class ModelReader {
   template <class Visit>
   void each_value(const ProtoField& entry, Visit visit) {
     each(entry, [&](const ProtoField& field) {
-      if (field.number == entry_field::kValue) each(field, visit);
+      if (field.number == ge_entry_field::kValue) each(field, visit);
     });
   }
 
   std::string_view key_of(const ProtoField& entry) {
     std::string_view key;
     each(entry, [&](const ProtoField& field) {
-      if (field.number == entry_field::kKey) key = text(field);
+      if (field.number == ge_entry_field::kKey) key = text(field);
     });
     return key;
   }
@@ -388,7 +388,7 @@ Result<Graph> graph_from_om(Bytes file) {
   if (!opened) return opened.error();
   Graph graph;
   graph.warnings = std::move(opened->warnings);
-  ModelReader reader(graph, opened->graph, opened->graph_at);
+  OmReader reader(graph, opened->graph, opened->graph_at);
   reader.read();
   if (!reader.ok()) return reader.error();
   return graph;

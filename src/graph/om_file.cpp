@@ -20,7 +20,7 @@ constexpr uint32_t kVersion1 = 0x10000000, kVersion2 = 0x20000000;
 constexpr uint8_t kFlowModel = 3, kLiteModel = 4, kBundle = 5;  // kinds of model
 constexpr uint32_t kGraphPart = 0, kFlowPart = 7, kBundledPart = 24;
 constexpr uint32_t kMostPartitions = 4096;  // of one model; GE takes no more
-constexpr size_t kMostNamed = 16;           // models inside, in a message
+constexpr size_t kMostModelsNamed = 16;     // models inside, in a message
 
 struct Header {
   uint32_t version = 0;
@@ -31,30 +31,30 @@ struct Header {
   bool is_wide = false;  // tables have 64-bit sizes
 };
 
-Error damaged(std::string what, uint64_t at, std::string_view why) {
+Error damaged_om(std::string what, uint64_t at, std::string_view why) {
   return {std::move(what), fmt::format("byte {}: {}", at, why), kOmRemedy};
 }
 
-Error refused(std::string what, std::string where,
-              std::string remedy =
-                  "give the json that atc makes of a model: atc --mode=1 --om=MODEL.om "
-                  "--json=MODEL.json") {
+Error refused_om(std::string what, std::string where,
+                 std::string remedy =
+                     "give the json that atc makes of a model: atc --mode=1 --om=MODEL.om "
+                     "--json=MODEL.json") {
   return {std::move(what), std::move(where), std::move(remedy)};
 }
 
 Result<Header> read_header(Bytes file) {
   if (file.size() < kHeaderBytes)
-    return damaged("the offline model is cut off", file.size(),
-                   fmt::format("its header has {} bytes", kHeaderBytes));
+    return damaged_om("the offline model is cut off", file.size(),
+                      fmt::format("its header has {} bytes", kHeaderBytes));
   const auto at = [&](size_t offset) { return file.data() + offset; };
   if (const auto size = load_le<uint32_t>(at(4)); size != kHeaderBytes)
-    return damaged("not an offline model as ATC writes it", 4,
-                   fmt::format("a header of {} bytes, not {}", size, kHeaderBytes));
+    return damaged_om("not an offline model as ATC writes it", 4,
+                      fmt::format("a header of {} bytes, not {}", size, kHeaderBytes));
   Header header;
   header.version = load_le<uint32_t>(at(8));
   if (header.version != kVersion1 && header.version < kVersion2)
-    return damaged("not an offline model as ATC writes it", 8,
-                   fmt::format("version {:#x} of the file is not known", header.version));
+    return damaged_om("not an offline model as ATC writes it", 8,
+                      fmt::format("version {:#x} of the file is not known", header.version));
   header.is_encrypted = load_le<uint8_t>(at(80)) == 1;
   header.kind = load_le<uint8_t>(at(82));
   header.body_bytes = load_le<uint32_t>(at(76));
@@ -89,8 +89,8 @@ class Walk {
     const auto count = load_le<uint32_t>(file_.data() + at_);
     at_ += head_bytes;
     if (count > kMostPartitions || count > left() / entry_bytes)
-      return damaged("the offline model is damaged", table,
-                     fmt::format("a table of {} partitions, {} bytes are left", count, left()));
+      return damaged_om("the offline model is damaged", table,
+                        fmt::format("a table of {} partitions, {} bytes are left", count, left()));
     std::vector<Partition> parts(count);
     size_t entry = at_;
     at_ += count * entry_bytes;
@@ -113,8 +113,8 @@ class Walk {
 
  private:
   Error too_short(size_t at, uint64_t wanted, std::string_view what) const {
-    return damaged("the offline model is damaged", at,
-                   fmt::format("{} needs {} bytes, {} are left", what, wanted, left()));
+    return damaged_om("the offline model is damaged", at,
+                      fmt::format("{} needs {} bytes, {} are left", what, wanted, left()));
   }
 
   Bytes file_;
@@ -131,7 +131,7 @@ std::string header_name(Bytes model) {
 }
 
 std::string listed(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostNamed);
+  const size_t shown = std::min(names.size(), kMostModelsNamed);
   const std::vector<std::string> first(names.begin(),
                                        names.begin() + static_cast<std::ptrdiff_t>(shown));
   return fmt::format("{}{}", fmt::join(first, ", "), shown < names.size() ? ", ..." : "");
@@ -145,7 +145,7 @@ Error refuse_bundle(Bytes file) {
   std::vector<std::string> names;
   for (const Partition& part : *parts)
     if (part.type == kBundledPart) names.push_back(header_name(part.bytes));
-  return refused(
+  return refused_om(
       "the offline model is a bundle of several",
       fmt::format("byte 82: {}: {}", counted(names.size(), "model"), listed(names)),
       "give the offline model of the one that was dumped, from before they were bundled");
@@ -170,12 +170,12 @@ Result<OmFile> find_graph(const std::vector<Partition>& parts) {
   if (graph == parts.end()) {
     std::vector<std::string> types;
     for (const Partition& part : parts) types.push_back(std::to_string(part.type));
-    return refused("the offline model holds no operator graph",
-                   fmt::format("byte {}: partitions of type {}", kHeaderBytes,
-                               types.empty() ? "none" : listed(types)));
+    return refused_om("the offline model holds no operator graph",
+                      fmt::format("byte {}: partitions of type {}", kHeaderBytes,
+                                  types.empty() ? "none" : listed(types)));
   }
   if (graph->bytes.size() > size_t{std::numeric_limits<int32_t>::max()})
-    return damaged(
+    return damaged_om(
         "the offline model is damaged", graph->at,
         fmt::format("a graph of {} bytes, more than a message can have", graph->bytes.size()));
   OmFile found{graph->bytes, graph->at, {}};
@@ -192,13 +192,13 @@ Result<OmFile> find_graph(const std::vector<Partition>& parts) {
 std::optional<Error> refuse_relative(Bytes file) {
   const std::string_view text = as_text(file);
   if (text.starts_with(kSmallDeviceMagic))
-    return refused("an offline model for SVP processors (Hi35xx), which is another format",
-                   "byte 0: starts with PICO");
+    return refused_om("an offline model for SVP processors (Hi35xx), which is another format",
+                      "byte 0: starts with PICO");
   if (text.starts_with(kZipMagic))
-    return refused("an offline model of the form OM2 (a zip archive), which cannot be read yet",
-                   "byte 0: starts with PK; its graph is the member debug/ge_visual_*.json");
+    return refused_om("an offline model of the form OM2 (a zip archive), which cannot be read yet",
+                      "byte 0: starts with PK; its graph is the member debug/ge_visual_*.json");
   if (!text.starts_with(kMagic))
-    return damaged("not an offline model", 0, "does not start with IMOD");
+    return damaged_om("not an offline model", 0, "does not start with IMOD");
   return {};
 }
 
@@ -217,22 +217,22 @@ Result<OmFile> open_om(Bytes file) {
   const auto header = read_header(file);
   if (!header) return header.error();
   if (header->is_encrypted)
-    return refused("the offline model is encrypted", "byte 80: 1 stands for encrypted",
-                   "give the model from before it was encrypted, or the json of that: "
-                   "atc --mode=1 --om=MODEL.om --json=MODEL.json");
+    return refused_om("the offline model is encrypted", "byte 80: 1 stands for encrypted",
+                      "give the model from before it was encrypted, or the json of that: "
+                      "atc --mode=1 --om=MODEL.om --json=MODEL.json");
   if (header->kind == kBundle) return refuse_bundle(file);
   if (header->kind == kLiteModel)
-    return refused("the offline model holds no operator graph",
-                   "byte 82: 4 stands for a model of small devices");
+    return refused_om("the offline model holds no operator graph",
+                      "byte 82: 4 stands for a model of small devices");
   const uint64_t there = file.size() - kHeaderBytes;
   if (header->body_bytes > there)
-    return damaged(
+    return damaged_om(
         "the offline model is cut off", file.size(),
         fmt::format("{} bytes should follow the header, {} do", header->body_bytes, there));
   Walk walk(file, kHeaderBytes + static_cast<size_t>(header->body_bytes), header->is_wide);
   walk.skip(kHeaderBytes);
   if (header->models - 1 > header->body_bytes / 4)  // a table each
-    return damaged(
+    return damaged_om(
         "the offline model is damaged", 156,
         fmt::format("{} in {} bytes", counted(header->models, "model"), header->body_bytes));
   const auto first = walk.next();

@@ -71,17 +71,17 @@ bool is_by_element(std::string_view type) {
 }
 
 // Which tensor comes from where, in one graph and those around it; and of what type it is.
-struct Scope {
+struct GraphScope {
   struct Producer {
     size_t op = 0;  // index in Graph::operators
     int64_t output = 0;
     const OnnxWeight* constant = nullptr;  // an initializer; nobody produces it
   };
-  const Scope* outer = nullptr;
+  const GraphScope* outer = nullptr;
   std::unordered_map<std::string_view, Producer> producers;
   std::unordered_map<std::string_view, const OnnxType*> types;
 
-  Scope(const OnnxGraph& graph, const Scope* around) : outer(around) {
+  GraphScope(const OnnxGraph& graph, const GraphScope* around) : outer(around) {
     for (const OnnxWeight& weight : graph.initializers)
       producers.try_emplace(weight.name, Producer{0, 0, &weight});
     for (const auto* list : {&graph.inputs, &graph.outputs, &graph.value_infos})
@@ -89,7 +89,7 @@ struct Scope {
   }
 
   const Producer* find(std::string_view name) const {
-    for (const Scope* scope = this; scope != nullptr; scope = scope->outer)
+    for (const GraphScope* scope = this; scope != nullptr; scope = scope->outer)
       if (auto found = scope->producers.find(name); found != scope->producers.end())
         return &found->second;
     return nullptr;
@@ -149,9 +149,9 @@ class GraphMaker {
       out_.properties.emplace_back("ir_version", std::to_string(*model.ir_version));
   }
 
-  void add_graph(const OnnxGraph& graph, const Scope* outer, const std::string& subgraph) {
+  void add_graph(const OnnxGraph& graph, const GraphScope* outer, const std::string& subgraph) {
     const bool is_main = outer == nullptr;
-    Scope scope(graph, outer);
+    GraphScope scope(graph, outer);
     take(kMapEntryBytes * (scope.producers.size() + scope.types.size()), file_);
     for (const OnnxValue& input : graph.inputs)
       if (scope.producers.count(input.name) == 0)  // else a weight that may be replaced
@@ -166,7 +166,7 @@ class GraphMaker {
         if (!input.empty()) {
           Operator& op = out_.operators[first + i];
           connect(scope, input, op.inputs, &op.constants);
-          const Scope::Producer* producer = scope.find(input);
+          const GraphScope::Producer* producer = scope.find(input);
           if (producer != nullptr && producer->constant != nullptr)
             if (const auto narrow = narrow_type(*producer->constant)) op.narrow = narrow;
         }
@@ -181,10 +181,10 @@ class GraphMaker {
 
   // ONNX Runtime has operators of its own that store channels in blocks, or last. Others that read
   // such a tensor go through it element by element, and give one; nodes come after what they read.
-  void tell_layout(const Scope& scope, const OnnxNode& node, Operator& op) const {
+  void tell_layout(const GraphScope& scope, const OnnxNode& node, Operator& op) const {
     const auto reads = [&](std::string_view layout) {
       return std::any_of(node.inputs.begin(), node.inputs.end(), [&](std::string_view input) {
-        const Scope::Producer* producer = scope.find(input);
+        const GraphScope::Producer* producer = scope.find(input);
         if (producer == nullptr || producer->constant != nullptr) return false;
         const auto& outputs = out_.operators[producer->op].outputs;
         return outputs[static_cast<size_t>(producer->output)].layout == layout;
@@ -207,7 +207,7 @@ class GraphMaker {
   }
 
   // `name` is a copy: the list that it comes from grows.
-  void add_bodies(const Scope& scope, const OnnxNode& node, const std::string name,
+  void add_bodies(const GraphScope& scope, const OnnxNode& node, const std::string name,
                   const std::string& subgraph) {
     for (const OnnxBody& body : node.bodies) {
       take(subgraph.size() + name.size() + body.attribute.size(), node.bytes);
@@ -219,7 +219,7 @@ class GraphMaker {
   }
 
   // A model may give out a weight as it is: then that is an operator, too.
-  void add_constant_outputs(Scope& scope, const OnnxGraph& graph) {
+  void add_constant_outputs(GraphScope& scope, const OnnxGraph& graph) {
     for (const OnnxValue& output : graph.outputs) {
       const auto found = scope.producers.find(output.name);
       if (found == scope.producers.end() || found->second.constant == nullptr) continue;
@@ -228,7 +228,7 @@ class GraphMaker {
     }
   }
 
-  void add_source(Scope& scope, const OnnxValue& value, const char* type,
+  void add_source(GraphScope& scope, const OnnxValue& value, const char* type,
                   const std::string& subgraph) {
     const size_t op = add_operator(subgraph, value.bytes);
     out_.operators[op].name = value.name;
@@ -236,7 +236,7 @@ class GraphMaker {
     add_output(scope, op, value.name, value.bytes);
   }
 
-  void add_node(Scope& scope, const OnnxNode& node, const std::string& subgraph) {
+  void add_node(GraphScope& scope, const OnnxNode& node, const std::string& subgraph) {
     const size_t index = add_operator(subgraph, node.bytes);
     nodes.back() = &node;
     Operator& op = out_.operators[index];
@@ -262,7 +262,7 @@ class GraphMaker {
     return out_.operators.size() - 1;
   }
 
-  void add_output(Scope& scope, size_t op, std::string_view name, Bytes message) {
+  void add_output(GraphScope& scope, size_t op, std::string_view name, Bytes message) {
     std::vector<Output>& outputs = out_.operators[op].outputs;
     const auto type = scope.types.find(name);
     const bool has_shape = type != scope.types.end() && type->second->shape;
@@ -277,14 +277,14 @@ class GraphMaker {
     }
     if (name.empty()) return;  // an optional output that nobody wants
     const auto number = static_cast<int64_t>(outputs.size() - 1);
-    if (!scope.producers.try_emplace(name, Scope::Producer{op, number, nullptr}).second)
+    if (!scope.producers.try_emplace(name, GraphScope::Producer{op, number, nullptr}).second)
       written_twice_.add(name);
   }
 
   // `constants` gets what is read of a weight; null: nobody wants to know.
-  void connect(const Scope& scope, std::string_view name, std::vector<Edge>& edges,
+  void connect(const GraphScope& scope, std::string_view name, std::vector<Edge>& edges,
                std::vector<Constant>* constants) {
-    const Scope::Producer* producer = scope.find(name);
+    const GraphScope::Producer* producer = scope.find(name);
     if (producer == nullptr) {
       unknown_.add(name);
       edges.push_back({});

@@ -14,8 +14,6 @@
 namespace plumb::graph {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
-
 constexpr int kMostRounds = 64;  // of branches within branches
 
 bool is_if(const OnnxNode& node) { return node.type == "If" && node.is_standard(); }
@@ -206,7 +204,7 @@ Result<std::vector<Exposed>> expose_loop(OnnxModel& model, size_t node,
     return not_this_node(target, "Loop or Scan");
   OnnxGraph body = body_of(target, "body");
   UniqueNames taken = names_in(model.graph);
-  Names produced, outputs;
+  OnnxNames produced, outputs;
   for (const OnnxNode& inner : body.nodes)
     produced.insert(inner.outputs.begin(), inner.outputs.end());
   for (const OnnxValue& output : body.outputs) outputs.insert(output.name);

@@ -24,11 +24,11 @@
 namespace plumb::graph {
 namespace {
 
-constexpr int kMostSteps = 64;              // from a constant to who reads it
-constexpr int64_t kFewElements = 64;        // that an attribute may have
-constexpr int64_t kMostChannels = 1 << 20;  // with a scale of their own
+constexpr int kMostConstantSteps = 64;            // from a constant to who reads it
+constexpr int64_t kFewElements = 64;              // that an attribute may have
+constexpr int64_t kMostScaledChannels = 1 << 20;  // with a scale of their own
 
-using Constant = std::shared_ptr<const ConstantTensor>;
+using SharedConstant = std::shared_ptr<const ConstantTensor>;
 
 // The file, and what other files and lists of numbers became: bytes that constants are views of.
 struct Kept {
@@ -38,12 +38,12 @@ struct Kept {
 };
 
 // Which tensor comes from where, in one graph and those around it.
-struct Scope {
-  const Scope* outer = nullptr;
+struct ConstantScope {
+  const ConstantScope* outer = nullptr;
   std::unordered_map<std::string_view, const OnnxWeight*> weights;
   std::unordered_map<std::string_view, std::pair<const OnnxNode*, size_t>> nodes;
 
-  Scope(const OnnxGraph& graph, const Scope* around) : outer(around) {
+  ConstantScope(const OnnxGraph& graph, const ConstantScope* around) : outer(around) {
     for (const OnnxWeight& weight : graph.initializers) weights.try_emplace(weight.name, &weight);
     for (const OnnxNode& node : graph.nodes)
       for (size_t i = 0; i < node.outputs.size(); ++i)
@@ -51,7 +51,7 @@ struct Scope {
   }
 };
 
-uint32_t list_field(DType dtype) {
+uint32_t list_field_of(DType dtype) {
   switch (dtype) {
     case DType::kFloat32: return 4;
     case DType::kInt64: return 7;
@@ -65,7 +65,7 @@ uint32_t list_field(DType dtype) {
 // The numbers of a TensorProto that are not raw: floats side by side are views, others are unpacked
 // into `out`. False if there are not as many as the shape says.
 bool read_list(Bytes tensor, DType dtype, int64_t count, std::vector<std::byte>& out) {
-  const uint32_t wanted = list_field(dtype);
+  const uint32_t wanted = list_field_of(dtype);
   const auto size = static_cast<size_t>(bits_of(dtype) / 8);
   std::vector<int64_t> integers;
   ProtoReader reader(tensor);
@@ -89,7 +89,7 @@ bool read_list(Bytes tensor, DType dtype, int64_t count, std::vector<std::byte>&
 }
 
 // Null if the numbers are of no type that we read, or not as many as the shape says.
-Result<Constant> constant_from(Bytes tensor, ExternalData& external) {
+Result<SharedConstant> constant_from(Bytes tensor, ExternalData& external) {
   Shape shape;
   std::optional<DType> dtype;
   Bytes raw, floats;  // floats in one piece lie there as raw ones do
@@ -114,9 +114,9 @@ Result<Constant> constant_from(Bytes tensor, ExternalData& external) {
   const auto count = element_count(shape);
   if (!reader.ok() || !dtype || !count || kind_of(*dtype) == DKind::kComplex ||
       kind_of(*dtype) == DKind::kOpaque)
-    return Constant();
+    return SharedConstant();
   const auto bytes = byte_count(*dtype, *count);
-  if (!bytes) return Constant();
+  if (!bytes) return SharedConstant();
   if (is_external) {
     auto data = external.data_of(tensor);
     if (!data) return data.error();
@@ -129,12 +129,13 @@ Result<Constant> constant_from(Bytes tensor, ExternalData& external) {
     has_raw = true;
   }
   if (has_raw) {
-    if (raw.size() != static_cast<size_t>(*bytes)) return Constant();
+    if (raw.size() != static_cast<size_t>(*bytes)) return SharedConstant();
     return std::make_shared<const ConstantTensor>(*dtype, shape, raw);
   }
-  if (bits_of(*dtype) < 8 || static_cast<uint64_t>(*count) > 4 * tensor.size()) return Constant();
+  if (bits_of(*dtype) < 8 || static_cast<uint64_t>(*count) > 4 * tensor.size())
+    return SharedConstant();
   auto list = std::make_shared<std::vector<std::byte>>();
-  if (!read_list(tensor, *dtype, *count, *list)) return Constant();
+  if (!read_list(tensor, *dtype, *count, *list)) return SharedConstant();
   const Bytes view(*list);
   return std::make_shared<const ConstantTensor>(*dtype, shape, view, list);
 }
@@ -207,9 +208,9 @@ class ContentMaker {
     for (const OnnxValue& output : graph.outputs) out_.outputs.push_back(port(output));
   }
 
-  void add_scopes(const OnnxGraph& graph, const Scope* outer) {
-    scopes_.push_back(std::make_unique<Scope>(graph, outer));
-    const Scope* scope = scopes_.back().get();
+  void add_scopes(const OnnxGraph& graph, const ConstantScope* outer) {
+    scopes_.push_back(std::make_unique<ConstantScope>(graph, outer));
+    const ConstantScope* scope = scopes_.back().get();
     for (const OnnxNode& node : graph.nodes) {
       scope_of_[&node] = scope;
       for (const OnnxBody& body : node.bodies) add_scopes(body.graph, scope);
@@ -223,7 +224,7 @@ class ContentMaker {
   }
 
   void fill(const OnnxNode& node, OperatorContent& content) {
-    const Scope& scope = *scope_of_[&node];
+    const ConstantScope& scope = *scope_of_[&node];
     for (const std::string_view name : node.inputs) {
       Operand& operand = content.operands.emplace_back();
       operand.name = name;
@@ -261,7 +262,7 @@ class ContentMaker {
     }
     each_field(attribute, [&](const ProtoField& field, Bytes) {
       if (field.number != attribute_field::kTensor) return;
-      const Constant constant = take(constant_from(field.bytes, kept_.external));
+      const SharedConstant constant = take(constant_from(field.bytes, kept_.external));
       if (constant && constant->elements() > 0 && constant->elements() <= kFewElements)
         content.attributes.insert_or_assign(name, value_from(*constant));
       else
@@ -307,21 +308,21 @@ class ContentMaker {
     }
   }
 
-  Constant take(Result<Constant> constant) {
+  SharedConstant take(Result<SharedConstant> constant) {
     if (constant) return *constant;
     if (!error_) error_ = constant.error();
     return {};
   }
 
-  static bool is_stored(const Scope& from, std::string_view name) {
-    for (const Scope* scope = &from; scope != nullptr; scope = scope->outer)
+  static bool is_stored(const ConstantScope& from, std::string_view name) {
+    for (const ConstantScope* scope = &from; scope != nullptr; scope = scope->outer)
       if (scope->weights.contains(name)) return true;
     return false;
   }
 
-  Constant resolve(const Scope& from, std::string_view name, int depth) {
-    if (depth > kMostSteps) return {};
-    for (const Scope* scope = &from; scope != nullptr; scope = scope->outer) {
+  SharedConstant resolve(const ConstantScope& from, std::string_view name, int depth) {
+    if (depth > kMostConstantSteps) return {};
+    for (const ConstantScope* scope = &from; scope != nullptr; scope = scope->outer) {
       if (const auto weight = scope->weights.find(name); weight != scope->weights.end()) {
         if (weight->second->is_sparse) return {};
         const auto [known, is_new] = read_.try_emplace(weight->second);
@@ -329,17 +330,18 @@ class ContentMaker {
         return known->second;
       }
       if (const auto node = scope->nodes.find(name); node != scope->nodes.end())
-        return node->second.second == 0 ? resolve(*scope, *node->second.first, depth) : Constant();
+        return node->second.second == 0 ? resolve(*scope, *node->second.first, depth)
+                                        : SharedConstant();
     }
     return {};
   }
 
-  Constant resolve(const Scope& scope, const OnnxNode& node, int depth) {
+  SharedConstant resolve(const ConstantScope& scope, const OnnxNode& node, int depth) {
     if (!node.is_standard() && node.type != "DequantizeLinear" && node.type != "QuantizeLinear")
       return {};
     if (node.type == "Constant") return constant_node(node);
     if (node.inputs.empty() || node.inputs[0].empty()) return {};
-    const auto input = [&](size_t slot) -> Constant {
+    const auto input = [&](size_t slot) -> SharedConstant {
       if (slot >= node.inputs.size() || node.inputs[slot].empty()) return {};
       return resolve(scope, node.inputs[slot], depth + 1);
     };
@@ -348,7 +350,7 @@ class ContentMaker {
         "Unsqueeze", "Flatten", "Dropout",   "DequantizeLinear", "QuantizeLinear"};
     if (std::find(std::begin(kFollowed), std::end(kFollowed), node.type) == std::end(kFollowed))
       return {};
-    const Constant x = input(0);
+    const SharedConstant x = input(0);
     if (!x || node.type == "Identity" || node.type == "Dropout") return x;
     if (node.type == "Cast") return cast(node, *x);
     if (node.type == "Transpose") return transposed(node, *x);
@@ -357,9 +359,9 @@ class ContentMaker {
     return reshaped(node, *x, input(1));
   }
 
-  Constant constant_node(const OnnxNode& node) {
+  SharedConstant constant_node(const OnnxNode& node) {
     const auto [known, is_new] = read_.try_emplace(&node);
-    Constant& constant = known->second;
+    SharedConstant& constant = known->second;
     if (!is_new) return constant;
     for (const Bytes attribute : attributes_of(node)) {
       each_field(attribute, [&](const ProtoField& field, Bytes) {
@@ -372,7 +374,7 @@ class ContentMaker {
     return constant;
   }
 
-  static Constant of_numbers(const OnnxAttribute::Value& value) {
+  static SharedConstant of_numbers(const OnnxAttribute::Value& value) {
     const auto list = [](const auto& numbers, DType dtype, Shape shape) {
       using List = std::decay_t<decltype(numbers)>;
       auto owner = std::make_shared<List>(numbers);
@@ -390,7 +392,7 @@ class ContentMaker {
     return {};
   }
 
-  static Constant cast(const OnnxNode& node, const ConstantTensor& x) {
+  static SharedConstant cast(const OnnxNode& node, const ConstantTensor& x) {
     const auto to = attribute_of(node, "to");
     const int64_t* code = to ? std::get_if<int64_t>(&*to) : nullptr;
     const auto dtype =
@@ -401,7 +403,7 @@ class ContentMaker {
     return std::make_shared<const ConstantTensor>(x.cast(*dtype));
   }
 
-  static Constant transposed(const OnnxNode& node, const ConstantTensor& x) {
+  static SharedConstant transposed(const OnnxNode& node, const ConstantTensor& x) {
     std::vector<int64_t> order(x.shape().size());
     for (size_t i = 0; i < order.size(); ++i)
       order[i] = std::ssize(order) - 1 - static_cast<int64_t>(i);
@@ -415,7 +417,8 @@ class ContentMaker {
   }
 
   // Only where the new shape is told without a rule: by itself, or by taking ones in or out.
-  static Constant reshaped(const OnnxNode& node, const ConstantTensor& x, const Constant& shape) {
+  static SharedConstant reshaped(const OnnxNode& node, const ConstantTensor& x,
+                                 const SharedConstant& shape) {
     Shape wanted;
     if (node.type == "Reshape") {
       if (!shape || shape->elements() > kFewElements) return {};
@@ -437,12 +440,12 @@ class ContentMaker {
       return {};
     }
     auto view = x.reshaped(std::move(wanted));
-    return view ? std::make_shared<const ConstantTensor>(std::move(*view)) : Constant();
+    return view ? std::make_shared<const ConstantTensor>(std::move(*view)) : SharedConstant();
   }
 
-  static Constant quantizing(const OnnxNode& node, const ConstantTensor& x, const Constant& scale,
-                             const Constant& zero) {
-    if (!scale || scale->elements() == 0 || scale->elements() > kMostChannels) return {};
+  static SharedConstant quantizing(const OnnxNode& node, const ConstantTensor& x,
+                                   const SharedConstant& scale, const SharedConstant& zero) {
+    if (!scale || scale->elements() == 0 || scale->elements() > kMostScaledChannels) return {};
     if (zero && zero->elements() != scale->elements()) return {};
     int64_t axis = 1;
     if (const auto given = attribute_of(node, "axis"))
@@ -461,9 +464,9 @@ class ContentMaker {
 
   Kept& kept_;
   ModelContent& out_;
-  std::vector<std::unique_ptr<Scope>> scopes_;
-  std::unordered_map<const OnnxNode*, const Scope*> scope_of_;
-  std::unordered_map<const void*, Constant> read_;  // by OnnxWeight or OnnxNode
+  std::vector<std::unique_ptr<ConstantScope>> scopes_;
+  std::unordered_map<const OnnxNode*, const ConstantScope*> scope_of_;
+  std::unordered_map<const void*, SharedConstant> read_;  // by OnnxWeight or OnnxNode
   std::optional<Error> error_;
 };
 

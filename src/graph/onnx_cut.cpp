@@ -13,8 +13,6 @@
 namespace plumb::graph {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
-
 // By name: the first value of each.
 using Values = std::unordered_map<std::string_view, const OnnxValue*>;
 
@@ -83,7 +81,7 @@ Boundary boundary_of(const OnnxModel& model, std::span<const size_t> nodes) {
   for (size_t node : nodes) taken[node] = true;
 
   Boundary boundary;
-  Names inside, outside;  // what is read by the nodes taken, and by others
+  OnnxNames inside, outside;  // what is read by the nodes taken, and by others
   for (const OnnxValue& output : graph.outputs) outside.insert(output.name);
   const auto bring = [&](std::string_view name) {
     if (!inside.insert(name).second) return;
@@ -101,7 +99,7 @@ Boundary boundary_of(const OnnxModel& model, std::span<const size_t> nodes) {
       each_read(graph.nodes[i], bring);
     else
       each_read(graph.nodes[i], [&](std::string_view name) { outside.insert(name); });
-  Names outputs;
+  OnnxNames outputs;
   for (size_t i = 0; i < graph.nodes.size(); ++i)
     for (std::string_view name : graph.nodes[i].outputs)
       if (taken[i] && !name.empty() && (outside.count(name) != 0 || inside.count(name) == 0) &&
@@ -128,7 +126,7 @@ Result<OnnxModel> cut(const OnnxModel& model, std::span<const size_t> nodes,
     else
       places.insert(place);
   }
-  Names inner;
+  OnnxNames inner;
   for (size_t place : places) {
     part.graph.nodes.push_back(graph.nodes[place]);
     inner.insert(graph.nodes[place].outputs.begin(), graph.nodes[place].outputs.end());

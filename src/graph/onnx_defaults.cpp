@@ -12,7 +12,7 @@ namespace {
 
 // Sorted by type, attribute and version.
 // clang-format off
-constexpr OnnxDefault kDefaults[] = {
+constexpr OnnxDefault kOnnxDefaults[] = {
     {"ArgMax", "axis", 1, "0"},
     {"ArgMax", "keepdims", 1, "1"},
     {"ArgMax", "select_last_index", 1, "0"},
@@ -202,9 +202,9 @@ constexpr OnnxMoved kMoved[] = {
 }  // namespace
 
 std::span<const OnnxDefault> onnx_defaults_of(std::string_view type) {
-  const auto [first, last] =
-      std::equal_range(std::begin(kDefaults), std::end(kDefaults), OnnxDefault{type, {}, 0, {}},
-                       [](const OnnxDefault& a, const OnnxDefault& b) { return a.type < b.type; });
+  const auto [first, last] = std::equal_range(
+      std::begin(kOnnxDefaults), std::end(kOnnxDefaults), OnnxDefault{type, {}, 0, {}},
+      [](const OnnxDefault& a, const OnnxDefault& b) { return a.type < b.type; });
   return {first, last};
 }
 

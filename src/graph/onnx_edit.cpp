@@ -13,8 +13,6 @@
 namespace plumb::graph {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
-
 // The NodeProto with another name for one input.
 std::string with_input(Bytes node, size_t input, std::string_view name) {
   size_t next = 0;
@@ -33,7 +31,7 @@ bool is_output(const OnnxModel& model, std::string_view tensor) {
 }  // namespace
 
 std::vector<std::string> expose(OnnxModel& model, std::span<const std::string> tensors) {
-  Names produced, outputs;
+  OnnxNames produced, outputs;
   for (const OnnxNode& node : model.graph.nodes)
     produced.insert(node.outputs.begin(), node.outputs.end());
   for (const OnnxValue& output : model.graph.outputs) outputs.insert(output.name);
@@ -49,7 +47,7 @@ std::vector<std::string> expose(OnnxModel& model, std::span<const std::string> t
 }
 
 void drop_weight_inputs(OnnxModel& model) {
-  Names weights;
+  OnnxNames weights;
   for (const OnnxWeight& weight : model.graph.initializers) weights.insert(weight.name);
   std::erase_if(model.graph.inputs,
                 [&](const OnnxValue& input) { return weights.count(input.name) != 0; });
@@ -104,7 +102,7 @@ Result<size_t> insert_nodes(OnnxModel& model, std::vector<OnnxNode> nodes, std::
 
 void replace_node(OnnxModel& model, size_t node, std::vector<OnnxNode> nodes) {
   auto& all = model.graph.nodes;
-  Names gone(all[node].outputs.begin(), all[node].outputs.end());
+  OnnxNames gone(all[node].outputs.begin(), all[node].outputs.end());
   for (const OnnxNode& added : nodes)
     for (std::string_view output : added.outputs) gone.erase(output);
   std::erase_if(model.graph.value_infos,

@@ -81,6 +81,8 @@ Result<fs::path> find_file(std::string_view location, const fs::path& directory,
   return path;
 }
 
+}  // namespace
+
 // The other files, opened once each.
 class ExternalFiles {
  public:
@@ -136,6 +138,8 @@ class ExternalFiles {
   DataPlace place_;
   std::map<std::string, MappedFile, std::less<>> files_;
 };
+
+namespace {
 
 // Messages in which tensors are.
 enum class Kind : uint8_t {

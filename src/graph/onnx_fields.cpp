@@ -8,7 +8,7 @@ struct ElementType {
   uint64_t code;
   DType dtype;
 };
-constexpr ElementType kTypes[] = {
+constexpr ElementType kElementTypes[] = {
     {1, DType::kFloat32},       {2, DType::kUint8},       {3, DType::kInt8},
     {4, DType::kUint16},        {5, DType::kInt16},       {6, DType::kInt32},
     {7, DType::kInt64},         {9, DType::kBool},        {10, DType::kFloat16},
@@ -20,13 +20,13 @@ constexpr ElementType kTypes[] = {
 }  // namespace
 
 std::optional<DType> dtype_from_onnx(uint64_t code) {
-  for (const ElementType& type : kTypes)
+  for (const ElementType& type : kElementTypes)
     if (type.code == code) return type.dtype;
   return std::nullopt;
 }
 
 std::optional<uint64_t> onnx_from_dtype(DType dtype) {
-  for (const ElementType& type : kTypes)
+  for (const ElementType& type : kElementTypes)
     if (type.dtype == dtype) return type.code;
   return std::nullopt;
 }

@@ -15,8 +15,6 @@ namespace {
 
 constexpr size_t kSetEntryBytes = 64;  // what a name costs in an unordered_set, about
 
-using Names = std::unordered_set<std::string_view>;
-
 class Reader {
  public:
   explicit Reader(Bytes file) : file_(file), limit_(file.size()) {}
@@ -67,7 +65,7 @@ class Reader {
   // Operators of the main graph are known by name: first its inputs and the weights that it gives
   // out, then its nodes.
   void name_nodes(OnnxGraph& graph) {
-    Names weights, others;
+    OnnxNames weights, others;
     for (const OnnxWeight& weight : graph.initializers) weights.insert(weight.name);
     for (const OnnxValue& input : graph.inputs)
       if (weights.count(input.name) == 0) others.insert(input.name);
@@ -141,10 +139,10 @@ class Reader {
   }
 
   void read_captures(OnnxNode& node, uint64_t position) {
-    Names seen;
+    OnnxNames seen;
     for (const OnnxBody& body : node.bodies) {
       node.is_external |= body.graph.is_external();
-      const Names defined = defined_names(body.graph);
+      const OnnxNames defined = defined_names(body.graph);
       const auto read = [&](std::string_view name) {
         if (!name.empty() && defined.count(name) == 0 && seen.insert(name).second)
           node.captures.push_back(name);
@@ -319,8 +317,8 @@ bool OnnxGraph::is_external() const {
          std::any_of(nodes.begin(), nodes.end(), elsewhere);
 }
 
-std::unordered_set<std::string_view> defined_names(const OnnxGraph& graph) {
-  Names names;
+OnnxNames defined_names(const OnnxGraph& graph) {
+  OnnxNames names;
   for (const OnnxValue& input : graph.inputs) names.insert(input.name);
   for (const OnnxWeight& weight : graph.initializers) names.insert(weight.name);
   for (const OnnxNode& node : graph.nodes) names.insert(node.outputs.begin(), node.outputs.end());

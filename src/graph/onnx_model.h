@@ -22,6 +22,8 @@ namespace plumb::graph {
 
 struct OnnxBody;
 
+using OnnxNames = std::unordered_set<std::string_view>;  // borrowed
+
 // All views borrow from the file, or from OnnxModel::texts.
 struct OnnxNode {
   Bytes bytes;  // NodeProto
@@ -95,7 +97,7 @@ void each_read(const OnnxNode& node, Visit visit) {
 }
 
 // The tensors that a graph defines, without those of bodies in it.
-std::unordered_set<std::string_view> defined_names(const OnnxGraph& graph);
+OnnxNames defined_names(const OnnxGraph& graph);
 
 // Has its type, if only as bytes that we do not understand: that of a sequence, say.
 bool is_typed(const OnnxValue& value);

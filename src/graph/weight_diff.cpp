@@ -17,8 +17,8 @@ namespace {
 
 constexpr double kFit = 4;                // roundings that an explanation may be off
 constexpr int64_t kNumbersPerFactor = 4;  // below, a factor for each channel explains anything
-constexpr size_t kMostNamed = 8;          // channels
-constexpr size_t kMostAxes = 5;           // of which all orders are tried
+constexpr size_t kMostChannelsNamed = 8;  // channels
+constexpr size_t kMostOrderedAxes = 5;    // of which all orders are tried
 
 // Sums over the numbers of a tensor or of a slice of it; without those that are not finite.
 struct Sums {
@@ -148,7 +148,8 @@ class Explainer {
         if (m_.slices[axis][i].differing > 0) differing.push_back(static_cast<int64_t>(i));
       if (shape[axis] < 2 || differing.empty()) continue;
       const bool is_one = differing.size() == 1;
-      if (!is_one && (differing.size() > kMostNamed || std::ssize(differing) * 4 > shape[axis]))
+      if (!is_one &&
+          (differing.size() > kMostChannelsNamed || std::ssize(differing) * 4 > shape[axis]))
         continue;
       return channels(axis, differing);
     }
@@ -309,7 +310,7 @@ class Explainer {
   // Axes in another order; also for tensors of other shapes.
   bool axes_exchanged() {
     const size_t rank = g_.shape().size();
-    if (rank < 2 || rank > kMostAxes || t_.shape().size() != rank) return false;
+    if (rank < 2 || rank > kMostOrderedAxes || t_.shape().size() != rank) return false;
     std::vector<int64_t> order(rank);
     std::iota(order.begin(), order.end(), 0);
     while (std::next_permutation(order.begin(), order.end())) {

@@ -97,7 +97,7 @@ constexpr Question kQuestions[] = {
      "run_joint model.joint --data input.bin --bin-out-dir DIR"},
 };
 
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostAnswerBytes = size_t{1} << 20;
 constexpr size_t kMostLetters = 4096;  // of an answer: the longest path there is
 
 std::string spaced(std::string_view choices) {
@@ -234,7 +234,7 @@ std::string Answers::known(std::string_view key) const {
 }
 
 Result<Answers> answers_from_toml(std::string_view text) {
-  if (text.size() > kMostBytes)
+  if (text.size() > kMostAnswerBytes)
     return Error{"these are no answers", fmt::format("{} bytes", text.size()),
                  "an answers file has a line for each answer: key = \"answer\""};
   auto table = parse_toml(text);

@@ -154,7 +154,7 @@ Result<Outcome> split_stages(Walk& walk, RunContext& context) {
   return outcome;
 }
 
-Result<Outcome> check_calibration(Walk& walk, RunContext&) {
+Result<Outcome> check_calibration_data(Walk& walk, RunContext&) {
   const std::string size = walk.answers.known("calibration_size"),
                     represents = walk.answers.known("calibration_represents");
   if (size.empty() && represents.empty())
@@ -276,7 +276,7 @@ std::vector<Step> axera_steps() {
        "Step 3: is the calibration set fit?",
        "too few samples, or others than in training, cost accuracy",
        {{"calibration_size"}, {"calibration_represents"}},
-       check_calibration,
+       check_calibration_data,
        {{"fit", "axera.layers"}, {"unknown", "axera.layers"}}},
       {"axera.layers",
        "Step 3: in which layer?",

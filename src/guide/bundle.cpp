@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostBytes = int64_t{256} << 20;  // of tensors
+constexpr int64_t kMostTensorBytes = int64_t{256} << 20;  // of tensors
 
 std::string json_of(const result::Run& run) {
   std::string json;
@@ -170,7 +170,7 @@ class Maker {
         auto tensor = replay::load({is_target ? &state.target : &state.golden, entry});
         if (!tensor) continue;
         bytes += std::ssize(tensor->bytes);
-        if (bytes > kMostBytes) {
+        if (bytes > kMostTensorBytes) {
           ++too_large;
           continue;
         }
@@ -180,7 +180,7 @@ class Maker {
     }
     bundle_.contents.push_back(
         fmt::format("tensors/ ({}): {} of {}, on both sides",
-                    report::bytes_text(static_cast<double>(std::min(bytes, kMostBytes))),
+                    report::bytes_text(static_cast<double>(std::min(bytes, kMostTensorBytes))),
                     report::counted(static_cast<size_t>(tensors), "tensor"), accused.op));
     if (weights > 0)
       bundle_.contents.push_back(

@@ -102,7 +102,7 @@ Result<Outcome> compare_quantization(Walk& walk, RunContext& context) {
   return outcome;
 }
 
-Result<Outcome> check_calibration(Walk& walk, RunContext&) {
+Result<Outcome> check_calibration_set(Walk& walk, RunContext&) {
   const std::string size = walk.answers.known("calibration_size"),
                     represents = walk.answers.known("calibration_represents");
   auto finding = stage_finding(walk, "calibration-set");
@@ -268,7 +268,7 @@ std::vector<Step> quantized_steps() {
        "Stage 1: was it calibrated with enough of the right data?",
        "10 to 100 samples that represent the application are usual",
        {{"calibration_size"}, {"calibration_represents"}},
-       check_calibration,
+       check_calibration_set,
        {}},
       {"quantized.conversion",
        "Stage 2: does conversion cost more than 1 % of top-N?",

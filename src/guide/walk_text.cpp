@@ -3,24 +3,23 @@
 
 #include <fmt/format.h>
 
+#include "base/json_values.h"
 #include "report/block.h"
 #include "report/findings_text.h"
 #include "report/text.h"
 #include "result/json_fields.h"
-#include "scan/json_values.h"
 
 namespace plumb::guide {
 namespace {
 
 using report::printable;
-using scan::Json;
 
 // Members of an object, by the lists that results are written by.
 struct Members {
   Json& json;
 
   static Json value(const std::string& text) { return text; }
-  static Json value(double number) { return scan::number_json(number); }
+  static Json value(double number) { return number_json(number); }
   static Json value(int64_t number) { return number; }
   template <class T>
   static Json value(const std::optional<T>& optional) {
@@ -102,12 +101,12 @@ std::string to_json(const Walk& walk) {
     finding["step"] = each.step;
     findings.push_back(std::move(finding));
   }
-  return scan::text_of({{"schema", "plumb.guide/1"},
-                        {"tool", scan::tool_json()},
-                        {"verdict", walk.findings.empty() ? "agreement" : "finding"},
-                        {"path", std::move(path)},
-                        {"answers", walk.answers.all()},
-                        {"findings", std::move(findings)}});
+  return text_of_json({{"schema", "plumb.guide/1"},
+                       {"tool", tool_json()},
+                       {"verdict", walk.findings.empty() ? "agreement" : "finding"},
+                       {"path", std::move(path)},
+                       {"answers", walk.answers.all()},
+                       {"findings", std::move(findings)}});
 }
 
 }  // namespace plumb::guide

@@ -13,7 +13,7 @@
 namespace plumb::input {
 namespace {
 
-using Kind = ConfigNode::Kind;
+using NodeKind = ConfigNode::Kind;
 
 Error too_large(size_t size) {
   return {"the configuration is too large",
@@ -121,11 +121,11 @@ class TreeBuilder {
   bool is_too_deep = false;
 
   bool null() { return true; }  // as if it were not there
-  bool boolean(bool value) { return leaf(Kind::kWord, value ? "true" : "false"); }
-  bool number_integer(int64_t value) { return leaf(Kind::kWord, fmt::format("{}", value)); }
-  bool number_unsigned(uint64_t value) { return leaf(Kind::kWord, fmt::format("{}", value)); }
-  bool number_float(double, const std::string& text) { return leaf(Kind::kWord, text); }
-  bool string(std::string& value) { return leaf(Kind::kText, value); }
+  bool boolean(bool value) { return leaf(NodeKind::kWord, value ? "true" : "false"); }
+  bool number_integer(int64_t value) { return leaf(NodeKind::kWord, fmt::format("{}", value)); }
+  bool number_unsigned(uint64_t value) { return leaf(NodeKind::kWord, fmt::format("{}", value)); }
+  bool number_float(double, const std::string& text) { return leaf(NodeKind::kWord, text); }
+  bool string(std::string& value) { return leaf(NodeKind::kText, value); }
   bool binary(std::vector<uint8_t>&) { return false; }
 
   bool start_object(size_t) {
@@ -136,7 +136,7 @@ class TreeBuilder {
     }
     if (open_.size() > kMaxConfigDepth) return deep();
     ConfigNode& parent = *open_.back();
-    parent.fields.push_back({key_of_open().first, Kind::kMessage, {}, {}, line_});
+    parent.fields.push_back({key_of_open().first, NodeKind::kMessage, {}, {}, line_});
     // Only the last field of each open message grows, so the others stay where they are.
     open_.push_back(&parent.fields.back());
     arrays_.push_back(0);
@@ -180,7 +180,7 @@ class TreeBuilder {
   int& depth_of_arrays() { return open_.size() > 1 ? arrays_.back() : root_arrays_; }
   // Messages inside may have left keys of their own behind.
   const std::pair<std::string, int>& key_of_open() const { return keys_[open_.size() - 1]; }
-  bool leaf(Kind kind, std::string value) {
+  bool leaf(NodeKind kind, std::string value) {
     if (!has_root_) return fail("an object was expected");
     // The line of the key: the library may have looked one character past a number.
     const int line = depth_of_arrays() > 0 ? line_ : key_of_open().second;
@@ -225,13 +225,13 @@ void write(const ConfigNode& node, int depth, std::string& out) {
   for (const ConfigNode& field : node.fields) {
     out.append(static_cast<size_t>(depth) * 2, ' ');
     out += field.name;
-    if (field.kind == Kind::kMessage) {
+    if (field.kind == NodeKind::kMessage) {
       out += " {\n";
       write(field, depth + 1, out);
       out.append(static_cast<size_t>(depth) * 2, ' ');
       out += "}\n";
     } else {
-      out += ": " + (field.kind == Kind::kText ? in_quotes(field.value) : field.value) + "\n";
+      out += ": " + (field.kind == NodeKind::kText ? in_quotes(field.value) : field.value) + "\n";
     }
   }
 }
@@ -240,14 +240,16 @@ bool read_message(graph::ProtoTextReader& reader, LineCounter& lines, ConfigNode
                   size_t depth) {
   graph::ProtoTextField field;
   while (reader.next(field)) {
-    ConfigNode node{std::string(field.name), Kind::kWord, {}, {}, lines.line_of(field.position)};
+    ConfigNode node{
+        std::string(field.name), NodeKind::kWord, {}, {}, lines.line_of(field.position)};
     if (field.kind == graph::ProtoTextField::Kind::kMessage) {
-      node.kind = Kind::kMessage;
+      node.kind = NodeKind::kMessage;
       if (depth == kMaxConfigDepth) return false;
       reader.enter();
       if (!read_message(reader, lines, node, depth + 1)) return false;
     } else {
-      node.kind = field.kind == graph::ProtoTextField::Kind::kText ? Kind::kText : Kind::kWord;
+      node.kind =
+          field.kind == graph::ProtoTextField::Kind::kText ? NodeKind::kText : NodeKind::kWord;
       node.value = field.text();
     }
     into.fields.push_back(std::move(node));

@@ -11,10 +11,10 @@
 namespace plumb::input {
 namespace {
 
-constexpr size_t kHeaderBytes = 16;
-constexpr std::string_view kMagic{"\0\0\x08\x03", 4};
+constexpr size_t kImagesHeaderBytes = 16;
+constexpr std::string_view kImagesMagic{"\0\0\x08\x03", 4};
 
-uint32_t big_endian(const std::byte* at) {
+uint32_t idx_number(const std::byte* at) {
   uint32_t value = 0;
   for (size_t i = 0; i < 4; ++i) value = value << 8 | std::to_integer<uint32_t>(at[i]);
   return value;
@@ -23,12 +23,13 @@ uint32_t big_endian(const std::byte* at) {
 }  // namespace
 
 bool is_idx_images(Bytes file) {
-  if (!is_gzip(file)) return file.size() >= kHeaderBytes && as_text(file).starts_with(kMagic);
+  if (!is_gzip(file))
+    return file.size() >= kImagesHeaderBytes && as_text(file).starts_with(kImagesMagic);
   auto stream = gzip_stream(file);
   if (!stream) return false;
   std::array<std::byte, 4> head;
   io::Inflater inflater(*stream);
-  return inflater.read(head.data(), head.size()) && as_text(head) == kMagic;
+  return inflater.read(head.data(), head.size()) && as_text(head) == kImagesMagic;
 }
 
 Result<IdxImages> read_idx_images(Bytes file) {
@@ -52,14 +53,14 @@ Result<IdxImages> read_idx_images(Bytes file) {
     position += size;
     return {};
   };
-  std::array<std::byte, kHeaderBytes> head;
+  std::array<std::byte, kImagesHeaderBytes> head;
   if (auto read = take(head.data(), head.size()); !read) return read.error();
-  if (as_text(Bytes(head).first(4)) != kMagic)
+  if (as_text(Bytes(head).first(4)) != kImagesMagic)
     return Error{"not a file of pictures", "byte 0: the magic number is not 00000803",
                  "use the file of images (idx3-ubyte), not of labels"};
   IdxImages images;
-  images.count = big_endian(head.data() + 4);
-  images.size = {big_endian(head.data() + 12), big_endian(head.data() + 8)};
+  images.count = idx_number(head.data() + 4);
+  images.size = {idx_number(head.data() + 12), idx_number(head.data() + 8)};
   const auto area = image_bytes(ColorSpace::kGray, images.size);
   const auto bytes = area ? checked_mul(*area, images.count) : std::nullopt;
   // Deflate packs at most 1032 to 1.

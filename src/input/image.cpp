@@ -12,7 +12,7 @@
 namespace plumb::input {
 namespace {
 
-constexpr std::array<std::pair<ColorSpace, std::string_view>, 9> kNames{{
+constexpr std::array<std::pair<ColorSpace, std::string_view>, 9> kColorNames{{
     {ColorSpace::kAuto, "AUTO"},
     {ColorSpace::kBgr, "BGR"},
     {ColorSpace::kRgb, "RGB"},
@@ -94,10 +94,12 @@ Result<Size> bmp_size(Bytes file) {
 
 }  // namespace
 
-std::string_view name_of(ColorSpace space) { return kNames[static_cast<size_t>(space)].second; }
+std::string_view name_of(ColorSpace space) {
+  return kColorNames[static_cast<size_t>(space)].second;
+}
 
 std::optional<ColorSpace> color_space_from_name(std::string_view name) {
-  for (const auto& [space, known] : kNames) {
+  for (const auto& [space, known] : kColorNames) {
     if (known.size() != name.size()) continue;
     bool same = true;
     for (size_t i = 0; i < name.size(); ++i)

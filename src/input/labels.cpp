@@ -15,12 +15,12 @@
 namespace plumb::input {
 namespace {
 
-constexpr size_t kHeaderBytes = 8;
-constexpr std::string_view kMagic{"\0\0\x08\x01", 4};  // bytes, one axis
+constexpr size_t kLabelsHeaderBytes = 8;
+constexpr std::string_view kLabelsMagic{"\0\0\x08\x01", 4};  // bytes, one axis
 
 Result<Labels> labels_from_idx(Bytes header, Bytes classes) {
   uint32_t count = 0;
-  for (size_t i = 4; i < kHeaderBytes; ++i)
+  for (size_t i = 4; i < kLabelsHeaderBytes; ++i)
     count = count << 8 | std::to_integer<uint32_t>(header[i]);
   if (count != classes.size())
     return Error{"the file of labels is cut off",
@@ -138,8 +138,8 @@ std::string word_in(const std::string& file, LabelPlace place) {
 }  // namespace
 
 Result<Labels> labels_from_bytes(Bytes file, const ClassNames* names) {
-  if (file.size() >= kHeaderBytes && as_text(file).starts_with(kMagic))
-    return labels_from_idx(file.first(kHeaderBytes), file.subspan(kHeaderBytes));
+  if (file.size() >= kLabelsHeaderBytes && as_text(file).starts_with(kLabelsMagic))
+    return labels_from_idx(file.first(kLabelsHeaderBytes), file.subspan(kLabelsHeaderBytes));
   return labels_from_text(as_text(file), names);
 }
 

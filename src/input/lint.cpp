@@ -29,6 +29,7 @@ constexpr std::array kRules{
     LintRule{"L13", Severity::kInfo, "float inputs calibrated with 8-bit data", check_float_model},
     LintRule{"L14", Severity::kWarning, "a tolerance smaller than the values", check_tolerance},
     LintRule{"L15", Severity::kError, "fields where they belong, spelt as they are", check_fields},
+    LintRule{"L16", Severity::kInfo, "the strategy that the vendor recommends", check_strategy},
 };
 
 }  // namespace

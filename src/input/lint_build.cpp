@@ -308,4 +308,13 @@ void check_fields(const LintRule& rule, const LintInput& input, LintReport& repo
           field.hint.empty() ? "leave it out; docs/inputs.md lists the fields" : field.hint);
 }
 
+void check_strategy(const LintRule& rule, const LintInput& input, LintReport& report) {
+  for (const ConfigCalibration& set : input.config->calibration)
+    if (set.strategy == "CALIB_STRATEGY_PER_CHANNEL")
+      add(report, rule, *input.config, set.line, "per-channel calibration may lose accuracy here",
+          fmt::format("{}calibration_strategy: {}", of_input(set.name), set.strategy),
+          "the vendor recommends CALIB_STRATEGY_PER_TENSOR, with either observer; measure both "
+          "(plumb quantize --per-tensor, --per-channel)");
+}
+
 }  // namespace plumb::input

@@ -4,15 +4,13 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_values.h"
 #include "graph/importers.h"
 #include "input/lint.h"
 
 namespace plumb::input {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Result<std::optional<double>> tolerance_from(std::string_view option, const std::string& text) {
   if (text.empty()) return std::optional<double>();
@@ -91,7 +89,7 @@ std::string to_json(const Linted& linted) {
     for (const ConfigField& field : linted.config->unknown)
       unknown.push_back({{"field", field.path}, {"line", field.line}, {"hint", field.hint}});
   const Json document{{"schema", "plumb.lint/1"},
-                      {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
+                      {"tool", tool_json()},
                       {"config", linted.config ? Json(linted.config->file) : Json()},
                       {"summary",
                        {{"error", report.count(Severity::kError)},
@@ -100,8 +98,7 @@ std::string to_json(const Linted& linted) {
                       {"findings", std::move(findings)},
                       {"not_checked", std::move(left)},
                       {"unknown_fields", std::move(unknown)}};
-  // Names in files may be any bytes.
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_json(document, 2);
 }
 
 }  // namespace plumb::input

@@ -13,7 +13,7 @@
 namespace plumb::input {
 namespace {
 
-using Kind = Modification::Kind;
+using ModificationKind = Modification::Kind;
 
 bool same(const std::vector<double>& numbers, const std::array<double, 3>& known) {
   if (numbers.size() != 3) return false;
@@ -94,7 +94,7 @@ struct Range {
 };
 Range after(Range before, const Modification& m) {
   double slope = first_or(m.slope, 1), offset = 0;
-  if (m.kind == Kind::kNormalization) {
+  if (m.kind == ModificationKind::kNormalization) {
     slope = 1 / first_or(m.std, 1);
     offset = -first_or(m.mean, 0) * slope;
   } else {
@@ -203,7 +203,7 @@ void check_std_slip(const LintRule& rule, const LintInput& input, LintReport& re
 void check_scale(const LintRule& rule, const LintInput& input, LintReport& report) {
   each_image_step(*input.config, [&](const ConfigArithmetic& arithmetic, const ConfigStep& step,
                                      Range range) {
-    if (step.change.kind != Kind::kNormalization || step.change.mean.empty()) return;
+    if (step.change.kind != ModificationKind::kNormalization || step.change.mean.empty()) return;
     double largest = 0;
     for (const double mean : step.change.mean) largest = std::max(largest, std::abs(mean));
     if (largest == 0) return;
@@ -223,7 +223,7 @@ void check_scale(const LintRule& rule, const LintInput& input, LintReport& repor
 void check_affine(const LintRule& rule, const LintInput& input, LintReport& report) {
   each_image_step(*input.config, [&](const ConfigArithmetic& arithmetic, const ConfigStep& step,
                                      Range range) {
-    if (step.change.kind != Kind::kAffine) return;
+    if (step.change.kind != ModificationKind::kAffine) return;
     const Range become = after(range, step.change);
     if (!(become.high - become.low > 4 * 255)) return;
     add(report, rule, *input.config, step.line, "the affine step multiplies instead of dividing",

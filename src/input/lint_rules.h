@@ -23,6 +23,7 @@ void check_same(const LintRule& rule, const LintInput& input, LintReport& report
 void check_float_model(const LintRule& rule, const LintInput& input, LintReport& report);
 void check_tolerance(const LintRule& rule, const LintInput& input, LintReport& report);
 void check_fields(const LintRule& rule, const LintInput& input, LintReport& report);
+void check_strategy(const LintRule& rule, const LintInput& input, LintReport& report);
 
 void add(LintReport& report, const LintRule& rule, const Config& config, int line, std::string what,
          std::string evidence, std::string fix);

@@ -31,7 +31,7 @@ std::optional<Interpolation> interpolation_in(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<AxisOrder> layout_in(std::string_view text) {
+std::optional<AxisOrder> layout_in_word(std::string_view text) {
   if (text == "NCHW") return AxisOrder::kNchw;
   if (text == "NHWC") return AxisOrder::kNhwc;
   return std::nullopt;
@@ -76,7 +76,7 @@ Result<void> fill_from_plain(Config& config) {
     for (auto read : {set(*node, "color", model.color, color_space_from_name, kColors),
                       set(*node, "source_color", runtime.color, color_space_from_name, kColors),
                       set(*node, "color_standard", standard, standard_in, "use studio or full"),
-                      set(*node, "layout", layout, layout_in, "use NCHW or NHWC"),
+                      set(*node, "layout", layout, layout_in_word, "use NCHW or NHWC"),
                       set(*node, "resize", model.resize, resize_in,
                           "use stretch, short:256+crop, letterbox:114 or none"),
                       set(*node, "crop", model.crop, size_from_text, "use 224 or 640x480"),

@@ -25,7 +25,9 @@ bool could_be_channels(int64_t size) { return size == 1 || size == 3 || size == 
 
 std::optional<int64_t> known(int64_t size) { return size < 0 ? std::nullopt : std::optional(size); }
 
-std::string_view text_of(AxisOrder layout) { return layout == AxisOrder::kNhwc ? "NHWC" : "NCHW"; }
+std::string_view layout_name(AxisOrder layout) {
+  return layout == AxisOrder::kNhwc ? "NHWC" : "NCHW";
+}
 
 // ---- resizing ----
 
@@ -408,12 +410,12 @@ Result<Tensor> apply(const Preprocess& how, const Image& image, const Port& port
     return Error{"the colours do not fit the model's input",
                  fmt::format("{} has {} channel{}, input '{}' takes {} ({})", name_of(color),
                              channels, channels == 1 ? "" : "s", port.name, to_string(port.shape),
-                             text_of(axes->layout)),
+                             layout_name(axes->layout)),
                  "pass --input-color GRAY, BGR or RGB, or --layout NHWC if the channels are last"};
   if (axes->height.value_or(height) != height || axes->width.value_or(width) != width)
     return Error{"the picture does not fit the model's input",
                  fmt::format("the picture is {}x{}, input '{}' takes {} ({})", width, height,
-                             port.name, to_string(port.shape), text_of(axes->layout)),
+                             port.name, to_string(port.shape), layout_name(axes->layout)),
                  "check --layout and --resize"};
   for (const Modification& change : how.modifications)
     if (auto fine = check(change, channels); !fine) return fine.error();

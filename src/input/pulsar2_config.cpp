@@ -34,7 +34,7 @@ Result<std::optional<ColorSpace>> color_in(const ConfigNode& node, std::string_v
                         "AutoColorSpace, BGR, RGB, GRAY, YUYV422, UYVY422, YUV420SP or YVU420SP");
 }
 
-Result<AxisOrder> layout_in(const ConfigNode& node, std::string_view field) {
+Result<AxisOrder> layout_in_field(const ConfigNode& node, std::string_view field) {
   const ConfigNode* word = node.find(field);
   if (word == nullptr) return AxisOrder::kNative;
   if (word->value == "NHWC") return AxisOrder::kNhwc;
@@ -123,9 +123,9 @@ Result<void> read_processor(const ConfigNode& node, Config& config) {
   };
   for (auto read :
        {set(model.color, color_in(node, "tensor_format")),
-        set(model.layout, layout_in(node, "tensor_layout")),
+        set(model.layout, layout_in_field(node, "tensor_layout")),
         set(runtime.color, color_in(node, "src_format")),
-        set(runtime.layout, layout_in(node, "src_layout")), set(runtime.yuv, yuv_in(node))})
+        set(runtime.layout, layout_in_field(node, "src_layout")), set(runtime.yuv, yuv_in(node))})
     if (!read) return read;
   runtime.data_type = text_of(node, "src_dtype");
   for (const char* field : {"padding", "slicing"})

@@ -180,7 +180,7 @@ Result<uint64_t> seed_from(const std::string& text) {
 
 Result<Samples> open_samples(SampleOptions options, const std::vector<engine::Port>& ports) {
   SampleRequest request;
-  if (options.inputs.empty()) {
+  if (options.inputs.empty() && options.tensors.empty()) {
     if (options.seed.empty()) options.seed = "0";
     if (!ports.empty())
       request.notes.push_back(
@@ -189,6 +189,7 @@ Result<Samples> open_samples(SampleOptions options, const std::vector<engine::Po
                       options.seed));
   }
   request.inputs = options.inputs;
+  request.tensors = options.tensors;
   request.most = options.most;
   request.dump_directory = options.dump_directory;
   if (auto set = set_options(options, request.preprocess); !set) return set.error();

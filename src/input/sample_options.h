@@ -11,6 +11,7 @@ namespace plumb::input {
 // Empty: not given. Each is what the option of its name takes, see docs/inputs.md.
 struct SampleOptions {
   std::vector<std::string> inputs, shapes;
+  std::vector<NamedTensor> tensors;  // see SampleRequest
   std::string seed, config, dump_directory;
   std::string color, source_color, source_size, color_standard;
   std::string resize, crop, interpolation, mean, std, scale, layout;

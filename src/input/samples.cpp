@@ -105,6 +105,8 @@ class SampleBuilder {
     if (auto shaped = settle_shapes(); !shaped) return shaped;
     for (const std::string& word : request_.inputs)
       if (auto added = add(word); !added) return added;
+    for (const NamedTensor& tensor : request_.tensors)
+      if (auto added = add_tensor(tensor); !added) return added;
     if (auto fed = check_fed(); !fed) return fed;
     if (auto paired = pair(); !paired) return paired;
     draw();
@@ -165,6 +167,14 @@ class SampleBuilder {
       if (auto files = files_in(word); files && files->empty()) return add_folders(word);
     }
     return add_to(0, word);
+  }
+
+  Result<void> add_tensor(const NamedTensor& tensor) {
+    const bool is_only = tensor.op.empty() && ports_.size() == 1;
+    auto port = is_only ? Result<size_t>(size_t{0}) : port_named(tensor.op, "in memory");
+    if (!port) return port.error();
+    samples_.feeds_[*port].sources.push_back(source_in_memory(tensor));
+    return {};
   }
 
   Result<void> add_to(size_t port, const std::string& text) {

@@ -13,6 +13,8 @@ namespace plumb::input {
 
 struct SampleRequest {
   std::vector<std::string> inputs;  // "[NAME=]FILE", FILE a directory or @list.txt too
+  // By input; one that comes several times is fed sample after sample.
+  std::vector<NamedTensor> tensors;
   std::map<std::string, Shape, std::less<>> shapes;  // of inputs with axes of any size; "" for all
   std::optional<uint64_t> seed;                      // inputs without a file are random
   std::optional<int64_t> most;  // samples: so many are drawn, the same for the same seed

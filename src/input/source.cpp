@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "dump/memory.h"
 #include "input/open_axes.h"
 #include "io/file.h"
 
@@ -118,6 +119,38 @@ Result<const TensorInfo*> chosen(const io::TensorFile& file, const Source& sourc
                did_you_mean(wanted, names) + "name its tensors like the model's inputs"};
 }
 
+// All elements of `reader`, as the port takes them.
+Result<Tensor> tensor_from_reader(io::TensorReader& reader, const Source& source, const Port& port,
+                                  bool cast) {
+  const std::string& where = source.path;
+  const char* noun = source.memory ? "array" : "file";
+  const std::string data_text =
+      fmt::format("the {} has {} {}", noun, name_of(reader.dtype()), to_string(reader.shape()));
+  const auto shape = fitted_shape(reader.shape(), port.shape);
+  if (!shape)
+    return Error{fmt::format("the {} does not hold what the model takes", noun),
+                 fmt::format("{}: {}, {}", where, port_text(port), data_text),
+                 fmt::format("{} an array of the model's shape", source.memory ? "pass" : "save")};
+  Tensor tensor{reader.dtype(), *shape, {}};
+  const auto bytes = byte_count(reader.dtype(), reader.count());
+  if (!bytes) return Error{"the tensor is impossibly large", where, "write it again"};
+  try {
+    tensor.bytes.resize(static_cast<size_t>(*bytes));
+  } catch (const std::bad_alloc&) {
+    return Error{"not enough memory for the tensor", fmt::format("{}: {}", where, data_text),
+                 "use a machine with more memory"};
+  }
+  const auto item = static_cast<size_t>(bits_of(reader.dtype()) / 8);
+  auto read = io::for_each_piece(reader, [&](Bytes piece, int64_t first, int64_t) {
+    std::memcpy(tensor.bytes.data() + static_cast<size_t>(first) * item, piece.data(),
+                piece.size());
+  });
+  if (!read) return std::move(read.error()).in(where);
+  auto made = converted(std::move(tensor), *port.dtype, cast);
+  if (!made) return std::move(made.error()).in(where);
+  return made;
+}
+
 Result<Tensor> tensor_from_file(const Source& source, const Port& port, bool cast) {
   auto file = io::open_tensor_file(source.path);
   if (!file) return file.error();
@@ -125,32 +158,17 @@ Result<Tensor> tensor_from_file(const Source& source, const Port& port, bool cas
   if (!info) return info.error();
   auto reader = file->open(**info);
   if (!reader) return reader.error();
-  const std::string data_text =
-      fmt::format("the file has {} {}", name_of(reader->dtype()), to_string(reader->shape()));
-  const auto shape = fitted_shape(reader->shape(), port.shape);
-  if (!shape)
-    return Error{"the file does not hold what the model takes",
-                 fmt::format("{}: {}, {}", source.path, port_text(port), data_text),
-                 "save an array of the model's shape"};
-  Tensor tensor{reader->dtype(), *shape, {}};
-  const auto bytes = byte_count(reader->dtype(), reader->count());
-  if (!bytes) return Error{"the tensor is impossibly large", source.path, "write it again"};
-  try {
-    tensor.bytes.resize(static_cast<size_t>(*bytes));
-  } catch (const std::bad_alloc&) {
-    return Error{"not enough memory for the tensor", fmt::format("{}: {}", source.path, data_text),
-                 "use a machine with more memory"};
-  }
-  const auto item = static_cast<size_t>(bits_of(reader->dtype()) / 8);
-  auto read = io::for_each_piece(*reader, [&](Bytes piece, int64_t first, int64_t) {
-    std::memcpy(tensor.bytes.data() + static_cast<size_t>(first) * item, piece.data(),
-                piece.size());
-  });
-  if (!read) return std::move(read.error()).in(source.path);
+  auto tensor = tensor_from_reader(*reader, source, port, cast);
   if (auto checked = file->mapping.check(source.path); !checked) return checked.error();
-  auto made = converted(std::move(tensor), *port.dtype, cast);
-  if (!made) return std::move(made.error()).in(source.path);
-  return made;
+  return tensor;
+}
+
+Result<Tensor> tensor_from_memory(const Source& source, const Port& port, bool cast) {
+  auto set = dump::dump_of_tensors(std::span(source.memory.get(), 1));
+  if (!set) return set.error();
+  auto opened = dump::EntryReader::open(*set, set->entries.front());
+  if (!opened) return opened.error();
+  return tensor_from_reader(opened->reader(), source, port, cast);
 }
 
 // ---- bare pixels ----
@@ -220,6 +238,13 @@ Source source_from_text(std::string_view text) {
   return {std::string(text.substr(0, mark)), index, {}};
 }
 
+Source source_in_memory(NamedTensor tensor) {
+  Source source;
+  source.path = "memory";
+  source.memory = std::make_shared<const NamedTensor>(std::move(tensor));
+  return source;
+}
+
 std::string to_string(const Source& source) {
   if (source.archive) return fmt::format("{}: {}", source.path, source.name());
   return source.index ? fmt::format("{}#{}", source.path, *source.index) : source.name();
@@ -230,6 +255,7 @@ Result<Tensor> load_input(const Source& source, const Port& port, const Preproce
   if (!port.dtype)
     return Error{"no file can be fed to this input", port_text(port),
                  "inputs that are no tensors of numbers are not supported"};
+  if (source.memory) return tensor_from_memory(source, port, how.cast);
   if (source.archive) {
     auto file = source.archive->unpacked(source.entry);
     if (!file) return std::move(file.error()).in(to_string(source));
@@ -290,6 +316,7 @@ Result<int64_t> count_inputs(const std::string& path, SourceCache& cache) {
 }
 
 bool is_picture(const Source& source) {
+  if (source.memory) return false;
   std::optional<Result<UnnamedFile>> unpacked;
   if (source.archive) unpacked.emplace(source.archive->unpacked(source.entry));
   if (unpacked && !*unpacked) return false;

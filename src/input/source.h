@@ -20,6 +20,7 @@ struct Source {
   std::shared_ptr<const Archive> archive = nullptr;  // that it is a file of, not one of the disk
   size_t entry = 0;                                  // there
   std::string unpacked_name = {};  // what a file was called in its archive; empty: it is in none
+  std::shared_ptr<const NamedTensor> memory = nullptr;  // a tensor instead of a file
 
   const std::string& name() const { return unpacked_name.empty() ? path : unpacked_name; }
 };
@@ -37,6 +38,9 @@ struct LoadContext {
   SourceCache* cache = nullptr;
   StageSink sink;
 };
+
+// A tensor that the caller has; `path` says so in messages.
+Source source_in_memory(NamedTensor tensor);
 
 // The tensor for `port`. Sizes that the port leaves open come from the data; everything else must
 // agree: a wrong number of elements is an error with both shapes, never cut or repeated.

@@ -9,11 +9,6 @@
 #include "io/npy.h"
 
 namespace plumb::io {
-namespace {
-
-constexpr std::string_view kSuffix = ".npy";
-
-}  // namespace
 
 const Format* claimed_format(Bytes head) {
   for (const Format& format : formats())
@@ -46,7 +41,7 @@ Result<std::optional<TensorInfo>> read_member(Bytes file, const ZipMember& membe
   std::vector<std::byte> scratch;
   auto head = member_head(file, member, scratch);
   if (!head) return std::move(head.error()).in(where);
-  if (!is_npy(*head) && !member.name.ends_with(kSuffix)) {
+  if (!is_npy(*head) && !member.name.ends_with(kNpySuffix)) {
     const Format* other = claimed_format(head->first(std::min(head->size(), kProbeBytes)));
     if (other == nullptr) return std::optional<TensorInfo>();
     return Error{fmt::format("a file of format {} inside of another is not read", other->name),

@@ -11,6 +11,8 @@
 
 namespace plumb::io {
 
+inline constexpr std::string_view kNpySuffix = ".npy";  // of the names of members that are arrays
+
 // The format that the first bytes claim by a magic word or a text of numbers; null if they claim
 // none. Formats that are told by the likes of their fields are not asked: anything might look so.
 const Format* claimed_format(Bytes head);

@@ -20,14 +20,12 @@
 namespace plumb::io {
 namespace {
 
-constexpr size_t kLengthBytes = 8;
 // An empty record takes two bytes of the file and five hundred of memory.
 constexpr size_t kMaxRecords = 1 << 16;
-constexpr size_t kMaxRank = 64;
-constexpr std::string_view kVersion = "2.0";
+constexpr std::string_view kDumpVersion = "2.0";
 
 // In the order of the payload.
-enum Kind : size_t { kInput, kOutput, kBuffer, kSpace };
+enum RecordKind : size_t { kInput, kOutput, kBuffer, kSpace };
 constexpr std::array<std::string_view, 4> kKindNames{"input", "output", "l1buffer", "space"};
 constexpr std::array<uint32_t, 4> kKindFields{4, 3, 5, 8};  // of DumpData
 
@@ -47,7 +45,7 @@ struct OriginalOp {
   uint64_t format = 0;
 };
 
-struct Record {
+struct DumpRecord {
   uint64_t data_type = 0;
   uint64_t format = 0;
   int64_t sub_format = 0;
@@ -62,20 +60,20 @@ struct Record {
   uint64_t size = 0;
 };
 
-struct Attribute {
+struct DumpAttribute {
   std::string_view name;
   std::string_view value;
   uint64_t position = 0;
 };
 
 // Views borrow from the file.
-struct Header {
+struct DumpHeader {
   std::string_view version;
   uint64_t dump_time = 0;
   std::string_view op_name;
   std::string_view dfx_message;
-  std::array<std::vector<Record>, 4> records;  // by Kind
-  std::vector<Attribute> attributes;
+  std::array<std::vector<DumpRecord>, 4> records;  // by RecordKind
+  std::vector<DumpAttribute> attributes;
   uint64_t end = 0;  // where the payload starts
   bool is_whole_file = false;
 
@@ -86,7 +84,7 @@ struct Header {
   }
   bool has_data() const {
     for (const auto& of_kind : records)
-      for (const Record& record : of_kind)
+      for (const DumpRecord& record : of_kind)
         if (!record.data.empty()) return true;
     return false;
   }
@@ -113,12 +111,13 @@ std::string_view text_in(ProtoReader& reader, const ProtoField& field) {
 }
 
 // Repeated occurrences of a message merge, so the dimensions append.
-void read_shape(ProtoReader& outer, const ProtoField& message, std::optional<Shape>& shape) {
+void read_shape_message(ProtoReader& outer, const ProtoField& message,
+                        std::optional<Shape>& shape) {
   if (!is_nested(outer, message)) return;
   if (!shape) shape.emplace();
   ProtoReader reader(message);
   for (ProtoField field; reader.next(field);)
-    if (field.number == 1) reader.append_varints(field, *shape, kMaxRank);
+    if (field.number == 1) reader.append_varints(field, *shape, kMaxAxes);
   if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
 }
 
@@ -135,18 +134,18 @@ void read_original_op(ProtoReader& outer, const ProtoField& message,
   if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
 }
 
-void read_record(ProtoReader& outer, const ProtoField& message, const RecordFields& fields,
-                 Record& record) {
+void read_dump_record(ProtoReader& outer, const ProtoField& message, const RecordFields& fields,
+                      DumpRecord& record) {
   if (!is_nested(outer, message)) return;
   ProtoReader reader(message);
   for (ProtoField field; reader.next(field);) {
     const uint32_t number = field.number;
     if (number == fields.data_type) record.data_type = number_in(reader, field);
     if (number == fields.format) record.format = number_in(reader, field);
-    if (number == fields.shape) read_shape(reader, field, record.shape);
+    if (number == fields.shape) read_shape_message(reader, field, record.shape);
     if (number == fields.original_op) read_original_op(reader, field, record.original_op);
     if (number == fields.size) record.size = number_in(reader, field);
-    if (number == fields.original_shape) read_shape(reader, field, record.original_shape);
+    if (number == fields.original_shape) read_shape_message(reader, field, record.original_shape);
     if (number == fields.sub_format)
       record.sub_format = static_cast<int64_t>(number_in(reader, field));
     if (number == fields.address) record.address = number_in(reader, field);
@@ -158,7 +157,7 @@ void read_record(ProtoReader& outer, const ProtoField& message, const RecordFiel
   if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
 }
 
-void read_attribute(ProtoReader& outer, const ProtoField& message, Attribute& attribute) {
+void read_attribute(ProtoReader& outer, const ProtoField& message, DumpAttribute& attribute) {
   if (!is_nested(outer, message)) return;
   attribute.position = message.position;
   ProtoReader reader(message);
@@ -169,8 +168,8 @@ void read_attribute(ProtoReader& outer, const ProtoField& message, Attribute& at
   if (!reader.ok()) outer.fail(reader.failed_at(), reader.problem());
 }
 
-Result<Header> parse_header(Bytes message, uint64_t origin) {
-  Header header;
+Result<DumpHeader> parse_header(Bytes message, uint64_t origin) {
+  DumpHeader header;
   header.end = origin + message.size();
   ProtoReader reader(message, origin);
   for (ProtoField field; reader.next(field);) {
@@ -181,7 +180,7 @@ Result<Header> parse_header(Bytes message, uint64_t origin) {
     if (field.number == 7) read_attribute(reader, field, header.attributes.emplace_back());
     for (size_t kind = 0; kind < kKindFields.size(); ++kind)
       if (field.number == kKindFields[kind])
-        read_record(reader, field, kRecordFields[kind], header.records[kind].emplace_back());
+        read_dump_record(reader, field, kRecordFields[kind], header.records[kind].emplace_back());
     if (header.size() > kMaxRecords)
       reader.fail(field.position, fmt::format("more than {} records", kMaxRecords));
   }
@@ -192,11 +191,11 @@ Result<Header> parse_header(Bytes message, uint64_t origin) {
   return header;
 }
 
-Result<Header> read_header(Bytes file) {
+Result<DumpHeader> read_dump_header(Bytes file) {
   if (file.empty())
     return Error{"dump file is empty", "byte 0: no header, no data",
                  "copy the file from the device again; check that its disk was not full"};
-  if (file.size() <= kLengthBytes)
+  if (file.size() <= kDumpLengthBytes)
     return Error{
         "dump file ends before its header",
         fmt::format("byte {}: a dump has 8 bytes of length and a header after it, the file "
@@ -204,9 +203,10 @@ Result<Header> read_header(Bytes file) {
                     file.size(), file.size()),
         "copy the file from the device again; it is truncated"};
   const auto length = load_le<uint64_t>(file.data());
-  const uint64_t left = file.size() - kLengthBytes;
+  const uint64_t left = file.size() - kDumpLengthBytes;
   if (length <= left)
-    return parse_header(file.subspan(kLengthBytes, static_cast<size_t>(length)), kLengthBytes);
+    return parse_header(file.subspan(kDumpLengthBytes, static_cast<size_t>(length)),
+                        kDumpLengthBytes);
 
   // Before there was a payload, a dump was nothing but the message, its data inside.
   if (auto whole = parse_header(file, 0); whole && whole->has_data()) {
@@ -223,7 +223,7 @@ std::string name_of_record(size_t kind, size_t index) {
 }
 
 template <class Use>  // bool use(kind, index, record), false to stop
-bool for_each_record(Header& header, Use&& use) {
+bool for_each_record(DumpHeader& header, Use&& use) {
   for (size_t kind = 0; kind < header.records.size(); ++kind)
     for (size_t i = 0; i < header.records[kind].size(); ++i)
       if (!use(kind, i, header.records[kind][i])) return false;
@@ -232,10 +232,10 @@ bool for_each_record(Header& header, Use&& use) {
 
 // The device leaves out tensors at address 0 but keeps their size in the header, so that everything
 // after them is shifted. True if that, and nothing else, explains `missing` bytes.
-bool are_skipped_records(Header& header, uint64_t missing, std::string& first) {
+bool are_skipped_records(DumpHeader& header, uint64_t missing, std::string& first) {
   uint64_t skipped = 0;
   bool has_addresses = false;
-  for_each_record(header, [&](size_t kind, size_t i, const Record& record) {
+  for_each_record(header, [&](size_t kind, size_t i, const DumpRecord& record) {
     if (kind != kInput && kind != kOutput) return true;
     has_addresses |= record.address != 0;
     if (record.address != 0 || record.size == 0) return true;
@@ -248,9 +248,9 @@ bool are_skipped_records(Header& header, uint64_t missing, std::string& first) {
 
 // Finds each record's bytes. Records that carry data in the header use it if there is no payload
 // for them; otherwise the payload is newer.
-Result<void> place_records(Header& header, uint64_t file_size, Listing& listing) {
+Result<void> place_records(DumpHeader& header, uint64_t file_size, Listing& listing) {
   uint64_t unclaimed = file_size - header.end;
-  const bool fits = for_each_record(header, [&](size_t, size_t, const Record& record) {
+  const bool fits = for_each_record(header, [&](size_t, size_t, const DumpRecord& record) {
     if (record.size > unclaimed) return false;
     unclaimed -= record.size;
     return true;
@@ -259,7 +259,7 @@ Result<void> place_records(Header& header, uint64_t file_size, Listing& listing)
   uint64_t at = header.end;
   uint64_t missing = 0;
   std::optional<Error> error;
-  for_each_record(header, [&](size_t kind, size_t i, Record& record) {
+  for_each_record(header, [&](size_t kind, size_t i, DumpRecord& record) {
     if (!record.data.empty() && (record.size == 0 || !fits)) {
       record.offset = record.data_at;
       record.size = record.data.size();
@@ -307,8 +307,8 @@ struct FoundSlices {
 };
 
 // One of the attributes may describe them, whatever its name.
-Result<FoundSlices> find_slices(const Header& header) {
-  for (const Attribute& attribute : header.attributes) {
+Result<FoundSlices> find_slices(const DumpHeader& header) {
+  for (const DumpAttribute& attribute : header.attributes) {
     auto slices = ffts_slices_from_json(attribute.value);
     if (slices.ok() && !*slices) continue;
     FoundSlices found;
@@ -322,7 +322,7 @@ Result<FoundSlices> find_slices(const Header& header) {
 
 // Replaces the shapes of one kind of record by those of the thread's slices.
 Result<void> apply_slices(const std::vector<std::vector<FftsSlices::Region>>& threads,
-                          int64_t thread, size_t kind, std::vector<Record>& records) {
+                          int64_t thread, size_t kind, std::vector<DumpRecord>& records) {
   if (records.empty()) return {};
   const auto index = static_cast<size_t>(thread);
   if (index >= threads.size() || threads[index].size() != records.size())
@@ -343,7 +343,7 @@ Result<void> apply_slices(const std::vector<std::vector<FftsSlices::Region>>& th
   return {};
 }
 
-Result<void> apply_slices(const FftsSlices& slices, const ReadHints& hints, Header& header,
+Result<void> apply_slices(const FftsSlices& slices, const ReadHints& hints, DumpHeader& header,
                           Listing& listing) {
   if (slices.automatic) {
     if (const auto thread = ffts_thread(hints.file_name)) {
@@ -359,7 +359,7 @@ Result<void> apply_slices(const FftsSlices& slices, const ReadHints& hints, Head
   }
   // The original shape is the whole operator's. A manual slice may still be whole: then it fits.
   for (size_t kind : {kInput, kOutput})
-    for (Record& record : header.records[kind]) {
+    for (DumpRecord& record : header.records[kind]) {
       const Shape shape = record.shape.value_or(Shape{});
       if (slices.automatic || !record.original_shape ||
           !plain_map(layout_of(record.format, record.sub_format), shape, record.original_shape))
@@ -428,11 +428,11 @@ Glance glance(Bytes visible, uint64_t length) {
 
 // There is no magic number: the length must be possible and the message must look like one. A file
 // that was cut inside its header is still claimed, for the sake of the message it gets.
-bool probe(Bytes head, uint64_t file_size) {
-  if (head.size() <= kLengthBytes || is_nano_dump(head)) return false;
+bool probe_ascend_dump(Bytes head, uint64_t file_size) {
+  if (head.size() <= kDumpLengthBytes || is_nano_dump(head)) return false;
   const auto length = load_le<uint64_t>(head.data());
   if (length > 0 && length <= INT32_MAX) {
-    const Bytes rest = head.subspan(kLengthBytes);
+    const Bytes rest = head.subspan(kDumpLengthBytes);
     const Glance seen =
         glance(rest.first(static_cast<size_t>(std::min<uint64_t>(length, rest.size()))), length);
     if (seen.is_possible && (seen.has_text || seen.has_record)) return true;
@@ -441,11 +441,11 @@ bool probe(Bytes head, uint64_t file_size) {
   return whole.is_possible && whole.has_data;
 }
 
-std::string describe(const OriginalOp& op) {
+std::string original_op_text(const OriginalOp& op) {
   return fmt::format("{}:{}:{}", op.name, op.index, name_of(layout_of(op.format, 0)));
 }
 
-std::vector<std::pair<std::string, std::string>> properties_of(const Header& header) {
+std::vector<std::pair<std::string, std::string>> properties_of(const DumpHeader& header) {
   std::vector<std::pair<std::string, std::string>> properties;
   const auto add = [&](std::string name, std::string value) {
     if (!value.empty()) properties.emplace_back(std::move(name), std::move(value));
@@ -456,7 +456,7 @@ std::vector<std::pair<std::string, std::string>> properties_of(const Header& hea
   add("dfx_message", std::string(header.dfx_message));
   for (size_t i = 0; i < header.records[kOutput].size(); ++i)
     if (const auto& op = header.records[kOutput][i].original_op)
-      add(name_of_record(kOutput, i) + ".original_op", describe(*op));
+      add(name_of_record(kOutput, i) + ".original_op", original_op_text(*op));
   for (size_t kind : {kInput, kOutput})
     for (size_t i = 0; i < header.records[kind].size(); ++i)
       if (const uint64_t address = header.records[kind][i].address; address != 0)
@@ -465,12 +465,12 @@ std::vector<std::pair<std::string, std::string>> properties_of(const Header& hea
     for (size_t i = 0; i < header.records[kind].size(); ++i)
       if (const auto& whole = header.records[kind][i].whole_shape)
         add(name_of_record(kind, i) + ".whole_shape", join(*whole, "x"));
-  for (const Attribute& attribute : header.attributes)
+  for (const DumpAttribute& attribute : header.attributes)
     add(fmt::format("attr.{}", attribute.name), std::string(attribute.value));
   return properties;
 }
 
-TensorInfo tensor_of(size_t kind, size_t index, Record& record) {
+TensorInfo tensor_of_record(size_t kind, size_t index, DumpRecord& record) {
   AscendRecord tensor;
   tensor.name = name_of_record(kind, index);
   tensor.offset_bytes = record.offset;
@@ -486,8 +486,8 @@ TensorInfo tensor_of(size_t kind, size_t index, Record& record) {
   return tensor_from_record(std::move(tensor));
 }
 
-Result<Listing> list(Bytes file, const ReadHints& hints) {
-  auto header = read_header(file);
+Result<Listing> list_ascend_dump(Bytes file, const ReadHints& hints) {
+  auto header = read_dump_header(file);
   if (!header) return header.error();
   Listing listing;
   if (auto placed = place_records(*header, file.size(), listing); !placed) return placed.error();
@@ -498,8 +498,8 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
       return std::move(applied.error()).in(slices->where);
 
   listing.properties = properties_of(*header);
-  for_each_record(*header, [&](size_t kind, size_t i, Record& record) {
-    listing.tensors.push_back(tensor_of(kind, i, record));
+  for_each_record(*header, [&](size_t kind, size_t i, DumpRecord& record) {
+    listing.tensors.push_back(tensor_of_record(kind, i, record));
     return true;
   });
   if (listing.tensors.empty()) listing.warnings.emplace_back("the dump header lists no tensors");
@@ -508,7 +508,7 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
 
 // ---- writing ----
 
-bool writable(DType dtype) { return header_number_of(dtype).has_value(); }
+bool writable_in_ascend_dump(DType dtype) { return header_number_of(dtype).has_value(); }
 
 struct Planned {
   const AscendItem* item;
@@ -538,7 +538,7 @@ Result<Planned> plan_item(const AscendItem& item) {
   if (!slot) return slot.error();
   Planned plan{&item, slot->first, slot->second, item.tensor.shape, {}, 0};
   const bool is_memory = plan.kind == kBuffer || plan.kind == kSpace;
-  if (!is_memory && !writable(item.tensor.dtype))
+  if (!is_memory && !writable_in_ascend_dump(item.tensor.dtype))
     return Error{"Ascend dumps have no such element type",
                  fmt::format("'{}' is {}", item.tensor.name, name_of(item.tensor.dtype)),
                  "convert the tensor first"};
@@ -598,7 +598,7 @@ Result<void> write_payload(FileSink& out, const Planned& plan) {
   return {};
 }
 
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+Result<void> write_items_as_ascend_dump(FileSink& out, std::span<const WriteItem> items) {
   std::vector<AscendItem> plain;
   for (const WriteItem& item : items) plain.push_back({item});
   return write_ascend_dump(out, {}, plain);
@@ -607,10 +607,14 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
 }  // namespace
 
 extern constexpr Format kAscendDump{
-    "ascend-dump", "Ascend dump: protobuf header and raw tensors",
-    probe,         list,
-    nullptr,       write,
-    writable,      is_ascend_dump_name,
+    "ascend-dump",
+    "Ascend dump: protobuf header and raw tensors",
+    probe_ascend_dump,
+    list_ascend_dump,
+    nullptr,
+    write_items_as_ascend_dump,
+    writable_in_ascend_dump,
+    is_ascend_dump_name,
 };
 
 bool is_ascend_dump_name(std::string_view file_name) {
@@ -636,7 +640,7 @@ bool is_ascend_dump_name(std::string_view file_name) {
 
 Result<std::optional<FftsSlices>> ffts_slices(Bytes file) {
   if (is_nano_dump(file)) return std::optional<FftsSlices>();
-  auto header = read_header(file);
+  auto header = read_dump_header(file);
   if (!header) return header.error();
   auto found = find_slices(*header);
   if (!found) return found.error();
@@ -673,7 +677,7 @@ Result<void> write_ascend_dump(FileSink& out, std::string_view op_name,
                    "number them input.0, input.1, ..."};
 
   ProtoWriter header;
-  header.text(1, kVersion);
+  header.text(1, kDumpVersion);
   for (uint32_t field = 3; field <= 8; ++field) {
     if (field == 6) header.text(6, op_name);
     for (const Planned& plan : plans)

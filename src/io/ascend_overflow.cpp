@@ -9,9 +9,9 @@
 namespace plumb::io {
 namespace {
 
-constexpr uint32_t kMagic = 0x5A5A5A5A;
+constexpr uint32_t kOverflowMagic = 0x5A5A5A5A;
 constexpr size_t kOldBytes = 2048;
-constexpr std::string_view kRemedy =
+constexpr std::string_view kDumpOverflowAgain =
     "dump again with overflow detection on; this record is damaged";
 
 constexpr std::string_view kCoreFields[] = {"model_id",   "stream_id", "task_id",  "task_type",
@@ -59,7 +59,7 @@ Result<OverflowRecord> decode_new(ByteReader reader, uint64_t offset_bytes) {
     return Error{"overflow record is cut off",
                  fmt::format("byte {}: {} needs {} bytes, {} are left",
                              offset_bytes + reader.position(), what, needed, reader.left()),
-                 std::string(kRemedy)};
+                 std::string(kDumpOverflowAgain)};
   };
   if (!reader.ok()) return cut_off("the record's head", 24 - reader.position());
   if (type >= std::size(kUnits))
@@ -67,7 +67,7 @@ Result<OverflowRecord> decode_new(ByteReader reader, uint64_t offset_bytes) {
                  fmt::format("byte {}: acc_type is {}, known are 0 (AIC), 1 (AIV), 2 (AICPU) and 3 "
                              "(SDMA)",
                              offset_bytes + 12, type),
-                 std::string(kRemedy)};
+                 std::string(kDumpOverflowAgain)};
   const UnitKind& kind = kUnits[type];
   const size_t status_words = kind.is_core && record.version == 1 ? 4 : 1;
   const size_t needed = (kind.fields.size() - 1 + status_words) * sizeof(uint64_t);
@@ -152,14 +152,14 @@ bool is_overflow_dump(std::string_view file_name, const Listing& listing) {
 
 Result<OverflowRecord> decode_overflow(Bytes record, uint64_t offset_bytes) {
   ByteReader reader(record);
-  if (reader.u32() == kMagic) return decode_new(reader, offset_bytes);
+  if (reader.u32() == kOverflowMagic) return decode_new(reader, offset_bytes);
   if (record.size() != kOldBytes)
     return Error{
         "overflow record has the wrong size",
         fmt::format("byte {}: {} bytes without the magic number 0x5a5a5a5a; the old layout has "
                     "exactly {}",
                     offset_bytes, record.size(), kOldBytes),
-        std::string(kRemedy)};
+        std::string(kDumpOverflowAgain)};
   return decode_old(record);
 }
 
@@ -190,7 +190,7 @@ std::string to_json(const OverflowRecord& record) {
       "{{\n    \"magic\": \"{:#x}\",\n    \"version\": {},\n    \"acc_list\": {{\n"
       "        \"valid\": {},\n        \"acc_type\": \"{}\",\n        \"rsv\": {},\n"
       "        \"data_len\": {},\n        \"data\": {}\n    }}\n}}",
-      kMagic, record.version, record.valid, unit.name, record.reserved, record.data_len,
+      kOverflowMagic, record.version, record.valid, unit.name, record.reserved, record.data_len,
       fields_json(unit, 8));
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using enum DType;
 
-struct Row {
+struct TypeRow {
   std::string_view name;
   DType dtype;
   std::string_view note = {};
@@ -19,52 +19,52 @@ struct Row {
 constexpr std::string_view kQuantized = "quantized type read as plain integers";
 
 // In header numbering.
-constexpr std::array kTypes{
-    Row{"UNDEFINED", kInt8},
-    Row{"FLOAT", kFloat32},
-    Row{"FLOAT16", kFloat16},
-    Row{"INT8", kInt8},
-    Row{"UINT8", kUint8},
-    Row{"INT16", kInt16},
-    Row{"UINT16", kUint16},
-    Row{"INT32", kInt32},
-    Row{"INT64", kInt64},
-    Row{"UINT32", kUint32},
-    Row{"UINT64", kUint64},
-    Row{"BOOL", kBool},
-    Row{"DOUBLE", kFloat64},
-    Row{"STRING", kOpaque},
-    Row{"DUAL_SUB_INT8", kOpaque},
-    Row{"DUAL_SUB_UINT8", kOpaque},
-    Row{"COMPLEX64", kComplex64},
-    Row{"COMPLEX128", kComplex128},
-    Row{"QINT8", kInt8, kQuantized},
-    Row{"QINT16", kInt16, kQuantized},
-    Row{"QINT32", kInt32, kQuantized},
-    Row{"QUINT8", kUint8, kQuantized},
-    Row{"QUINT16", kUint16, kQuantized},
-    Row{"RESOURCE", kInt64, "resource handles read as int64"},
-    Row{"STRING_REF", kOpaque},
-    Row{"DUAL", kOpaque},
-    Row{"VARIANT", kOpaque},
-    Row{"BF16", kBFloat16},
-    Row{"INT4", kInt4, "int4: low nibble assumed to come first"},
-    Row{"UINT1", kUint1},
-    Row{"INT2", kOpaque},
-    Row{"UINT2", kOpaque},
-    Row{"COMPLEX32", kOpaque},
-    Row{"HIFLOAT8", kHiFloat8},
-    Row{"FLOAT8_E5M2", kFloat8E5M2},
-    Row{"FLOAT8_E4M3FN", kFloat8E4M3Fn},
-    Row{"FLOAT8_E8M0", kOpaque},
-    Row{"FLOAT6_E3M2", kOpaque},
-    Row{"FLOAT6_E2M3", kOpaque},
-    Row{"FLOAT4_E2M1", kOpaque},
-    Row{"FLOAT4_E1M2", kOpaque},
-    Row{"HIFLOAT4", kOpaque},
-    Row{"HIFLOAT4_SCALE", kOpaque},
+constexpr std::array kAscendTypes{
+    TypeRow{"UNDEFINED", kInt8},
+    TypeRow{"FLOAT", kFloat32},
+    TypeRow{"FLOAT16", kFloat16},
+    TypeRow{"INT8", kInt8},
+    TypeRow{"UINT8", kUint8},
+    TypeRow{"INT16", kInt16},
+    TypeRow{"UINT16", kUint16},
+    TypeRow{"INT32", kInt32},
+    TypeRow{"INT64", kInt64},
+    TypeRow{"UINT32", kUint32},
+    TypeRow{"UINT64", kUint64},
+    TypeRow{"BOOL", kBool},
+    TypeRow{"DOUBLE", kFloat64},
+    TypeRow{"STRING", kOpaque},
+    TypeRow{"DUAL_SUB_INT8", kOpaque},
+    TypeRow{"DUAL_SUB_UINT8", kOpaque},
+    TypeRow{"COMPLEX64", kComplex64},
+    TypeRow{"COMPLEX128", kComplex128},
+    TypeRow{"QINT8", kInt8, kQuantized},
+    TypeRow{"QINT16", kInt16, kQuantized},
+    TypeRow{"QINT32", kInt32, kQuantized},
+    TypeRow{"QUINT8", kUint8, kQuantized},
+    TypeRow{"QUINT16", kUint16, kQuantized},
+    TypeRow{"RESOURCE", kInt64, "resource handles read as int64"},
+    TypeRow{"STRING_REF", kOpaque},
+    TypeRow{"DUAL", kOpaque},
+    TypeRow{"VARIANT", kOpaque},
+    TypeRow{"BF16", kBFloat16},
+    TypeRow{"INT4", kInt4, "int4: low nibble assumed to come first"},
+    TypeRow{"UINT1", kUint1},
+    TypeRow{"INT2", kOpaque},
+    TypeRow{"UINT2", kOpaque},
+    TypeRow{"COMPLEX32", kOpaque},
+    TypeRow{"HIFLOAT8", kHiFloat8},
+    TypeRow{"FLOAT8_E5M2", kFloat8E5M2},
+    TypeRow{"FLOAT8_E4M3FN", kFloat8E4M3Fn},
+    TypeRow{"FLOAT8_E8M0", kOpaque},
+    TypeRow{"FLOAT6_E3M2", kOpaque},
+    TypeRow{"FLOAT6_E2M3", kOpaque},
+    TypeRow{"FLOAT4_E2M1", kOpaque},
+    TypeRow{"FLOAT4_E1M2", kOpaque},
+    TypeRow{"HIFLOAT4", kOpaque},
+    TypeRow{"HIFLOAT4_SCALE", kOpaque},
 };
-static_assert(kTypes.size() == 43);
+static_assert(kAscendTypes.size() == 43);
 
 // Header number by graph-engine number. Beyond UNDEFINED (28) the two differ by one.
 constexpr int kNone = -1;
@@ -77,7 +77,7 @@ std::optional<uint32_t> header_number_from(int64_t graph_engine) {
     const int number = kFromGraphEngine[static_cast<size_t>(graph_engine)];
     return number == kNone ? std::nullopt : std::optional(static_cast<uint32_t>(number));
   }
-  if (graph_engine > static_cast<int64_t>(kTypes.size())) return std::nullopt;
+  if (graph_engine > static_cast<int64_t>(kAscendTypes.size())) return std::nullopt;
   return static_cast<uint32_t>(graph_engine - 1);
 }
 
@@ -91,8 +91,9 @@ Error damaged_shape(const TensorInfo& info) {
 }  // namespace
 
 AscendType ascend_type(uint64_t header_number) {
-  if (header_number >= kTypes.size()) return {fmt::format("type {}", header_number), kOpaque, {}};
-  const Row& row = kTypes[static_cast<size_t>(header_number)];
+  if (header_number >= kAscendTypes.size())
+    return {fmt::format("type {}", header_number), kOpaque, {}};
+  const TypeRow& row = kAscendTypes[static_cast<size_t>(header_number)];
   return {std::string(row.name), row.dtype, row.note, header_number == 0};
 }
 
@@ -103,14 +104,14 @@ AscendType graph_engine_type(int64_t number) {
 
 std::optional<uint32_t> header_number_of(DType dtype) {
   if (dtype == kOpaque || info_of(dtype).unpacked != dtype) return std::nullopt;
-  for (uint32_t i = 1; i < kTypes.size(); ++i)
-    if (kTypes[i].dtype == dtype) return i;
+  for (uint32_t i = 1; i < kAscendTypes.size(); ++i)
+    if (kAscendTypes[i].dtype == dtype) return i;
   return std::nullopt;
 }
 
 std::optional<uint32_t> graph_engine_number_of(DType dtype) {
   const auto wanted = header_number_of(dtype);
-  for (uint32_t i = 0; wanted && i <= kTypes.size(); ++i)
+  for (uint32_t i = 0; wanted && i <= kAscendTypes.size(); ++i)
     if (header_number_from(i) == wanted) return i;
   return std::nullopt;
 }

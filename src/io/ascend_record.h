@@ -13,6 +13,9 @@
 
 namespace plumb::io {
 
+// Dumps start with the length of their header, a u64.
+inline constexpr size_t kDumpLengthBytes = 8;
+
 struct AscendType {
   std::string name;         // "FLOAT16"; "type 77" for a number without a name
   DType dtype;              // kOpaque if elements of this type cannot be decoded

@@ -14,11 +14,11 @@ namespace plumb::io {
 namespace {
 
 constexpr std::string_view kFirstLine = "$Version=";
-constexpr std::string_view kEnd = "$End";
-constexpr size_t kMaxHeaderBytes = 64 * 1024;
-constexpr std::string_view kRemedy = "dump the tensor again, or leave this file out";
+constexpr std::string_view kEndKey = "$End";
+constexpr size_t kMaxAtbHeaderBytes = 64 * 1024;
+constexpr std::string_view kDumpTensorAgain = "dump the tensor again, or leave this file out";
 
-struct Header {
+struct AtbHeader {
   std::optional<int64_t> dtype;
   int64_t format = kPlainLayout.number;
   std::optional<Shape> dims;
@@ -26,7 +26,7 @@ struct Header {
   size_t end = 0;  // where the elements start
 };
 
-std::optional<int64_t> number_from(std::string_view text) {
+std::optional<int64_t> integer_from(std::string_view text) {
   int64_t value = 0;
   const char* end = text.data() + text.size();
   const auto [stop, code] = std::from_chars(text.data(), end, value);
@@ -40,7 +40,7 @@ std::optional<Shape> dims_from(std::string_view text) {
   if (text.empty()) return dims;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    const auto dim = number_from(text.substr(at, comma - at));
+    const auto dim = integer_from(text.substr(at, comma - at));
     if (!dim || *dim < 0) return std::nullopt;
     dims.push_back(*dim);
     at = comma + 1;
@@ -48,24 +48,24 @@ std::optional<Shape> dims_from(std::string_view text) {
   return dims;
 }
 
-Result<Header> read_header(Bytes file) {
-  const std::string_view text = as_text(file).substr(0, kMaxHeaderBytes);
+Result<AtbHeader> read_atb_header(Bytes file) {
+  const std::string_view text = as_text(file).substr(0, kMaxAtbHeaderBytes);
   const auto damaged = [](size_t at, std::string problem) {
     return Error{"ATB file header is damaged", fmt::format("byte {}: {}", at, problem),
-                 std::string(kRemedy)};
+                 std::string(kDumpTensorAgain)};
   };
-  Header header;
+  AtbHeader header;
   for (size_t at = 0;;) {
     const size_t newline = text.find('\n', at);
     if (newline == std::string_view::npos)
-      return damaged(at, fmt::format("no line '{}=' in the first {} bytes", kEnd, text.size()));
+      return damaged(at, fmt::format("no line '{}=' in the first {} bytes", kEndKey, text.size()));
     std::string_view line = text.substr(at, newline - at);
     if (line.ends_with('\r')) line.remove_suffix(1);
     const size_t equals = line.find('=');
     if (equals == std::string_view::npos || line.find('=', equals + 1) != std::string_view::npos)
       return damaged(at, "a line is not name=value");
     const std::string_view name = line.substr(0, equals), value = line.substr(equals + 1);
-    if (name == kEnd) {
+    if (name == kEndKey) {
       header.end = newline + 1;
       break;
     }
@@ -74,10 +74,10 @@ Result<Header> read_header(Bytes file) {
                    "read the file it names, with --dtype and --shape"};
     bool is_understood = true;
     if (name == "dtype") {
-      header.dtype = number_from(value);
+      header.dtype = integer_from(value);
       is_understood = header.dtype.has_value();
     } else if (name == "format") {
-      const auto format = number_from(value);
+      const auto format = integer_from(value);
       is_understood = format.has_value();
       header.format = format.value_or(0);
     } else if (name == "dims") {
@@ -96,15 +96,15 @@ Result<Header> read_header(Bytes file) {
 }
 
 // Other writers need not start with the version, but every file has these lines.
-bool probe(Bytes head, uint64_t) {
+bool probe_atb(Bytes head, uint64_t) {
   const std::string_view text = as_text(head);
   if (text.starts_with(kFirstLine)) return true;
-  const auto header = read_header(head);
+  const auto header = read_atb_header(head);
   return header.ok();
 }
 
-Result<Listing> list(Bytes file, const ReadHints&) {
-  auto header = read_header(file);
+Result<Listing> list_atb(Bytes file, const ReadHints&) {
+  auto header = read_atb_header(file);
   if (!header) return header.error();
   AscendRecord record;
   record.type = graph_engine_type(*header->dtype);
@@ -120,16 +120,16 @@ Result<Listing> list(Bytes file, const ReadHints&) {
                  fmt::format("byte {}: {} {} needs {} bytes, {} are there", info.offset_bytes,
                              dtype_text(info), to_string(info.shape),
                              needed ? std::to_string(*needed) : "more than 2^63", info.size_bytes),
-                 std::string(kRemedy)};
+                 std::string(kDumpTensorAgain)};
   Listing listing;
   if (!header->version.empty()) listing.properties.emplace_back("version", header->version);
   listing.tensors.push_back(std::move(info));
   return listing;
 }
 
-bool writable(DType dtype) { return graph_engine_number_of(dtype).has_value(); }
+bool writable_in_atb(DType dtype) { return graph_engine_number_of(dtype).has_value(); }
 
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+Result<void> write_atb(FileSink& out, std::span<const WriteItem> items) {
   if (items.size() != 1)
     return Error{"an ATB file holds exactly one tensor",
                  fmt::format("{} were to be written", items.size()), "write one file each"};
@@ -144,14 +144,17 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
   out.write(fmt::format(
       "{}1.0\n$Object.Count=1\n$Object.Length={}\n"
       "dtype={}\nformat={}\ndims={}\n$Object.data=0,{}\n{}=1\n",
-      kFirstLine, *bytes, *type, kPlainLayout.number, join(item.shape, ","), *bytes, kEnd));
+      kFirstLine, *bytes, *type, kPlainLayout.number, join(item.shape, ","), *bytes, kEndKey));
   return write_elements(out, item);
 }
 
 }  // namespace
 
 extern constexpr Format kAtb{
-    "atb", "tensor of the Ascend Transformer Boost library", probe, list, nullptr, write, writable,
+    "atb",           "tensor of the Ascend Transformer Boost library",
+    probe_atb,       list_atb,
+    nullptr,         write_atb,
+    writable_in_atb,
 };
 
 }  // namespace plumb::io

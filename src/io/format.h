@@ -66,6 +66,13 @@ struct Format {
 };
 
 inline constexpr size_t kProbeBytes = 4096;
+inline constexpr size_t kMaxAxes = 64;  // of a tensor, as in numpy 2
+
+// A file that is not as its writer wrote it.
+inline constexpr const char* kCopyOrWriteAgain = "copy or write the file again; it is damaged";
+inline Error damaged_file(std::string what, std::string where) {
+  return {std::move(what), std::move(where), kCopyOrWriteAgain};
+}
 
 std::span<const Format> formats();  // every known format, most specific probe first
 const Format* format_by_name(std::string_view name);

@@ -22,7 +22,7 @@ extern const Format kPt;
 extern const Format kRaw;
 extern const Format kSafetensors;
 extern const Format kTar;
-extern const Format kText;
+extern const Format kTextTable;
 
 namespace {
 
@@ -43,7 +43,7 @@ std::span<const Format> formats() {
       kPt,  // a zip archive, too, or a tar archive: before npz and tar
       kNpz,        kSafetensors, kGzip, kTar, kAscendNano, kAtb,
       kAscendDump,  // has no magic number
-      kOnnxTensor, kText,        kRaw,
+      kOnnxTensor, kTextTable,   kRaw,
   };
   return kFormats;
 }

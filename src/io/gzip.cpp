@@ -11,15 +11,15 @@ namespace plumb::io {
 namespace {
 
 constexpr size_t kTrailerBytes = 8;  // checksum and size of what was packed
-constexpr const char* kCopyAgain = "copy or pack the file again; it is damaged";
+constexpr const char* kPackAgain = "copy or pack the file again; it is damaged";
 
-bool probe(Bytes head, uint64_t) {
+bool probe_gzip(Bytes head, uint64_t) {
   const std::string_view text = as_text(head);
   return text.starts_with("\x1f\x8b\x08") && text.size() > 10;
 }
 
 // Where the deflate stream begins; nothing if the header does not end.
-std::optional<size_t> header_end(Bytes file) {
+std::optional<size_t> gzip_header_end(Bytes file) {
   enum Flag : uint8_t { kHeaderCrc = 2, kExtra = 4, kName = 8, kComment = 16 };
   ByteReader reader(file);
   reader.skip(3);
@@ -35,11 +35,11 @@ std::optional<size_t> header_end(Bytes file) {
   return reader.position();
 }
 
-Result<Listing> list(Bytes file, const ReadHints& hints) {
-  const auto start = header_end(file);
+Result<Listing> list_gzip(Bytes file, const ReadHints& hints) {
+  const auto start = gzip_header_end(file);
   if (!start)
     return Error{"gzip file is cut off", fmt::format("byte 0: {} bytes in all", file.size()),
-                 kCopyAgain};
+                 kPackAgain};
   ByteReader trailer(file.last(kTrailerBytes));
   ZipMember member;
   member.deflated = true;
@@ -65,7 +65,8 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
 }  // namespace
 
 extern constexpr Format kGzip{
-    "gzip", "one NumPy array, packed with gzip (.npy.gz)", probe, list, nullptr, nullptr, nullptr,
+    "gzip",  "one NumPy array, packed with gzip (.npy.gz)", probe_gzip, list_gzip, nullptr, nullptr,
+    nullptr,
 };
 
 }  // namespace plumb::io

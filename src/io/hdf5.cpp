@@ -18,13 +18,11 @@ extern const Format kHdf5;
 
 namespace {
 
-using namespace hdf5;
-
 constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
 constexpr uint64_t kMiB = 1 << 20;
 
 // A file may start with other data, of 512 bytes or a power of two times that.
-bool probe(Bytes head, uint64_t) {
+bool probe_hdf5(Bytes head, uint64_t) {
   for (size_t at : {0, 512, 1024, 2048})
     if (at < head.size() && as_text(head.subspan(at)).starts_with(kSignature)) return true;
   return false;
@@ -51,12 +49,12 @@ Error failed(const SandboxEnd& end) {
   return {"the HDF5 library failed on this file", fmt::format("exit status {}", end.status), again};
 }
 
-Error garbled(std::string_view field, uint64_t value) {
+Error garbled_field(std::string_view field, uint64_t value) {
   return {"the HDF5 plug-in gave an answer that makes no sense", fmt::format("{} {}", field, value),
           "write the file again"};
 }
 
-Result<Listing> list(Bytes file, const ReadHints&) {
+Result<Listing> list_hdf5(Bytes file, const ReadHints&) {
   auto sandbox = ask(file, std::nullopt, 0);
   if (!sandbox) return sandbox.error();
   // What is said about a dataset is about as long as its header in the file.
@@ -75,7 +73,7 @@ Result<Listing> list(Bytes file, const ReadHints&) {
     records.resize(before + got);
   } while (got > 0);
   if (const SandboxEnd end = sandbox->finish(); !end.ok()) return failed(end);
-  return listing_from_records(records, file.size());
+  return hdf5::listing_from_records(records, file.size());
 }
 
 // Room for elements that the caller found plausible; a machine may still not have it.
@@ -96,37 +94,37 @@ Result<Bytes> load_elements(Sandbox& sandbox, uint64_t file_size, uint64_t size,
     const auto next = [&](size_t bytes) { return sandbox.read(fields.data(), bytes) == bytes; };
     const auto number = [&](size_t at) { return load_le<uint64_t>(fields.data() + at); };
     if (!next(1)) return failed(sandbox.finish());
-    switch (static_cast<Record>(fields[0])) {
-      case Record::kSize: {
+    switch (static_cast<hdf5::Record>(fields[0])) {
+      case hdf5::Record::kSize: {
         if (!next(16)) return failed(sandbox.finish());
-        if (elements != nullptr || number(8) != size) return garbled("size", number(8));
-        if (auto doubt = implausible(size, number(0), file_size)) return *doubt;
+        if (elements != nullptr || number(8) != size) return garbled_field("size", number(8));
+        if (auto doubt = hdf5::implausible(size, number(0), file_size)) return *doubt;
         auto room = reserve(scratch, size + 1);
         if (!room) return room.error();
         elements = *room;
         break;
       }
-      case Record::kData: {
+      case hdf5::Record::kData: {
         if (!next(8)) return failed(sandbox.finish());
         const uint64_t count = number(0);
-        if (elements == nullptr || count > size - filled) return garbled("count", count);
+        if (elements == nullptr || count > size - filled) return garbled_field("count", count);
         if (sandbox.read(elements + filled, count) != count) return failed(sandbox.finish());
         filled += count;
         break;
       }
-      case Record::kError: {
+      case hdf5::Record::kError: {
         ByteReader record(Bytes(fields.data(), sandbox.read(fields.data(), fields.size())));
-        return read_fault(record);
+        return hdf5::read_fault(record);
       }
-      case Record::kEnd:
-        if (elements == nullptr || filled != size) return garbled("end", filled);
+      case hdf5::Record::kEnd:
+        if (elements == nullptr || filled != size) return garbled_field("end", filled);
         return Bytes(elements, static_cast<size_t>(size));
-      default: return garbled("record", static_cast<uint64_t>(fields[0]));
+      default: return garbled_field("record", static_cast<uint64_t>(fields[0]));
     }
   }
 }
 
-Result<Bytes> load(Bytes file, const TensorInfo& info, Buffer& scratch) {
+Result<Bytes> load_hdf5(Bytes file, const TensorInfo& info, Buffer& scratch) {
   if (info.error) return *info.error;
   auto sandbox = ask(file, info.name, info.size_bytes);
   if (!sandbox) return sandbox.error();
@@ -139,7 +137,10 @@ Result<Bytes> load(Bytes file, const TensorInfo& info, Buffer& scratch) {
 }  // namespace
 
 extern constexpr Format kHdf5{
-    "hdf5", "HDF5 datasets, among them PyTorch's .h5 dumps", probe, list, load, nullptr, nullptr,
+    "hdf5",     "HDF5 datasets, among them PyTorch's .h5 dumps",
+    probe_hdf5, list_hdf5,
+    load_hdf5,  nullptr,
+    nullptr,
 };
 
 }  // namespace plumb::io

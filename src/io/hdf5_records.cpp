@@ -5,31 +5,31 @@
 
 #include <fmt/format.h>
 
+#include "base/message.h"
+
 namespace plumb::io::hdf5 {
 namespace {
 
 constexpr const char* kWriteAgain =
     "write the file again; `h5dump -H` shows what HDF5 itself makes of it";
 
-struct Attribute {
+struct DatasetAttribute {
   std::string name;
   std::vector<int64_t> values;
 };
 
-std::string read_text(ByteReader& in) { return std::string(as_text(in.take(in.u32()))); }
-
 // Messages of the library, kept to one printable line.
-std::string read_message(ByteReader& in) {
+std::string read_printable(ByteReader& in) {
   std::string text = read_text(in).substr(0, 200);
   for (char& c : text)
     if (c < ' ' || c > '~') c = '?';
   return text;
 }
 
-std::vector<Attribute> read_attributes(ByteReader& in) {
-  std::vector<Attribute> all;
+std::vector<DatasetAttribute> read_attributes(ByteReader& in) {
+  std::vector<DatasetAttribute> all;
   for (int count = in.u8(); count > 0 && in.ok(); --count) {
-    Attribute attribute{read_text(in), {}};
+    DatasetAttribute attribute{read_text(in), {}};
     for (int values = in.u8(); values > 0 && in.ok(); --values)
       attribute.values.push_back(in.i64());
     all.push_back(std::move(attribute));
@@ -37,8 +37,8 @@ std::vector<Attribute> read_attributes(ByteReader& in) {
   return all;
 }
 
-const std::vector<int64_t>* find(const std::vector<Attribute>& all, std::string_view name) {
-  for (const Attribute& attribute : all)
+const std::vector<int64_t>* find(const std::vector<DatasetAttribute>& all, std::string_view name) {
+  for (const DatasetAttribute& attribute : all)
     if (attribute.name == name) return &attribute.values;
   return nullptr;
 }
@@ -57,7 +57,8 @@ bool fits(const Shape& shape, const Shape& strides, int64_t count) {
 
 // PyTorch dumps of CPU and GPU tensors hold the storage in its own order and say in `Stride` how
 // the tensor lies in it; NPU tensors are stored in plain order whatever `Stride` says.
-void apply_stride(const std::vector<Attribute>& attributes, int64_t count, TensorInfo& info) {
+void apply_stride(const std::vector<DatasetAttribute>& attributes, int64_t count,
+                  TensorInfo& info) {
   const auto* device = find(attributes, "DeviceType");
   const auto* stride = find(attributes, "Stride");
   if (device == nullptr || stride == nullptr || device->size() != 1 || count == 0) return;
@@ -70,8 +71,8 @@ void apply_stride(const std::vector<Attribute>& attributes, int64_t count, Tenso
 }
 
 // Says where the elements are, or why they cannot be had.
-void place(Storage storage, uint64_t offset, uint64_t stored, uint64_t file_size,
-           TensorInfo& info) {
+void place_dataset(Storage storage, uint64_t offset, uint64_t stored, uint64_t file_size,
+                   TensorInfo& info) {
   if (info.size_bytes == 0) return;
   info.packing = Packing::kFormat;
   const auto end = checked_add(offset, info.size_bytes);
@@ -105,7 +106,7 @@ void place(Storage storage, uint64_t offset, uint64_t stored, uint64_t file_size
   }
 }
 
-Error garbled(const ByteReader& in) {
+Error garbled_answer(const ByteReader& in) {
   return {"the HDF5 plug-in gave an answer that makes no sense",
           fmt::format("byte {} of its answer", in.position()), kWriteAgain};
 }
@@ -116,7 +117,7 @@ Result<void> read_dataset(ByteReader& in, uint64_t file_size, Listing& listing) 
   const uint8_t dtype = in.u8();
   const uint8_t big_endian = in.u8();
   const uint32_t item_bytes = in.u32();
-  const std::string type_name = read_message(in);
+  const std::string type_name = read_printable(in);
   const uint8_t storage = in.u8();
   const uint64_t offset = in.u64();
   const uint64_t stored = in.u64();
@@ -129,7 +130,7 @@ Result<void> read_dataset(ByteReader& in, uint64_t file_size, Listing& listing) 
     sane = info.shape.back() >= 0;
   }
   const auto attributes = read_attributes(in);
-  if (!sane || !in.ok()) return garbled(in);
+  if (!sane || !in.ok()) return garbled_answer(in);
 
   info.dtype = static_cast<DType>(dtype);
   info.big_endian = big_endian != 0;
@@ -141,7 +142,7 @@ Result<void> read_dataset(ByteReader& in, uint64_t file_size, Listing& listing) 
     info.dtype_name = fmt::format("{} of {} bytes", type_name, item_bytes);
     if (item_bytes > 1) info.shape.push_back(item_bytes);
   } else if (static_cast<uint32_t>(bits_of(info.dtype)) != item_bytes * 8) {
-    return garbled(in);
+    return garbled_answer(in);
   }
   const auto count = element_count(info.shape);
   const auto bytes = count ? byte_count(info.dtype, *count) : std::nullopt;
@@ -151,11 +152,11 @@ Result<void> read_dataset(ByteReader& in, uint64_t file_size, Listing& listing) 
     return {};
   }
   info.size_bytes = static_cast<uint64_t>(*bytes);
-  place(static_cast<Storage>(storage), offset, stored, file_size, info);
+  place_dataset(static_cast<Storage>(storage), offset, stored, file_size, info);
   if (info.dtype != DType::kOpaque) apply_stride(attributes, *count, info);
   if (const auto* type = find(attributes, "Type"); type && type->size() == 1 && type->front() != 0)
     info.notes.push_back(fmt::format("not a tensor argument (Type {})", type->front()));
-  for (const Attribute& attribute : attributes)
+  for (const DatasetAttribute& attribute : attributes)
     listing.properties.emplace_back(info.name + "@" + attribute.name, join(attribute.values, ","));
   listing.tensors.push_back(std::move(info));
   return {};
@@ -164,7 +165,7 @@ Result<void> read_dataset(ByteReader& in, uint64_t file_size, Listing& listing) 
 Result<void> read_remark(ByteReader& in, Listing& listing) {
   const auto remark = static_cast<Remark>(in.u8());
   const std::string path = read_text(in);
-  const std::string detail = read_message(in);
+  const std::string detail = read_printable(in);
   std::string_view what;
   switch (remark) {
     case Remark::kSoftLink: what = "is a soft link, which is not followed"; break;
@@ -173,7 +174,7 @@ Result<void> read_remark(ByteReader& in, Listing& listing) {
     case Remark::kTooDeep: what = "is nested too deep to be listed"; break;
     case Remark::kUnreadable: what = "cannot be read"; break;
   }
-  if (!in.ok() || what.empty()) return garbled(in);
+  if (!in.ok() || what.empty()) return garbled_answer(in);
   listing.warnings.push_back(
       fmt::format("'{}' {}{}{}", path, what, detail.empty() ? "" : ": ", detail));
   return {};
@@ -195,8 +196,8 @@ std::optional<Error> implausible(uint64_t unpacked, uint64_t stored, uint64_t fi
 Error read_fault(ByteReader& in) {
   const auto fault = static_cast<Fault>(in.u8());
   const uint64_t number = in.u64();
-  std::string message = read_message(in);
-  if (!in.ok()) return garbled(in);
+  std::string message = read_printable(in);
+  if (!in.ok()) return garbled_answer(in);
   message = "the library says: " + (message.empty() ? "nothing" : message);
   switch (fault) {
     case Fault::kOpen:
@@ -208,7 +209,7 @@ Error read_fault(ByteReader& in) {
               "repack the file: `h5repack -f GZIP=1 in.h5 out.h5`, or save it with gzip"};
     case Fault::kRead: return {"HDF5 dataset cannot be read", message, kWriteAgain};
   }
-  return garbled(in);
+  return garbled_answer(in);
 }
 
 Result<Listing> listing_from_records(Bytes records, uint64_t file_size) {
@@ -226,7 +227,7 @@ Result<Listing> listing_from_records(Bytes records, uint64_t file_size) {
     else if (record == Record::kEnd && in.at_end() && in.ok())
       return listing;
     else
-      done = garbled(in);
+      done = garbled_answer(in);
     if (!done) return done.error();
   }
 }

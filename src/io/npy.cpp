@@ -14,8 +14,8 @@
 namespace plumb::io {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kMaxHeaderBytes = 1 << 20;
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+constexpr size_t kMaxNpyHeaderBytes = 1 << 20;
 
 // The dictionary literal, read by recursive descent over just what numpy writes.
 class HeaderParser {
@@ -150,9 +150,9 @@ std::optional<int64_t> opaque_item_bytes(std::string_view code) {
   return kind == 'S' || kind == 'a' || kind == 'V' ? std::optional(size) : std::nullopt;
 }
 
-bool probe(Bytes head, uint64_t) { return is_npy(head); }
+bool probe_npy(Bytes head, uint64_t) { return is_npy(head); }
 
-Result<Listing> list(Bytes file, const ReadHints& hints) {
+Result<Listing> list_npy(Bytes file, const ReadHints& hints) {
   auto info = parse_npy_header(file, hints);
   if (!info) return info.error();
   const uint64_t left = file.size() - info->offset_bytes;
@@ -174,9 +174,9 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
   return listing;
 }
 
-bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
+bool writable_in_npy(DType dtype) { return info_of(dtype).portable == dtype; }
 
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+Result<void> write_npy(FileSink& out, std::span<const WriteItem> items) {
   if (items.size() != 1)
     return Error{"an npy file holds exactly one tensor",
                  fmt::format("{} were to be written", items.size()), "write npz or one file each"};
@@ -187,10 +187,10 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
 }  // namespace
 
 extern constexpr Format kNpy{
-    "npy", "NumPy array, versions 1 to 3", probe, list, nullptr, write, writable,
+    "npy", "NumPy array, versions 1 to 3", probe_npy, list_npy, nullptr, write_npy, writable_in_npy,
 };
 
-bool is_npy(Bytes head) { return as_text(head).starts_with(kMagic); }
+bool is_npy(Bytes head) { return as_text(head).starts_with(kNpyMagic); }
 
 Result<void> read_npy_descr(std::string_view descr, const ReadHints& hints, TensorInfo& info) {
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
@@ -252,11 +252,11 @@ Result<void> read_npy_descr(std::string_view descr, const ReadHints& hints, Tens
 size_t npy_header_end(Bytes head) {
   if (!is_npy(head)) return 0;
   ByteReader reader(head);
-  reader.skip(kMagic.size());
+  reader.skip(kNpyMagic.size());
   const bool wide = reader.u8() != 1;
   reader.u8();
   const size_t size = wide ? reader.u32() : reader.u16();
-  return reader.position() + std::min(size, kMaxHeaderBytes);
+  return reader.position() + std::min(size, kMaxNpyHeaderBytes);
 }
 
 Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
@@ -264,7 +264,7 @@ Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
     return Error{"not an npy file", "byte 0: the magic word is missing",
                  "save the array again with numpy.save"};
   ByteReader reader(head);
-  reader.skip(kMagic.size());
+  reader.skip(kNpyMagic.size());
   const uint8_t major = reader.u8();
   reader.u8();
   if (reader.ok() && (major < 1 || major > 3))
@@ -273,7 +273,7 @@ Result<TensorInfo> parse_npy_header(Bytes head, const ReadHints& hints) {
   const uint64_t size = major == 1 ? reader.u16() : reader.u32();
   const size_t start = reader.position();
   const Bytes header = reader.take(size);
-  if (!reader.ok() || size > kMaxHeaderBytes)
+  if (!reader.ok() || size > kMaxNpyHeaderBytes)
     return Error{"npy header is cut off or too long",
                  fmt::format("byte {}: header of {} bytes, {} are left", start, size,
                              head.size() - std::min(start, head.size())),
@@ -314,7 +314,7 @@ std::string npy_header(DType dtype, const Shape& shape) {
   const size_t prefix = wide ? 12 : 10;
   dict.append(63 - (prefix + dict.size()) % 64, ' ');
   dict += '\n';
-  std::string header(kMagic);
+  std::string header(kNpyMagic);
   header += wide ? '\2' : '\1';
   header += '\0';
   for (size_t i = 0; i < prefix - 8; ++i)

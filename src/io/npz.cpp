@@ -14,19 +14,17 @@
 namespace plumb::io {
 namespace {
 
-constexpr std::string_view kSuffix = ".npy";
-
-bool probe(Bytes head, uint64_t) {
+bool probe_npz(Bytes head, uint64_t) {
   const std::string_view text = as_text(head);
   return text.starts_with("PK\3\4") || text.starts_with("PK\5\6");  // the latter holds nothing
 }
 
 // Statistics and sketches that dump/reduced.h puts beside the arrays.
 bool is_detail_of_reduced(std::string_view name) {
-  return name == "plumb.json" || (name.starts_with("plumb.sketch/") && !name.ends_with(kSuffix));
+  return name == "plumb.json" || (name.starts_with("plumb.sketch/") && !name.ends_with(kNpySuffix));
 }
 
-Result<Listing> list(Bytes file, const ReadHints& hints) {
+Result<Listing> list_npz(Bytes file, const ReadHints& hints) {
   auto members = list_zip(file);
   if (!members) return members.error();
   Listing listing;
@@ -48,7 +46,8 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
       tensor.error = std::move(info.error());
     }
     tensor.name = member.name;
-    if (member.name.ends_with(kSuffix)) tensor.name.resize(member.name.size() - kSuffix.size());
+    if (member.name.ends_with(kNpySuffix))
+      tensor.name.resize(member.name.size() - kNpySuffix.size());
   }
   if (listing.tensors.empty() && !listing.warnings.empty())
     return Error{"zip archive holds no npy file",
@@ -63,7 +62,7 @@ std::string_view name_in_archive(const WriteItem& item) {
   return item.name.empty() ? "arr_0" : std::string_view(item.name);
 }
 
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+Result<void> write_npz(FileSink& out, std::span<const WriteItem> items) {
   ZipWriter zip(out);
   std::vector<std::string_view> names;
   for (const WriteItem& item : items) names.push_back(name_in_archive(item));
@@ -72,7 +71,7 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
     return Error{"two tensors of the same name", fmt::format("'{}'", *twice),
                  "rename one, or write separate files"};
   for (const WriteItem& item : items) {
-    auto begun = zip.begin(fmt::format("{}{}", name_in_archive(item), kSuffix));
+    auto begun = zip.begin(fmt::format("{}{}", name_in_archive(item), kNpySuffix));
     if (!begun) return begun.error();
     zip.write(as_bytes(npy_header(item.dtype, item.shape)));
     auto source = item.open();
@@ -85,14 +84,15 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
   return {};
 }
 
-bool writable(DType dtype) { return info_of(dtype).portable == dtype; }
+bool writable_in_npz(DType dtype) { return info_of(dtype).portable == dtype; }
 
-bool owns_name(std::string_view name) { return name.ends_with(".npz"); }
+bool is_npz_name(std::string_view name) { return name.ends_with(".npz"); }
 
 }  // namespace
 
-extern constexpr Format kNpz{
-    "npz",    "NumPy archive of arrays, stored or deflated", probe, list, nullptr, write, writable,
-    owns_name};
+extern constexpr Format kNpz{"npz",           "NumPy archive of arrays, stored or deflated",
+                             probe_npz,       list_npz,
+                             nullptr,         write_npz,
+                             writable_in_npz, is_npz_name};
 
 }  // namespace plumb::io

@@ -16,8 +16,8 @@
 namespace plumb::io {
 namespace {
 
-constexpr const char* kSaveAgain = "save the tensor again, e.g. with onnx.numpy_helper.from_array";
-constexpr size_t kMaxRank = 64;
+constexpr const char* kSaveTensorAgain =
+    "save the tensor again, e.g. with onnx.numpy_helper.from_array";
 
 // Fields of TensorProto.
 enum : uint32_t {
@@ -38,14 +38,14 @@ enum : uint32_t {
   kFields = 17,
 };
 
-struct ElementType {
+struct OnnxElementType {
   uint64_t code;
   std::string_view name;
   DType dtype;
   int bits;
   uint32_t list;  // the field for elements that are not raw
 };
-constexpr ElementType kTypes[] = {
+constexpr OnnxElementType kOnnxTypes[] = {
     {1, "FLOAT", DType::kFloat32, 32, kFloatData},
     {2, "UINT8", DType::kUint8, 8, kInt32Data},
     {3, "INT8", DType::kInt8, 8, kInt32Data},
@@ -74,14 +74,14 @@ constexpr ElementType kTypes[] = {
     {26, "INT2", DType::kOpaque, 2, kInt32Data},
 };
 
-const ElementType* type_from_code(uint64_t code) {
-  for (const ElementType& type : kTypes)
+const OnnxElementType* type_from_code(uint64_t code) {
+  for (const OnnxElementType& type : kOnnxTypes)
     if (type.code == code) return &type;
   return nullptr;
 }
 
 // Bytes of one number of a list: half a complex one, a pair of four-bit ones.
-uint64_t item_bytes(const ElementType& type) {
+uint64_t item_bytes(const OnnxElementType& type) {
   if (type.list == kFloatData) return 4;
   if (type.list == kDoubleData) return 8;
   return static_cast<uint64_t>(std::max(type.bits / 8, 1));
@@ -119,7 +119,7 @@ struct Pieces {
   bool plain = true;     // stored as the elements are
 };
 
-struct Message {
+struct TensorMessage {
   Shape dims;
   std::optional<uint64_t> type_code;
   uint64_t type_position = 0;
@@ -138,7 +138,7 @@ struct Message {
 };
 
 // One entry of external_data is a key and a value.
-void read_external(const ProtoField& entry, Message& message) {
+void read_external(const ProtoField& entry, TensorMessage& message) {
   std::string_view key, value;
   ProtoReader reader(entry);
   for (ProtoField field; reader.next(field);) {
@@ -148,7 +148,7 @@ void read_external(const ProtoField& entry, Message& message) {
   if (key == "location") message.location = value;
 }
 
-void add_field(ProtoReader& reader, const ProtoField& field, Message& message) {
+void add_field(ProtoReader& reader, const ProtoField& field, TensorMessage& message) {
   if (!belongs(field))
     return reader.fail(field.position,
                        fmt::format("field {} of wire type {} is not part of a tensor", field.number,
@@ -156,7 +156,7 @@ void add_field(ProtoReader& reader, const ProtoField& field, Message& message) {
   Pieces& pieces = message.data[field.number];
   ++pieces.count;
   switch (field.number) {
-    case kDims: reader.append_varints(field, message.dims, kMaxRank); return;
+    case kDims: reader.append_varints(field, message.dims, kMaxAxes); return;
     case kDataType:
       message.type_code = field.value;
       message.type_position = field.position;
@@ -190,22 +190,22 @@ void add_field(ProtoReader& reader, const ProtoField& field, Message& message) {
                                             field.number, field.bytes.size()));
 }
 
-Error damaged(const ProtoReader& reader) {
+Error damaged_message(const ProtoReader& reader) {
   return {"ONNX tensor is damaged or cut off",
-          fmt::format("byte {}: {}", reader.failed_at(), reader.problem()), kSaveAgain};
+          fmt::format("byte {}: {}", reader.failed_at(), reader.problem()), kSaveTensorAgain};
 }
 
-Result<Message> read_message(Bytes file) {
-  Message message;
+Result<TensorMessage> read_tensor_message(Bytes file) {
+  TensorMessage message;
   ProtoReader reader(file);
   for (ProtoField field; reader.next(field);) add_field(reader, field, message);
-  if (!reader.ok()) return damaged(reader);
+  if (!reader.ok()) return damaged_message(reader);
   return message;
 }
 
 // Bytes that the elements take when stored plainly; nullopt if type or shape make no sense.
-std::optional<uint64_t> plain_bytes(const Message& message) {
-  const ElementType* type = message.type_code ? type_from_code(*message.type_code) : nullptr;
+std::optional<uint64_t> plain_bytes(const TensorMessage& message) {
+  const OnnxElementType* type = message.type_code ? type_from_code(*message.type_code) : nullptr;
   const auto count = element_count(message.dims);
   const auto bits = type != nullptr && count ? checked_mul(*count, type->bits) : std::nullopt;
   if (!bits) return std::nullopt;
@@ -213,8 +213,8 @@ std::optional<uint64_t> plain_bytes(const Message& message) {
 }
 
 // Protobuf has no signature: walks the head and takes nothing that a tensor would not hold.
-bool probe(Bytes head, uint64_t file_size) {
-  Message message;
+bool probe_onnx_tensor(Bytes head, uint64_t file_size) {
+  TensorMessage message;
   ProtoReader reader(head);
   ProtoField field;
   while (reader.next(field)) add_field(reader, field, message);
@@ -235,15 +235,17 @@ bool probe(Bytes head, uint64_t file_size) {
   return message.has_data() || *needed == 0;
 }
 
-Error refuse_shape(const Message& message, const ElementType& type, std::string_view problem) {
+Error refuse_shape(const TensorMessage& message, const OnnxElementType& type,
+                   std::string_view problem) {
   return {"ONNX tensor's data and shape do not fit each other",
           fmt::format("byte {}: {} {} {}", message.type_position, type.name,
                       to_string(message.dims), problem),
-          kSaveAgain};
+          kSaveTensorAgain};
 }
 
 // Where the elements are. `packing` is kFormat if they have to be put together.
-Result<void> place(const Message& message, const ElementType& type, TensorInfo& info) {
+Result<void> place_elements(const TensorMessage& message, const OnnxElementType& type,
+                            TensorInfo& info) {
   const uint64_t needed = info.size_bytes;
   uint32_t found = 0;
   for (uint32_t field : {kFloatData, kInt32Data, kInt64Data, kRawData, kDoubleData, kUint64Data}) {
@@ -270,13 +272,13 @@ Result<void> place(const Message& message, const ElementType& type, TensorInfo& 
 }
 
 struct Described {
-  const ElementType* type;
+  const OnnxElementType* type;
   TensorInfo info;
   uint64_t unpacked_bytes;
 };
 
-Result<Described> describe(const Message& message) {
-  const ElementType* type = message.type_code ? type_from_code(*message.type_code) : nullptr;
+Result<Described> describe_tensor(const TensorMessage& message) {
+  const OnnxElementType* type = message.type_code ? type_from_code(*message.type_code) : nullptr;
   if (type == nullptr)
     return Error{"ONNX tensor has no known element type",
                  fmt::format("byte {}: data_type {}", message.type_position,
@@ -303,7 +305,7 @@ Result<Described> describe(const Message& message) {
     return Error{
         "ONNX tensor's shape is impossible",
         fmt::format("byte {}: {} {}", message.type_position, type->name, to_string(message.dims)),
-        kSaveAgain};
+        kSaveTensorAgain};
   info.size_bytes = result.unpacked_bytes = *needed;
   if (type->dtype == DType::kOpaque) {
     info.dtype_name = type->name;
@@ -313,14 +315,14 @@ Result<Described> describe(const Message& message) {
       info.shape = {static_cast<int64_t>(info.size_bytes)};
     }
   }
-  if (auto placed = place(message, *type, info); !placed) return placed.error();
+  if (auto placed = place_elements(message, *type, info); !placed) return placed.error();
   return result;
 }
 
-Result<Listing> list(Bytes file, const ReadHints&) {
-  auto message = read_message(file);
+Result<Listing> list_onnx_tensor(Bytes file, const ReadHints&) {
+  auto message = read_tensor_message(file);
   if (!message) return message.error();
-  auto described = describe(*message);
+  auto described = describe_tensor(*message);
   if (!described) return described.error();
   Listing listing{{std::move(described->info)}, {}, {}};
   if (!message->doc.empty()) listing.properties.emplace_back("doc_string", std::move(message->doc));
@@ -340,12 +342,12 @@ bool narrow(std::span<const int64_t> values, uint64_t size, bool is_unsigned, st
 }
 
 // Lists of integers, and of floats in several pieces.
-Result<Bytes> load(Bytes file, const TensorInfo&, Buffer& scratch) {
-  auto message = read_message(file);
+Result<Bytes> load_onnx_tensor(Bytes file, const TensorInfo&, Buffer& scratch) {
+  auto message = read_tensor_message(file);
   if (!message) return message.error();
-  auto described = describe(*message);
+  auto described = describe_tensor(*message);
   if (!described) return described.error();
-  const ElementType& type = *described->type;
+  const OnnxElementType& type = *described->type;
   const uint64_t needed = described->unpacked_bytes;
   const uint64_t size = item_bytes(type);
   std::byte* out = scratch.reserve(needed + 1);
@@ -355,13 +357,13 @@ Result<Bytes> load(Bytes file, const TensorInfo&, Buffer& scratch) {
   for (ProtoField field; reader.next(field);) {
     if (field.number != type.list) continue;
     if (!is_list_of_floats(type.list)) {
-      if (!reader.append_varints(field, numbers, needed / size)) return damaged(reader);
+      if (!reader.append_varints(field, numbers, needed / size)) return damaged_message(reader);
       continue;
     }
     Bytes piece = field.bytes;
     if (field.type != WireType::kBytes)
       piece = std::as_bytes(std::span(&field.value, 1)).first(size);
-    std::memcpy(out + filled, piece.data(), piece.size());  // `place` has added them up
+    std::memcpy(out + filled, piece.data(), piece.size());  // `place_elements` has added them up
     filled += piece.size();
   }
   if (is_list_of_floats(type.list)) return Bytes(out, needed);
@@ -376,16 +378,16 @@ Result<Bytes> load(Bytes file, const TensorInfo&, Buffer& scratch) {
 }
 
 // Types that are read as they are stored; the rest is widened before it comes here.
-const ElementType* type_to_write(DType dtype) {
-  for (const ElementType& type : kTypes)
+const OnnxElementType* type_to_write(DType dtype) {
+  for (const OnnxElementType& type : kOnnxTypes)
     if (type.dtype == dtype && dtype != DType::kOpaque && info_of(dtype).unpacked == dtype)
       return &type;
   return nullptr;
 }
 
-bool writable(DType dtype) { return type_to_write(dtype) != nullptr; }
+bool writable_in_onnx_tensor(DType dtype) { return type_to_write(dtype) != nullptr; }
 
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+Result<void> write_onnx_tensor(FileSink& out, std::span<const WriteItem> items) {
   if (items.size() != 1)
     return Error{"an ONNX tensor file holds exactly one tensor",
                  fmt::format("{} were to be written", items.size()), "write npz or one file each"};
@@ -431,7 +433,7 @@ bool is_onnx_sequence(Bytes head) {
     // Field 3 holds the tensors, whose kind is 1, and so on; a tensor must also look like one.
     has_others |= field.number > kSequenceType;
     if (field.number == kSequenceType + type && type > 0)
-      has_value |= type > 1 || probe(field.bytes, UINT64_MAX);
+      has_value |= type > 1 || probe_onnx_tensor(field.bytes, UINT64_MAX);
   };
   while (reader.next(field)) {
     if (!belongs_here()) return false;
@@ -445,7 +447,8 @@ bool is_onnx_sequence(Bytes head) {
 }
 
 extern constexpr Format kOnnxTensor{
-    "onnx-tensor", "ONNX TensorProto (.pb)", probe, list, load, write, writable,
+    "onnx-tensor",    "ONNX TensorProto (.pb)", probe_onnx_tensor,       list_onnx_tensor,
+    load_onnx_tensor, write_onnx_tensor,        writable_in_onnx_tensor,
 };
 
 }  // namespace plumb::io

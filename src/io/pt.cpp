@@ -20,8 +20,6 @@ namespace {
 // The end of the pickled magic number 0x1950a86a20f9469cfc6c that opens the older form.
 constexpr std::string_view kLegacyMagic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.";
 constexpr uint64_t kMaxPickleGrowth = 100;  // the text of a pickle packs ten- or twentyfold
-constexpr const char* kSaveAgain = "save it again with torch.save";
-constexpr const char* kCopyAgain = "copy or save the file again; it is damaged";
 
 bool is_legacy(Bytes head) {
   const std::string_view start = as_text(head.first(std::min<size_t>(head.size(), 64)));
@@ -63,7 +61,7 @@ bool is_zip(Bytes head) {
   return !is_npy(data) && !name.ends_with(".npy");
 }
 
-bool probe(Bytes head, uint64_t) { return is_zip(head) || is_legacy(head) || is_tar(head); }
+bool probe_pt(Bytes head, uint64_t) { return is_zip(head) || is_legacy(head) || is_tar(head); }
 
 struct Archive {
   std::vector<ZipMember> members;
@@ -88,7 +86,7 @@ Result<Archive> open_archive(Bytes file) {
     if (!archive.top.empty())
       return Error{"archive holds several PyTorch files",
                    fmt::format("members '{}data.pkl' and '{}'", archive.top, member.name),
-                   kSaveAgain};
+                   kSavePtAgain};
     archive.top = member.name.substr(0, slash + 1);
   }
   if (archive.top.empty())
@@ -113,7 +111,7 @@ Result<std::string> read_word(Bytes file, const Archive& archive, std::string_vi
   if (word.ends_with('\n')) word.remove_suffix(1);
   if (word.size() <= 20) return std::string(word);
   return Error{"archive's description is damaged",
-               fmt::format("member '{}': {} bytes", member->name, word.size()), kCopyAgain};
+               fmt::format("member '{}': {} bytes", member->name, word.size()), kCopyPtAgain};
 }
 
 Result<Listing> list_archive(Bytes file) {
@@ -125,7 +123,7 @@ Result<Listing> list_archive(Bytes file) {
   if (!order) return order.error();
   if (!order->empty() && *order != "little" && *order != "big")
     return Error{"byte order is not known",
-                 fmt::format("member '{}byteorder': '{}'", archive->top, *order), kCopyAgain};
+                 fmt::format("member '{}byteorder': '{}'", archive->top, *order), kCopyPtAgain};
   Listing listing;
   if (!version->empty()) listing.properties.emplace_back("version", *version);
 
@@ -173,7 +171,7 @@ StoragePlaces legacy_places(Bytes file, uint64_t start, const Pickle& objects, c
         lost = Error{item == 0 ? "storage's type is not known" : "storage is cut off",
                      fmt::format("byte {}: storage '{}' of {} elements of {} bytes, {} are left",
                                  at, key, count, item, reader.left()),
-                     kCopyAgain};
+                     kCopyPtAgain};
       else
         reader.skip(place.size_bytes);
     }
@@ -197,7 +195,7 @@ Result<Listing> list_legacy(Bytes file) {
   }
   if (const int64_t version = pickles[1].integer(pickles[1].root()); version != 1001)
     return Error{"PyTorch file is of an unknown version", fmt::format("version {}", version),
-                 kSaveAgain};
+                 kSavePtAgain};
   Listing listing;
   listing.properties.emplace_back("version", "1001");
   const StoragePlaces places = legacy_places(file, at, pickles[3], pickles[4]);
@@ -206,7 +204,7 @@ Result<Listing> list_legacy(Bytes file) {
   return listing;
 }
 
-Result<Listing> list(Bytes file, const ReadHints&) {
+Result<Listing> list_pt(Bytes file, const ReadHints&) {
   if (is_legacy(file)) return list_legacy(file);
   if (is_tar(file))
     return Error{"PyTorch files of version 0.1 are not read", "byte 257: a tar archive",
@@ -214,14 +212,14 @@ Result<Listing> list(Bytes file, const ReadHints&) {
   return list_archive(file);
 }
 
-bool owns_name(std::string_view name) { return name.ends_with(".pt") || name.ends_with(".pth"); }
+bool is_pt_name(std::string_view name) { return name.ends_with(".pt") || name.ends_with(".pth"); }
 
 }  // namespace
 
 extern constexpr Format kPt{
-    "pt",    "PyTorch tensors saved with torch.save; nothing in them is run",
-    probe,   list,
-    nullptr, nullptr,
-    nullptr, owns_name};
+    "pt",     "PyTorch tensors saved with torch.save; nothing in them is run",
+    probe_pt, list_pt,
+    nullptr,  nullptr,
+    nullptr,  is_pt_name};
 
 }  // namespace plumb::io

@@ -17,15 +17,12 @@ using Kind = Pickle::Kind;
 using Ref = Pickle::Ref;
 
 constexpr size_t kMaxDepth = 1000;
-constexpr size_t kMaxNameBytes = 4096;
+constexpr size_t kMaxTensorNameBytes = 4096;
 constexpr size_t kMaxKeyBytes = 64;  // of storages: a number in decimal
-constexpr size_t kMaxAxes = 64;
-constexpr const char* kSaveAgain = "save it again with torch.save";
-constexpr const char* kCopyAgain = "copy or save the file again; it is damaged";
 
 // ---- element types ----
 
-struct ElementType {
+struct TorchType {
   DType dtype = DType::kOpaque;
   std::string_view name;   // PyTorch's word
   int64_t item_bytes = 0;  // 0: not known
@@ -37,7 +34,7 @@ struct TypeName {
   DType dtype;
   int item_bytes;
 };
-constexpr TypeName kTypes[] = {
+constexpr TypeName kTorchTypes[] = {
     {"float32", "FloatStorage", DType::kFloat32, 4},
     {"float64", "DoubleStorage", DType::kFloat64, 8},
     {"float16", "HalfStorage", DType::kFloat16, 2},
@@ -70,8 +67,8 @@ constexpr TypeName kTypes[] = {
 };
 
 // By the name of a torch.dtype or of a storage class, whatever module it is in.
-ElementType element_type(std::string_view name) {
-  for (const TypeName& type : kTypes)
+TorchType element_type(std::string_view name) {
+  for (const TypeName& type : kTorchTypes)
     if (!name.empty() && (name == type.name || name == type.storage))
       return {type.dtype, type.name, type.item_bytes};
   return {DType::kOpaque, name, 0};
@@ -81,7 +78,7 @@ ElementType element_type(std::string_view name) {
 
 // What a pickle says of a storage it refers to: ('storage', class, key, device, count[, view]).
 struct Storage {
-  ElementType type;
+  TorchType type;
   std::string_view key;
   int64_t first = 0;  // of the elements it may use ...
   int64_t count = 0;  // ... so many
@@ -108,7 +105,7 @@ std::optional<Storage> read_storage(const Pickle& pickle, Ref ref) {
 
 // ---- tensors ----
 
-std::optional<Shape> read_shape(const Pickle& pickle, Ref ref) {
+std::optional<Shape> read_pickled_shape(const Pickle& pickle, Ref ref) {
   if (pickle.kind(ref) == Kind::kObject) {  // torch.Size
     const auto args = pickle.items(pickle.object(ref).args);
     if (args.size() != 1) return std::nullopt;
@@ -154,7 +151,7 @@ struct View {
 std::optional<View> read_view(const Pickle& pickle, std::span<const Ref> args) {
   if (args.size() < 4 || pickle.kind(args[1]) != Kind::kInt) return std::nullopt;
   auto storage = read_storage(pickle, args[0]);
-  auto shape = read_shape(pickle, args[2]), strides = read_shape(pickle, args[3]);
+  auto shape = read_pickled_shape(pickle, args[2]), strides = read_pickled_shape(pickle, args[3]);
   const int64_t first = pickle.integer(args[1]);
   if (!storage || !shape || !strides || shape->size() != strides->size() || first < 0)
     return std::nullopt;
@@ -162,7 +159,7 @@ std::optional<View> read_view(const Pickle& pickle, std::span<const Ref> args) {
 }
 
 // Says where the view lies in the file, or why it cannot be read.
-TensorInfo tensor_of(const View& view, const StoragePlaces& places, bool big_endian) {
+TensorInfo tensor_of_view(const View& view, const StoragePlaces& places, bool big_endian) {
   TensorInfo info;
   info.dtype = view.storage.type.dtype;
   if (info.dtype == DType::kOpaque) info.dtype_name = view.storage.type.name;
@@ -179,11 +176,11 @@ TensorInfo tensor_of(const View& view, const StoragePlaces& places, bool big_end
     return refuse("tensor's type is not known", fmt::format("type '{}'", view.storage.type.name),
                   "convert it to a type such as float32 before saving");
   if (!bytes)
-    return refuse("tensor is impossibly large", "shape " + to_string(view.shape), kCopyAgain);
+    return refuse("tensor is impossibly large", "shape " + to_string(view.shape), kCopyPtAgain);
 
   const auto place = places.find(view.storage.key);
   if (place == places.end())
-    return refuse("tensor's data is missing", "the file has no such storage", kCopyAgain);
+    return refuse("tensor's data is missing", "the file has no such storage", kCopyPtAgain);
   if (place->second.error) {
     info.error = *place->second.error;
     return info;
@@ -200,7 +197,7 @@ TensorInfo tensor_of(const View& view, const StoragePlaces& places, bool big_end
                   fmt::format("shape {}, strides {}, first element {} of {}, {} bytes stored",
                               to_string(view.shape), to_string(view.strides), view.first,
                               view.storage.count, data.size_bytes),
-                  kCopyAgain);
+                  kCopyPtAgain);
 
   const bool plain = *count == 0 || is_row_major(view.shape, view.strides);
   const uint64_t start =
@@ -253,7 +250,7 @@ class Collector {
 
  private:
   void fail(std::string what, std::string where) {
-    if (!error_) error_ = Error{std::move(what), std::move(where), kSaveAgain};
+    if (!error_) error_ = Error{std::move(what), std::move(where), kSavePtAgain};
   }
 
   // Called for every step of the walk, however small: what a pickle shares it can share endlessly.
@@ -274,7 +271,7 @@ class Collector {
   // Visits `ref` one step further down, as `step` of the path.
   void descend(std::string_view step, Ref ref) {
     const size_t length = path_.size();
-    const bool fits = length + step.size() < kMaxNameBytes;
+    const bool fits = length + step.size() < kMaxTensorNameBytes;
     if (fits) {
       if (!path_.empty()) path_ += '.';
       path_ += step;
@@ -428,7 +425,7 @@ class Collector {
                          "save it as a tensor: torch.from_numpy(x)"};
       add(std::move(info));
     };
-    const auto sizes = shape == Pickle::kNothing ? Shape() : read_shape(pickle_, shape);
+    const auto sizes = shape == Pickle::kNothing ? Shape() : read_pickled_shape(pickle_, shape);
     if (!sizes) return refuse("its shape is not understood");
     info.shape = *sizes;
     if (auto read = read_npy_descr(descr_of(dtype), {}, info); !read)
@@ -586,7 +583,7 @@ class Collector {
       view->storage.type = element_type(pickle_.global(args[6]).name);
       view->storage.count /= std::max<int64_t>(view->storage.type.item_bytes, 1);
     }
-    TensorInfo info = tensor_of(*view, places_, big_endian_);
+    TensorInfo info = tensor_of_view(*view, places_, big_endian_);
     const size_t metadata = function.name == "_rebuild_tensor_v3" ? 7 : 6;
     if (const auto lazy = args.size() > metadata ? lazy_bit(args[metadata]) : std::string_view();
         !lazy.empty() && !info.error)
@@ -609,9 +606,10 @@ class Collector {
   // A storage saved by itself reads as a vector.
   void add_storage(Ref ref) {
     const auto storage = read_storage(pickle_, ref);
-    if (storage) return add(tensor_of({*storage, 0, {storage->count}, {1}}, places_, big_endian_));
+    if (storage)
+      return add(tensor_of_view({*storage, 0, {storage->count}, {1}}, places_, big_endian_));
     TensorInfo info;
-    info.error = Error{"storage is described in a way that is not understood", "", kSaveAgain};
+    info.error = Error{"storage is described in a way that is not understood", "", kSavePtAgain};
     add(std::move(info));
   }
 
@@ -619,10 +617,10 @@ class Collector {
   void add(TensorInfo info) {
     info.name = path_;
     if (steps_left_out_ > 0)
-      info.error =
-          Error{"tensor's name is too long",
-                fmt::format("more than {} bytes below '{}...'", kMaxNameBytes, path_.substr(0, 80)),
-                "use shorter keys"};
+      info.error = Error{
+          "tensor's name is too long",
+          fmt::format("more than {} bytes below '{}...'", kMaxTensorNameBytes, path_.substr(0, 80)),
+          "use shorter keys"};
     uint64_t memory = sizeof info + info.name.size() + info.dtype_name.size() +
                       8 * (info.shape.size() + info.strides.size()) +
                       (info.values == nullptr ? 0 : info.values->size());

@@ -13,6 +13,10 @@
 
 namespace plumb::io {
 
+// What to do about a file that is not understood, and about one that is damaged.
+inline constexpr const char* kSavePtAgain = "save it again with torch.save";
+inline constexpr const char* kCopyPtAgain = "copy or save the file again; it is damaged";
+
 // Where the elements of a storage lie.
 struct StoragePlace {
   Packing packing = Packing::kPlain;

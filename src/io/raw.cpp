@@ -9,9 +9,9 @@
 namespace plumb::io {
 namespace {
 
-bool probe(Bytes, uint64_t) { return false; }
+bool probe_raw(Bytes, uint64_t) { return false; }
 
-Result<Listing> list(Bytes file, const ReadHints& hints) {
+Result<Listing> list_raw(Bytes file, const ReadHints& hints) {
   if (!hints.dtype)
     return Error{"raw data says nothing about itself", "byte 0", "give --dtype, and --shape"};
   TensorInfo info;
@@ -34,7 +34,7 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
   return Listing{{std::move(info)}, {}, {}};
 }
 
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+Result<void> write_raw(FileSink& out, std::span<const WriteItem> items) {
   if (items.size() != 1)
     return Error{"a raw file holds exactly one tensor",
                  fmt::format("{} were to be written", items.size()), "write one file each"};
@@ -42,13 +42,15 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
 }
 
 // Sub-byte types are unpacked on reading, so they are written as bytes.
-bool writable(DType dtype) { return info_of(dtype).unpacked == dtype; }
+bool writable_in_raw(DType dtype) { return info_of(dtype).unpacked == dtype; }
 
 }  // namespace
 
 extern constexpr Format kRaw{
-    "raw",    "headerless binary, described by --dtype and --shape", probe, list, nullptr, write,
-    writable,
+    "raw",           "headerless binary, described by --dtype and --shape",
+    probe_raw,       list_raw,
+    nullptr,         write_raw,
+    writable_in_raw,
 };
 
 }  // namespace plumb::io

@@ -13,7 +13,6 @@
 namespace plumb::io {
 
 namespace {
-constexpr size_t kMaxAxes = 64;  // as in numpy 2
 constexpr size_t kReleaseBytes = 4 << 20;
 constexpr size_t kMediumBytes = 8 << 20;  // up to this a tensor stays, for who reads it twice
 constexpr size_t kSmallBytes = 256 << 10;

@@ -16,17 +16,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kPrefixBytes = 8;
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;
+constexpr size_t kHeaderLengthBytes = 8;
+constexpr uint64_t kMaxJsonBytes = 100'000'000;
 constexpr std::string_view kMetadataKey = "__metadata__";
-constexpr const char* kDamaged = "copy or write the file again; it is damaged";
 
 struct TypeWord {
   std::string_view word;
   DType dtype;
   int bits;
 };
-constexpr TypeWord kTypes[] = {
+constexpr TypeWord kTypeWords[] = {
     {"BOOL", DType::kBool, 8},
     {"U8", DType::kUint8, 8},
     {"I8", DType::kInt8, 8},
@@ -50,18 +49,18 @@ constexpr TypeWord kTypes[] = {
 };
 
 const TypeWord* type_by_word(std::string_view word) {
-  for (const TypeWord& type : kTypes)
+  for (const TypeWord& type : kTypeWords)
     if (type.word == word) return &type;
   return nullptr;
 }
 
 const TypeWord* type_by_dtype(DType dtype) {
-  for (const TypeWord& type : kTypes)
+  for (const TypeWord& type : kTypeWords)
     if (type.dtype == dtype && dtype != DType::kOpaque) return &type;
   return nullptr;
 }
 
-struct Entry {
+struct HeaderEntry {
   std::string name;
   std::string dtype;
   Shape shape;
@@ -73,7 +72,7 @@ struct Entry {
 // where it stands, so that depth and memory stay bounded.
 class HeaderReader : public Json::json_sax_t {
  public:
-  std::vector<Entry> entries;
+  std::vector<HeaderEntry> entries;
   std::vector<std::pair<std::string, std::string>> metadata;
   std::string problem;  // why reading stopped
 
@@ -87,7 +86,7 @@ class HeaderReader : public Json::json_sax_t {
   bool end_object() override {
     if (level_ == Level::kFile) return go(Level::kEnd);
     if (level_ == Level::kTensor) {
-      const Entry& entry = entries.back();
+      const HeaderEntry& entry = entries.back();
       if (!entry.has_dtype || !entry.has_shape || !entry.has_offsets || entry.offsets.size() != 2)
         return stop(fmt::format("tensor '{}' lacks dtype, shape or two data_offsets", entry.name));
     }
@@ -99,7 +98,7 @@ class HeaderReader : public Json::json_sax_t {
   }
   bool start_array(size_t) override {
     if (level_ != Level::kTensor) return stop("an unexpected list");
-    Entry& entry = entries.back();
+    HeaderEntry& entry = entries.back();
     if (key_ == "shape" && !std::exchange(entry.has_shape, true)) return go(Level::kShape);
     if (key_ == "data_offsets" && !std::exchange(entry.has_offsets, true))
       return go(Level::kOffsets);
@@ -138,7 +137,7 @@ class HeaderReader : public Json::json_sax_t {
   }
   bool binary(binary_t&) override { return stop("binary data"); }
   bool parse_error(size_t position, const std::string&, const Json::exception&) override {
-    return stop(fmt::format("no valid JSON at byte {}", kPrefixBytes + position));
+    return stop(fmt::format("no valid JSON at byte {}", kHeaderLengthBytes + position));
   }
 
  private:
@@ -157,16 +156,13 @@ class HeaderReader : public Json::json_sax_t {
   std::string key_;
 };
 
-Error damaged(std::string what, std::string where) {
-  return {std::move(what), std::move(where), kDamaged};
-}
-
 // Checks what one entry says of itself. Its offsets count from `buffer`, the first byte of the
 // data.
-Result<TensorInfo> read_entry(Entry& entry, uint64_t buffer, uint64_t file_size) {
+Result<TensorInfo> read_entry(HeaderEntry& entry, uint64_t buffer, uint64_t file_size) {
   const auto refuse = [&](std::string_view what, std::string where) {
-    return damaged(fmt::format("safetensors entry {}", what),
-                   fmt::format("byte {}: tensor '{}': {}", kPrefixBytes, entry.name, where));
+    return damaged_file(
+        fmt::format("safetensors entry {}", what),
+        fmt::format("byte {}: tensor '{}': {}", kHeaderLengthBytes, entry.name, where));
   };
   const auto [begin, end] = std::pair(entry.offsets[0], entry.offsets[1]);
   if (begin > end) return refuse("ends before it begins", fmt::format("[{}, {}]", begin, end));
@@ -210,15 +206,16 @@ Result<void> check_cover(const std::vector<TensorInfo>& tensors, uint64_t begin,
   uint64_t at = begin;
   for (const TensorInfo* info : order) {
     if (info->offset_bytes != at)
-      return damaged(info->offset_bytes < at ? "safetensors entries overlap"
-                                             : "safetensors file has a gap between tensors",
-                     fmt::format("byte {}: tensor '{}' starts here, the one before ends at byte {}",
-                                 info->offset_bytes, info->name, at));
+      return damaged_file(
+          info->offset_bytes < at ? "safetensors entries overlap"
+                                  : "safetensors file has a gap between tensors",
+          fmt::format("byte {}: tensor '{}' starts here, the one before ends at byte {}",
+                      info->offset_bytes, info->name, at));
     at += info->size_bytes;
   }
   if (at != end)
-    return damaged("safetensors file has bytes that belong to no tensor",
-                   fmt::format("byte {}: {} bytes", at, end - at));
+    return damaged_file("safetensors file has bytes that belong to no tensor",
+                        fmt::format("byte {}: {} bytes", at, end - at));
   return {};
 }
 
@@ -228,41 +225,42 @@ Result<void> check_names(const std::vector<TensorInfo>& tensors) {
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice == names.end()) return {};
-  return damaged("safetensors file holds two tensors of the same name",
-                 fmt::format("byte {}: '{}'", kPrefixBytes, *twice));
+  return damaged_file("safetensors file holds two tensors of the same name",
+                      fmt::format("byte {}: '{}'", kHeaderLengthBytes, *twice));
 }
 
 uint64_t header_size(Bytes head) { return load_le<uint64_t>(head.data()); }
 
-bool probe(Bytes head, uint64_t file_size) {
-  if (head.size() < kPrefixBytes + 2) return false;
+bool probe_safetensors(Bytes head, uint64_t file_size) {
+  if (head.size() < kHeaderLengthBytes + 2) return false;
   const uint64_t size = header_size(head);
-  const std::string_view text = as_text(head.subspan(kPrefixBytes));
+  const std::string_view text = as_text(head.subspan(kHeaderLengthBytes));
   const size_t next = text.find_first_not_of(" \t\r\n", 1);
-  return size >= 2 && size <= kMaxHeaderBytes && size <= file_size - kPrefixBytes &&
+  return size >= 2 && size <= kMaxJsonBytes && size <= file_size - kHeaderLengthBytes &&
          text[0] == '{' && next != text.npos && (text[next] == '"' || text[next] == '}');
 }
 
-Result<Listing> list(Bytes file, const ReadHints&) {
-  if (file.size() < kPrefixBytes)
-    return damaged("safetensors file is cut off", fmt::format("byte {}: no header", file.size()));
+Result<Listing> list_safetensors(Bytes file, const ReadHints&) {
+  if (file.size() < kHeaderLengthBytes)
+    return damaged_file("safetensors file is cut off",
+                        fmt::format("byte {}: no header", file.size()));
   const uint64_t size = header_size(file);
-  if (size < 2 || size > kMaxHeaderBytes || size > file.size() - kPrefixBytes)
-    return damaged(
-        "safetensors header is cut off or too long",
-        fmt::format("byte 0: header of {} bytes, {} are left", size, file.size() - kPrefixBytes));
-  const std::string_view text = as_text(file.subspan(kPrefixBytes, size));
+  if (size < 2 || size > kMaxJsonBytes || size > file.size() - kHeaderLengthBytes)
+    return damaged_file("safetensors header is cut off or too long",
+                        fmt::format("byte 0: header of {} bytes, {} are left", size,
+                                    file.size() - kHeaderLengthBytes));
+  const std::string_view text = as_text(file.subspan(kHeaderLengthBytes, size));
   HeaderReader header;
   const bool parsed = text[0] == '{' && Json::sax_parse(text.begin(), text.end(), &header);
   if (!parsed)
-    return damaged("safetensors header is damaged",
-                   fmt::format("byte {}: {}", kPrefixBytes,
-                               header.problem.empty() ? "expected '{'" : header.problem));
+    return damaged_file("safetensors header is damaged",
+                        fmt::format("byte {}: {}", kHeaderLengthBytes,
+                                    header.problem.empty() ? "expected '{'" : header.problem));
 
-  const uint64_t buffer = kPrefixBytes + size;
+  const uint64_t buffer = kHeaderLengthBytes + size;
   Listing listing;
   listing.properties = std::move(header.metadata);
-  for (Entry& entry : header.entries) {
+  for (HeaderEntry& entry : header.entries) {
     auto info = read_entry(entry, buffer, file.size());
     if (!info) return info.error();
     listing.tensors.push_back(std::move(*info));
@@ -272,7 +270,7 @@ Result<Listing> list(Bytes file, const ReadHints&) {
   return listing;
 }
 
-bool writable(DType dtype) { return type_by_dtype(dtype) != nullptr; }
+bool writable_in_safetensors(DType dtype) { return type_by_dtype(dtype) != nullptr; }
 
 // The header of these items, data offsets in their order.
 Result<std::string> make_header(std::span<const WriteItem* const> items) {
@@ -302,15 +300,15 @@ Result<std::string> make_header(std::span<const WriteItem* const> items) {
   std::sort(names.begin(), names.end());
   if (auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end())
     return Error{"two tensors of the same name", *twice, "rename one, or write separate files"};
-  if (header.size() > kMaxHeaderBytes)
+  if (header.size() > kMaxJsonBytes)
     return Error{
         "too many tensors for one safetensors file",
-        fmt::format("a header of {} bytes, at most {} are allowed", header.size(), kMaxHeaderBytes),
+        fmt::format("a header of {} bytes, at most {} are allowed", header.size(), kMaxJsonBytes),
         "write several files"};
   return header;
 }
 
-Result<void> write(FileSink& out, std::span<const WriteItem> items) {
+Result<void> write_safetensors(FileSink& out, std::span<const WriteItem> items) {
   // Largest elements first: without gaps, that is what keeps all tensors aligned.
   std::vector<const WriteItem*> order;
   for (const WriteItem& item : items) order.push_back(&item);
@@ -327,14 +325,17 @@ Result<void> write(FileSink& out, std::span<const WriteItem> items) {
   return {};
 }
 
-bool owns_name(std::string_view name) { return name.ends_with(".safetensors"); }
+bool is_safetensors_name(std::string_view name) { return name.ends_with(".safetensors"); }
 
 }  // namespace
 
-extern constexpr Format kSafetensors{
-    "safetensors", "named tensors without pickles, as model hubs use them",
-    probe,         list,
-    nullptr,       write,
-    writable,      owns_name};
+extern constexpr Format kSafetensors{"safetensors",
+                                     "named tensors without pickles, as model hubs use them",
+                                     probe_safetensors,
+                                     list_safetensors,
+                                     nullptr,
+                                     write_safetensors,
+                                     writable_in_safetensors,
+                                     is_safetensors_name};
 
 }  // namespace plumb::io

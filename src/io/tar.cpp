@@ -13,9 +13,8 @@ namespace plumb::io {
 namespace {
 
 constexpr size_t kBlock = 512, kNameBytes = 100, kSizeAt = 124, kSumAt = 148, kTypeAt = 156,
-                 kMagicAt = 257, kPrefixAt = 345, kPrefixBytes = 155;
-constexpr size_t kMaxNameBytes = 4096;
-constexpr std::string_view kSuffix = ".npy";
+                 kMagicAt = 257, kPrefixAt = 345, kNamePrefixBytes = 155;
+constexpr size_t kMaxMemberNameBytes = 4096;
 
 std::string_view field(Bytes block, size_t at, size_t size) {
   const std::string_view text = as_text(block.subspan(at, size));
@@ -49,11 +48,11 @@ bool is_header(Bytes block) {
   return octal(field(block, kSumAt, 8)) == sum;
 }
 
-bool probe(Bytes head, uint64_t) { return is_header(head) && size_in(head).has_value(); }
+bool probe_tar(Bytes head, uint64_t) { return is_header(head) && size_in(head).has_value(); }
 
 std::string name_in(Bytes block) {
   std::string name(field(block, 0, kNameBytes));
-  const std::string_view prefix = field(block, kPrefixAt, kPrefixBytes);
+  const std::string_view prefix = field(block, kPrefixAt, kNamePrefixBytes);
   const bool is_posix = as_text(block.subspan(kMagicAt, 6)) == std::string_view("ustar\0", 6);
   return is_posix && !prefix.empty() ? fmt::format("{}/{}", prefix, name) : name;
 }
@@ -66,28 +65,29 @@ std::string_view path_in(std::string_view records) {
   return records.substr(0, records.find('\n'));
 }
 
-Error damaged(uint64_t at, std::string_view why) {
+Error damaged_tar(uint64_t at, std::string_view why) {
   return {"tar archive is damaged", fmt::format("byte {}: {}", at, why),
           "copy or pack the archive again"};
 }
 
-Result<Listing> list(Bytes file, const ReadHints& hints) {
+Result<Listing> list_tar(Bytes file, const ReadHints& hints) {
   Listing listing;
   std::string long_name;
   for (uint64_t at = 0; at < file.size();) {
     const Bytes block = file.subspan(at);
     if (block[0] == std::byte{0}) break;  // blocks of zeros end it
-    if (!is_header(block)) return damaged(at, "no header of a member");
+    if (!is_header(block)) return damaged_tar(at, "no header of a member");
     const auto size = size_in(block);
     const uint64_t data = at + kBlock;
     if (!size || *size > file.size() - data)
-      return damaged(at, "a member is longer than the rest of the file");
+      return damaged_tar(at, "a member is longer than the rest of the file");
     const char type = static_cast<char>(block[kTypeAt]);
     const std::string_view content = as_text(file.subspan(data, *size));
     const uint64_t padded = (*size + kBlock - 1) / kBlock * kBlock;
     at = padded > file.size() - data ? file.size() : data + padded;
-    if (type == 'L') long_name = content.substr(0, std::min(content.find('\0'), kMaxNameBytes));
-    if (type == 'x') long_name = path_in(content).substr(0, kMaxNameBytes);
+    if (type == 'L')
+      long_name = content.substr(0, std::min(content.find('\0'), kMaxMemberNameBytes));
+    if (type == 'x') long_name = path_in(content).substr(0, kMaxMemberNameBytes);
     if (type != '0' && type != '\0' && type != '7') {
       if (type != 'L' && type != 'x' && type != 'K' && type != 'g') long_name.clear();
       continue;
@@ -106,7 +106,8 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
     } else {
       tensor.error = std::move(info.error());
     }
-    tensor.name = name.ends_with(kSuffix) ? name.substr(0, name.size() - kSuffix.size()) : name;
+    tensor.name =
+        name.ends_with(kNpySuffix) ? name.substr(0, name.size() - kNpySuffix.size()) : name;
   }
   return listing;
 }
@@ -114,7 +115,7 @@ Result<Listing> list(Bytes file, const ReadHints& hints) {
 }  // namespace
 
 extern constexpr Format kTar{
-    "tar", "archive of NumPy arrays", probe, list, nullptr, nullptr, nullptr,
+    "tar", "archive of NumPy arrays", probe_tar, list_tar, nullptr, nullptr, nullptr,
 };
 
 }  // namespace plumb::io

@@ -23,7 +23,7 @@ struct Number {
 };
 
 // Digits first, or a sign and digits: "nan" and "inf" are numbers, "infinite" and "0x1" are not.
-std::optional<Number> number_from(std::string_view word) {
+std::optional<Number> number_from_word(std::string_view word) {
   Number number;
   if (word.starts_with('+')) word.remove_prefix(1);
   const char* const end = word.data() + word.size();
@@ -58,7 +58,7 @@ bool each_number(std::string_view text, bool is_cut, Use&& use, Line&& line) {
          at = rest.find_first_not_of(kBetween)) {
       rest.remove_prefix(at);
       const std::string_view word = rest.substr(0, rest.find_first_of(kBetween));
-      const auto number = number_from(word);
+      const auto number = number_from_word(word);
       if (!number) return false;
       use(*number);
       ++count;
@@ -70,7 +70,7 @@ bool each_number(std::string_view text, bool is_cut, Use&& use, Line&& line) {
 }
 
 // One number alone (a version, a time) is no tensor.
-bool probe(Bytes head, uint64_t file_size) {
+bool probe_text(Bytes head, uint64_t file_size) {
   int64_t numbers = 0;
   bool is_cut = file_size > head.size();
   if (as_text(head).find('\n') == std::string_view::npos) {  // one long line
@@ -85,7 +85,7 @@ bool probe(Bytes head, uint64_t file_size) {
          numbers >= 2;
 }
 
-Result<Listing> list(Bytes file, const ReadHints&) {
+Result<Listing> list_text(Bytes file, const ReadHints&) {
   int64_t rows = 0, columns = 0, ragged_at = 0;
   bool is_whole = true;
   const bool is_table = each_number(
@@ -109,7 +109,7 @@ Result<Listing> list(Bytes file, const ReadHints&) {
   return Listing{{std::move(info)}, {}, {}};
 }
 
-Result<Bytes> load(Bytes file, const TensorInfo& info, Buffer& scratch) {
+Result<Bytes> load_text(Bytes file, const TensorInfo& info, Buffer& scratch) {
   const auto count = static_cast<size_t>(element_count(info.shape).value_or(0));
   auto* const out = reinterpret_cast<double*>(scratch.reserve(count * sizeof(double)));
   auto* const whole = reinterpret_cast<int64_t*>(out);
@@ -129,8 +129,10 @@ Result<Bytes> load(Bytes file, const TensorInfo& info, Buffer& scratch) {
 
 }  // namespace
 
-extern constexpr Format kText{
-    "text",  "numbers as text, lines of equal length (.csv, .txt)", probe, list, load, nullptr,
+extern constexpr Format kTextTable{
+    "text",     "numbers as text, lines of equal length (.csv, .txt)",
+    probe_text, list_text,
+    load_text,  nullptr,
     nullptr,
 };
 

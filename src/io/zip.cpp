@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/crc32.h"
+#include "io/format.h"
 #include "io/inflate.h"
 
 namespace plumb::io {
@@ -16,8 +17,8 @@ namespace {
 
 constexpr uint32_t kLocalHeader = 0x04034b50;
 constexpr uint32_t kCentralHeader = 0x02014b50;
-constexpr uint32_t kEnd = 0x06054b50;
-constexpr uint32_t kEnd64 = 0x06064b50;
+constexpr uint32_t kEndRecord = 0x06054b50;
+constexpr uint32_t kEnd64Record = 0x06064b50;
 constexpr uint32_t kEnd64Locator = 0x07064b50;
 constexpr size_t kEndBytes = 22;
 constexpr size_t kEnd64Bytes = 56;
@@ -33,10 +34,6 @@ constexpr uint16_t kUnreadableFlags = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 13;
 constexpr uint32_t kFull32 = 0xffffffff;  // "see the zip64 field"
 constexpr uint16_t kFull16 = 0xffff;
 
-Error damaged(std::string what, std::string where) {
-  return {std::move(what), std::move(where), "copy or write the file again; it is damaged"};
-}
-
 struct Directory {
   uint64_t offset = 0;
   uint64_t size = 0;
@@ -49,7 +46,7 @@ std::optional<size_t> find_end(Bytes file) {
   const size_t last = file.size() - kEndBytes;
   for (size_t comment = 0; comment <= std::min<size_t>(last, 0xffff); ++comment) {
     const std::byte* at = file.data() + last - comment;
-    if (load_le<uint32_t>(at) == kEnd && load_le<uint16_t>(at + 20) == comment)
+    if (load_le<uint32_t>(at) == kEndRecord && load_le<uint16_t>(at + 20) == comment)
       return last - comment;
   }
   return std::nullopt;
@@ -83,16 +80,17 @@ Result<Directory> find_directory(Bytes file) {
     const uint64_t at = locator.u64();
     directory_end = at;
     if (at > *end - kLocatorBytes || *end - kLocatorBytes - at < kEnd64Bytes ||
-        load_le<uint32_t>(file.data() + at) != kEnd64)
-      return damaged("zip archive's zip64 end record is not where it should be",
-                     fmt::format("byte {}: expected at byte {}", *end - kLocatorBytes + 8, at));
+        load_le<uint32_t>(file.data() + at) != kEnd64Record)
+      return damaged_file(
+          "zip archive's zip64 end record is not where it should be",
+          fmt::format("byte {}: expected at byte {}", *end - kLocatorBytes + 8, at));
     ByteReader wide(file.subspan(at + 16, kEnd64Bytes - 16));
     const uint32_t disk64 = wide.u32(), first_disk64 = wide.u32();
     const uint64_t here64 = wide.u64(), count64 = wide.u64();
     const uint64_t size64 = wide.u64(), offset64 = wide.u64();
     if (!widen(count, count64, directory.count) || !widen(size, size64, directory.size) ||
         !widen(offset, offset64, directory.offset))
-      return damaged(
+      return damaged_file(
           "zip archive's two end records disagree",
           fmt::format("byte {}: {} members, byte {}: {} members", at, count64, *end, count));
     several_disks = disk64 != 0 || first_disk64 != 0 || here64 != count64;
@@ -105,13 +103,13 @@ Result<Directory> find_directory(Bytes file) {
         "join the parts (zip -s 0 in.zip --out whole.zip)"};
   const auto stop = checked_add(directory.offset, directory.size);
   if (!stop || *stop != directory_end)
-    return damaged("zip archive's directory is not where its end record says",
-                   fmt::format("byte {}: {} bytes at byte {}, but it should end at byte {}", *end,
-                               directory.size, directory.offset, directory_end));
+    return damaged_file("zip archive's directory is not where its end record says",
+                        fmt::format("byte {}: {} bytes at byte {}, but it should end at byte {}",
+                                    *end, directory.size, directory.offset, directory_end));
   return directory;
 }
 
-struct Entry {
+struct DirectoryEntry {
   ZipMember member;
   uint16_t flags = 0;
   uint16_t method = 0;
@@ -137,11 +135,11 @@ bool read_zip64_field(Bytes extra, ZipMember& member, uint64_t& header) {
   return false;
 }
 
-Result<std::vector<Entry>> read_directory(Bytes file, const Directory& directory) {
-  std::vector<Entry> entries;
+Result<std::vector<DirectoryEntry>> read_directory(Bytes file, const Directory& directory) {
+  std::vector<DirectoryEntry> entries;
   ByteReader reader(file.subspan(directory.offset, directory.size));
   while (!reader.at_end()) {
-    Entry entry;
+    DirectoryEntry entry;
     entry.at = directory.offset + reader.position();
     ZipMember& member = entry.member;
     const uint32_t signature = reader.u32();
@@ -160,32 +158,31 @@ Result<std::vector<Entry>> read_directory(Bytes file, const Directory& directory
     const Bytes extra = reader.take(extra_bytes);
     reader.skip(comment_bytes);
     if (!reader.ok() || signature != kCentralHeader)
-      return damaged("zip archive's directory is damaged",
-                     fmt::format("byte {}: entry {} of {} is cut off or no entry", entry.at,
-                                 entries.size(), directory.count));
+      return damaged_file("zip archive's directory is damaged",
+                          fmt::format("byte {}: entry {} of {} is cut off or no entry", entry.at,
+                                      entries.size(), directory.count));
     if (!read_zip64_field(extra, member, entry.header))
-      return damaged(
+      return damaged_file(
           "zip archive's directory is damaged",
           fmt::format("byte {}: entry {} lacks its 64-bit sizes", entry.at, entries.size()));
     entries.push_back(std::move(entry));
   }
   if (entries.size() != directory.count)
-    return damaged("zip archive's directory has another length than promised",
-                   fmt::format("byte {}: {} members, the end record says {}", directory.offset,
-                               entries.size(), directory.count));
+    return damaged_file("zip archive's directory has another length than promised",
+                        fmt::format("byte {}: {} members, the end record says {}", directory.offset,
+                                    entries.size(), directory.count));
   return entries;
 }
 
-void set_error(Entry& entry, std::string what, std::string where, std::string remedy) {
+void set_error(DirectoryEntry& entry, std::string what, std::string where, std::string remedy) {
   if (entry.member.error) return;
   entry.member.error = Error{
       std::move(what), fmt::format("member '{}', byte {}: {}", entry.member.name, entry.at, where),
       std::move(remedy)};
 }
-constexpr const char* kDamaged = "copy or write the file again; it is damaged";
 
 // Finds the data behind the local header; sets the error if there is none to be had.
-void locate(Bytes file, const Directory& directory, Entry& entry) {
+void locate(Bytes file, const Directory& directory, DirectoryEntry& entry) {
   ZipMember& member = entry.member;
   ByteReader reader(file.first(directory.offset));
   reader.skip(entry.header);
@@ -196,7 +193,7 @@ void locate(Bytes file, const Directory& directory, Entry& entry) {
   const std::string_view name = as_text(reader.take(name_bytes));
   if (inside && (signature != kLocalHeader || name != member.name))
     return set_error(entry, "zip member is not where the directory says",
-                     fmt::format("byte {} holds something else", entry.header), kDamaged);
+                     fmt::format("byte {} holds something else", entry.header), kCopyOrWriteAgain);
   reader.skip(extra_bytes);
   member.offset_bytes = reader.position();
   reader.skip(member.packed_bytes);
@@ -204,11 +201,11 @@ void locate(Bytes file, const Directory& directory, Entry& entry) {
     return set_error(entry, "zip member lies outside the archive",
                      fmt::format("{} bytes at byte {}, the directory starts at byte {}",
                                  member.packed_bytes, entry.header, directory.offset),
-                     kDamaged);
+                     kCopyOrWriteAgain);
   entry.end = reader.position();
   if (name.find('\0') != name.npos)
     return set_error(entry, "zip member's name holds a zero byte",
-                     fmt::format("name of {} bytes", name.size()), kDamaged);
+                     fmt::format("name of {} bytes", name.size()), kCopyOrWriteAgain);
   if ((entry.flags & kUnreadableFlags) != 0)
     return set_error(entry, "zip member is encrypted", fmt::format("flags {:04x}", entry.flags),
                      "unpack the archive with its password and pack it again without one");
@@ -221,36 +218,36 @@ void locate(Bytes file, const Directory& directory, Entry& entry) {
     return set_error(
         entry, "zip member's sizes are impossible",
         fmt::format("{} bytes packed, {} unpacked", member.packed_bytes, member.size_bytes),
-        kDamaged);
+        kCopyOrWriteAgain);
 }
 
 // Archives that unpack to more than they could hold let members share their bytes.
-void refuse_overlaps(std::vector<Entry>& entries) {
+void refuse_overlaps(std::vector<DirectoryEntry>& entries) {
   std::vector<size_t> order(entries.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return entries[a].header < entries[b].header; });
   size_t furthest = 0;
   for (size_t i = 1; i < order.size(); ++i) {
-    Entry &before = entries[order[furthest]], &entry = entries[order[i]];
+    DirectoryEntry &before = entries[order[furthest]], &entry = entries[order[i]];
     if (before.end > entry.header) {
       const std::string where = fmt::format("byte {} belongs to two members", entry.header);
-      set_error(before, "zip members overlap", where, kDamaged);
-      set_error(entry, "zip members overlap", where, kDamaged);
+      set_error(before, "zip members overlap", where, kCopyOrWriteAgain);
+      set_error(entry, "zip members overlap", where, kCopyOrWriteAgain);
     }
     if (entry.end >= before.end) furthest = i;
   }
 }
 
-void refuse_same_names(std::vector<Entry>& entries) {
+void refuse_same_names(std::vector<DirectoryEntry>& entries) {
   std::vector<size_t> order(entries.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return entries[a].member.name < entries[b].member.name; });
   for (size_t i = 1; i < order.size(); ++i) {
-    Entry &one = entries[order[i - 1]], &two = entries[order[i]];
+    DirectoryEntry &one = entries[order[i - 1]], &two = entries[order[i]];
     if (one.member.name != two.member.name) continue;
-    for (Entry* entry : {&one, &two})
+    for (DirectoryEntry* entry : {&one, &two})
       set_error(*entry, "zip archive holds two members of this name",
                 fmt::format("again at byte {}", entry == &one ? two.at : one.at),
                 "write the archive again with each name once");
@@ -268,17 +265,17 @@ bool is_utf8(std::string_view text) {
 }
 
 // Little-endian numbers, one after the other.
-class Record {
+class RecordBytes {
  public:
   template <class T>
-  Record& put(T value) {
+  RecordBytes& put(T value) {
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
     return *this;
   }
-  Record& u16(uint64_t value) { return put(static_cast<uint16_t>(value)); }
-  Record& u32(uint64_t value) { return put(static_cast<uint32_t>(value)); }
-  Record& u64(uint64_t value) { return put(value); }
-  Record& text(std::string_view value) {
+  RecordBytes& u16(uint64_t value) { return put(static_cast<uint16_t>(value)); }
+  RecordBytes& u32(uint64_t value) { return put(static_cast<uint32_t>(value)); }
+  RecordBytes& u64(uint64_t value) { return put(value); }
+  RecordBytes& text(std::string_view value) {
     bytes_ += value;
     return *this;
   }
@@ -288,7 +285,7 @@ class Record {
   std::string bytes_;
 };
 
-constexpr uint16_t kVersion = 45;          // the first with zip64
+constexpr uint16_t kZip64Version = 45;     // the first with zip64
 constexpr uint16_t kPlainVersion = 20;     // the first with deflate
 constexpr uint32_t kDate = 0x0021u << 16;  // 1980-01-01: the same tensors make the same file
 
@@ -304,12 +301,12 @@ Result<std::vector<ZipMember>> list_zip(Bytes file) {
   if (!directory) return directory.error();
   auto entries = read_directory(file, *directory);
   if (!entries) return entries.error();
-  for (Entry& entry : *entries) locate(file, *directory, entry);
+  for (DirectoryEntry& entry : *entries) locate(file, *directory, entry);
   refuse_overlaps(*entries);
   refuse_same_names(*entries);
   std::vector<ZipMember> members;
   members.reserve(entries->size());
-  for (Entry& entry : *entries) members.push_back(std::move(entry.member));
+  for (DirectoryEntry& entry : *entries) members.push_back(std::move(entry.member));
   return members;
 }
 
@@ -320,7 +317,7 @@ Result<Bytes> zip_member_data(Bytes file, const ZipMember& member, uint64_t max_
   const std::string where = fmt::format("member '{}'", member.name);
   if (member.deflated) {
     if (member.size_bytes / max_growth > member.packed_bytes)
-      return damaged(
+      return damaged_file(
           "zip member unpacks to too much",
           fmt::format("{}: {} bytes from {}", where, member.size_bytes, member.packed_bytes));
     const auto size = static_cast<size_t>(member.size_bytes);
@@ -330,7 +327,7 @@ Result<Bytes> zip_member_data(Bytes file, const ZipMember& member, uint64_t max_
   }
   const uint32_t crc = crc32(0, data);
   if (member.crc32 && crc != *member.crc32)
-    return damaged(
+    return damaged_file(
         "checksum does not match",
         fmt::format("{}: CRC-32 is {:08x}, the archive says {:08x}", where, crc, *member.crc32));
   return data;
@@ -375,7 +372,7 @@ void ZipWriter::end_member() {
 // refuse such fields where they are not needed.
 std::string ZipWriter::local_header(const Entry& entry) const {
   if (packing_ == Packing::kDeflated) {
-    Record record;
+    RecordBytes record;
     record.u32(kLocalHeader).u16(kPlainVersion).u16(flags_of(entry.name)).u16(method()).u32(kDate);
     record.u32(entry.crc).u32(static_cast<uint32_t>(entry.packed));
     record.u32(static_cast<uint32_t>(entry.size)).u16(entry.name.size()).u16(0).text(entry.name);
@@ -383,8 +380,8 @@ std::string ZipWriter::local_header(const Entry& entry) const {
   }
   const uint64_t unpadded = entry.header + kLocalBytes + entry.name.size() + 20 + 6;
   const uint64_t padding = (kAlignment - unpadded % kAlignment) % kAlignment;
-  Record record;
-  record.u32(kLocalHeader).u16(kVersion).u16(flags_of(entry.name)).u16(0).u32(kDate);
+  RecordBytes record;
+  record.u32(kLocalHeader).u16(kZip64Version).u16(flags_of(entry.name)).u16(0).u32(kDate);
   record.u32(entry.crc).u32(kFull32).u32(kFull32);
   record.u16(entry.name.size()).u16(20 + 6 + padding).text(entry.name);
   record.u16(kZip64Field).u16(16).u64(entry.size).u64(entry.size);
@@ -396,13 +393,13 @@ void ZipWriter::finish() {
   end_member();
   const uint64_t start = out_.position();
   for (const Entry& entry : entries_) {
-    Record wide;
+    RecordBytes wide;
     if (entry.size >= kFull32) wide.u64(entry.size).u64(entry.packed);
     if (entry.header >= kFull32) wide.u64(entry.header);
     const size_t extra = wide.bytes().empty() ? 0 : 4 + wide.bytes().size();
     const bool is_wide = entry.size >= kFull32;
-    const uint16_t version = method() == 0 || extra > 0 ? kVersion : kPlainVersion;
-    Record record;
+    const uint16_t version = method() == 0 || extra > 0 ? kZip64Version : kPlainVersion;
+    RecordBytes record;
     record.u32(kCentralHeader).u16(version).u16(version).u16(flags_of(entry.name)).u16(method());
     record.u32(kDate).u32(entry.crc).u32(is_wide ? kFull32 : entry.packed);
     record.u32(is_wide ? kFull32 : entry.size).u16(entry.name.size()).u16(extra).u16(0);
@@ -411,14 +408,19 @@ void ZipWriter::finish() {
     out_.write(record.bytes());
   }
   const uint64_t end = out_.position(), size = end - start, count = entries_.size();
-  Record record;
+  RecordBytes record;
   if (start >= kFull32 || size >= kFull32 || count >= kFull16) {
-    record.u32(kEnd64).u64(kEnd64Bytes - 12).u16(kVersion).u16(kVersion).u32(0).u32(0);
+    record.u32(kEnd64Record)
+        .u64(kEnd64Bytes - 12)
+        .u16(kZip64Version)
+        .u16(kZip64Version)
+        .u32(0)
+        .u32(0);
     record.u64(count).u64(count).u64(size).u64(start);
     record.u32(kEnd64Locator).u32(0).u64(end).u32(1);
   }
   const uint64_t narrow_count = std::min<uint64_t>(count, kFull16);
-  record.u32(kEnd).u16(0).u16(0).u16(narrow_count).u16(narrow_count);
+  record.u32(kEndRecord).u16(0).u16(0).u16(narrow_count).u16(narrow_count);
   record.u32(std::min<uint64_t>(size, kFull32)).u32(std::min<uint64_t>(start, kFull32)).u16(0);
   out_.write(record.bytes());
 }

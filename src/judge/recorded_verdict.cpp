@@ -25,8 +25,18 @@ constexpr Statistic kStatistics[] = {{"min", &Statistics::min},
                                      {"mean", &Statistics::mean},
                                      {"l2", &Statistics::l2}};
 
+// What a person can read in a line.
+std::string shortened(std::string_view text) {
+  constexpr size_t kMost = 40;
+  if (text.empty()) text = "nothing";
+  return fmt::format("{}{}", text.substr(0, kMost), text.size() > kMost ? "..." : "");
+}
+
 void judge_texts(const std::string& target, const std::string& golden, Row& row) {
-  if (target != golden) return fail(row, "limit:equal_share", "the recorded values differ");
+  if (target != golden)
+    return fail(row, "limit:equal_share",
+                fmt::format("the recorded values differ: {} in target, {} in golden",
+                            shortened(target), shortened(golden)));
   if (target.ends_with("..."))  // the dump, or our reader, cut it
     doubt(row, "statistics_only", "the recorded values agree as far as they were kept");
 }

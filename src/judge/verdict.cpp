@@ -56,17 +56,17 @@ std::optional<Limit> loosened(Limit limit, double value) {
   return limit;
 }
 
-enum class Outcome : uint8_t { kHolds, kNear, kBroken, kUnknown };
+enum class LimitOutcome : uint8_t { kHolds, kNear, kBroken, kUnknown };
 
-Outcome outcome_of(const Limit& limit, const Value& value) {
+LimitOutcome limit_outcome(const Limit& limit, const Value& value) {
   if (value.is_bound()) {  // from above
     const bool upper =
         limit.comparison == Comparison::kAtMost || limit.comparison == Comparison::kBelow;
-    return upper && limit.holds(value.number()) ? Outcome::kHolds : Outcome::kUnknown;
+    return upper && limit.holds(value.number()) ? LimitOutcome::kHolds : LimitOutcome::kUnknown;
   }
-  if (!value.is_defined()) return Outcome::kUnknown;
-  if (!limit.holds(value.number())) return Outcome::kBroken;
-  return is_near(limit, value.number()) ? Outcome::kNear : Outcome::kHolds;
+  if (!value.is_defined()) return LimitOutcome::kUnknown;
+  if (!limit.holds(value.number())) return LimitOutcome::kBroken;
+  return is_near(limit, value.number()) ? LimitOutcome::kNear : LimitOutcome::kHolds;
 }
 
 std::string unknown_clause(const Limit& limit, const Value& value) {
@@ -130,12 +130,13 @@ void judge_warnings(const Limits& limits, const PairFacts& facts, auto&& value_o
   const bool all_equal = facts.sums.equal == facts.sums.count;
   for (const Limit& warning : limits.warnings) {
     const Value value = value_of(warning);
-    const Outcome outcome = outcome_of(warning, value);
-    if (outcome != Outcome::kBroken && (outcome != Outcome::kUnknown || all_equal)) continue;
+    const LimitOutcome outcome = limit_outcome(warning, value);
+    if (outcome != LimitOutcome::kBroken && (outcome != LimitOutcome::kUnknown || all_equal))
+      continue;
     row.suspicious = true;
     add(row, fmt::format("warning:{}", warning.metric->name),
-        outcome == Outcome::kBroken ? broken_clause(warning, value.number(), facts)
-                                    : unknown_clause(warning, value));
+        outcome == LimitOutcome::kBroken ? broken_clause(warning, value.number(), facts)
+                                         : unknown_clause(warning, value));
   }
 }
 
@@ -158,16 +159,16 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
   struct Tested {
     const Limit* limit;
     Value value;
-    Outcome outcome;
+    LimitOutcome outcome;
   };
   std::vector<Tested> tested;
   for (const Limit& limit : limits.limits) {
     const Value value = value_of(limit);
-    tested.push_back({&limit, value, outcome_of(limit, value)});
-    if (tested.back().outcome == Outcome::kBroken && is_rounding(limit, facts))
-      tested.back().outcome = Outcome::kNear;
-    if (tested.back().outcome == Outcome::kBroken) row.verdict = Verdict::kFail;
-    if (tested.back().outcome == Outcome::kUnknown && !all_equal)
+    tested.push_back({&limit, value, limit_outcome(limit, value)});
+    if (tested.back().outcome == LimitOutcome::kBroken && is_rounding(limit, facts))
+      tested.back().outcome = LimitOutcome::kNear;
+    if (tested.back().outcome == LimitOutcome::kBroken) row.verdict = Verdict::kFail;
+    if (tested.back().outcome == LimitOutcome::kUnknown && !all_equal)
       settle(row, Verdict::kInconclusive);
   }
 
@@ -182,7 +183,7 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
   std::string hint;
   bool can_loosen = finite_agrees && !one_is_zero && !limits.same_bytes;
   for (const auto& [limit, value, outcome] : tested) {
-    if (outcome != Outcome::kBroken) continue;
+    if (outcome != LimitOutcome::kBroken) continue;
     add(row, limit_reason(*limit), broken_clause(*limit, value.number(), facts));
     if (const auto looser = loosened(*limit, value.number()))
       hint += (hint.empty() ? "would pass with " : ", ") + to_string(*looser);
@@ -191,7 +192,7 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
   }
   if (limits.same_bytes) judge_bytes(facts, row);
   for (const auto& [limit, value, outcome] : tested) {
-    if (outcome != Outcome::kUnknown || all_equal) continue;
+    if (outcome != LimitOutcome::kUnknown || all_equal) continue;
     add(row, fmt::format("undefined:{}", limit->metric->name), unknown_clause(*limit, value));
     can_loosen = false;
   }
@@ -205,7 +206,7 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
   }
   judge_warnings(limits, facts, value_of, row);
   for (const auto& [limit, value, outcome] : tested) {
-    if (outcome != Outcome::kNear) continue;
+    if (outcome != LimitOutcome::kNear) continue;
     row.suspicious = true;
     const bool rounding = !limit->holds(value.number());
     say(row, fmt::format(

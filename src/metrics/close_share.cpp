@@ -16,8 +16,6 @@ void add_pair(double distance, double golden, int64_t weight, Closeness& to) {
   if (distance > scaled) to.least_atol = std::max(to.least_atol, distance - scaled);
 }
 
-bool is_wide_integer(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kUint64; }
-
 // 64-bit integers are subtracted as they are: a double does not hold them all.
 struct Whole {
   bool is_negative;
@@ -31,7 +29,7 @@ struct Whole {
   }
 };
 
-void add_integers(const PairPiece& piece, Closeness& to) {
+void add_wide_integers(const PairPiece& piece, Closeness& to) {
   for (int64_t i = 0; i < piece.count; ++i) {
     const Whole t = Whole::at(piece.target_dtype, piece.target, i);
     const Whole g = Whole::at(piece.golden_dtype, piece.golden, i);
@@ -47,7 +45,7 @@ void add_integers(const PairPiece& piece, Closeness& to) {
 
 void Closeness::add(const PairPiece& piece) {
   if (is_wide_integer(piece.target_dtype) && is_wide_integer(piece.golden_dtype))
-    return add_integers(piece, *this);
+    return add_wide_integers(piece, *this);
   const bool is_complex = kind_of(piece.target_dtype) == DKind::kComplex;
   for_each_block(piece, [&](const double* t, const double* g, int64_t n) {
     const auto is_finite = [&](int64_t i) { return std::isfinite(t[i]) && std::isfinite(g[i]); };

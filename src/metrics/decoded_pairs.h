@@ -19,6 +19,11 @@ inline DType part_of(DType dtype) {
   return dtype;
 }
 
+// Whose values a double does not all hold.
+inline bool is_wide_integer(DType dtype) {
+  return dtype == DType::kInt64 || dtype == DType::kUint64;
+}
+
 // Asks for the bytes of the next block while this one is being worked on: a quarter to a third
 // faster from main memory. Harmless beyond the end.
 inline void prefetch(const std::byte* data, int64_t size) {

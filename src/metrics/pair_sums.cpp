@@ -397,7 +397,7 @@ bool are_exact(DType dtype, const std::byte* data, int64_t count) {
   return exact;
 }
 
-void add_integers(const PairPiece& piece, Adder<double>& adder, PairSums& sums) {
+void add_integer_pairs(const PairPiece& piece, Adder<double>& adder, PairSums& sums) {
   Room<double> room;
   const int64_t t_item = bits_of(piece.target_dtype) / 8, g_item = bits_of(piece.golden_dtype) / 8;
   for (int64_t first = 0, n = 0; first < piece.count; first += n) {
@@ -421,7 +421,6 @@ void add_integers(const PairPiece& piece, Adder<double>& adder, PairSums& sums) 
   }
 }
 
-bool is_wide_integer(DType dtype) { return dtype == DType::kInt64 || dtype == DType::kUint64; }
 bool is_integer(DType dtype) {
   return kind_of(dtype) == DKind::kInteger || kind_of(dtype) == DKind::kBool;
 }
@@ -447,7 +446,7 @@ PairSums sums_of(PairPiece piece, const PairPass& pass, SliceSums* slices, int64
       (is_wide_integer(piece.target_dtype) || is_wide_integer(piece.golden_dtype))) {
     Adder<double> adder(Kernels::template block<double>, pass, values, slices, position, nullptr,
                         sums);
-    add_integers(piece, adder, sums);
+    add_integer_pairs(piece, adder, sums);
   } else if (fits_float(piece.target_dtype) && fits_float(piece.golden_dtype)) {
     Adder<float> adder(Kernels::template block<float>, pass, values, slices, position, candidates,
                        sums);

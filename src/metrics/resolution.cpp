@@ -23,10 +23,10 @@ DType shown(DType dtype, const Values& own, const Values& other) {
   return own.fits_half ? DType::kFloat16 : dtype;
 }
 
-Values target_of(const PairSums& s) {
+Values target_values(const PairSums& s) {
   return {s.finite, s.t_zeros, s.t_min, s.t_max, s.t_fits_half, s.t_fits_bfloat16};
 }
-Values golden_of(const PairSums& s) {
+Values golden_values(const PairSums& s) {
   return {s.finite, s.g_zeros, s.g_min, s.g_max, s.g_fits_half, s.g_fits_bfloat16};
 }
 
@@ -56,11 +56,11 @@ double only_whole_from(DType dtype) {
 }
 
 DType shown_target_dtype(DType dtype, const PairSums& s) {
-  return shown(dtype, target_of(s), golden_of(s));
+  return shown(dtype, target_values(s), golden_values(s));
 }
 
 DType shown_golden_dtype(DType dtype, const PairSums& s) {
-  return shown(dtype, golden_of(s), target_of(s));
+  return shown(dtype, golden_values(s), target_values(s));
 }
 
 DType coarser_of(DType a, DType b) {

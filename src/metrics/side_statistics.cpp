@@ -13,8 +13,8 @@ struct Side {
   double min, max, sum, squares;
 };
 
-Side target_of(const PairSums& s) { return {s.t_min, s.t_max, s.t_sum, s.tt}; }
-Side golden_of(const PairSums& s) { return {s.g_min, s.g_max, s.g_sum, s.gg}; }
+Side target_side(const PairSums& s) { return {s.t_min, s.t_max, s.t_sum, s.tt}; }
+Side golden_side(const PairSums& s) { return {s.g_min, s.g_max, s.g_sum, s.gg}; }
 
 template <Side (*side)(const PairSums&), class Number>
 Value number(const PairFacts& facts, Number&& of) {
@@ -49,24 +49,24 @@ Value count(int64_t n) { return Value::of(static_cast<double>(n)); }
 
 }  // namespace
 
-Value target_min(const PairFacts& facts) { return number<target_of>(facts, min); }
-Value target_max(const PairFacts& facts) { return number<target_of>(facts, max); }
-Value target_mean(const PairFacts& facts) { return number<target_of>(facts, mean); }
+Value target_min(const PairFacts& facts) { return number<target_side>(facts, min); }
+Value target_max(const PairFacts& facts) { return number<target_side>(facts, max); }
+Value target_mean(const PairFacts& facts) { return number<target_side>(facts, mean); }
 Value target_std(const PairFacts& facts) {
-  return standard_deviation(facts, target_of(facts.sums), &Spread::tt);
+  return standard_deviation(facts, target_side(facts.sums), &Spread::tt);
 }
-Value target_l2(const PairFacts& facts) { return number<target_of>(facts, l2); }
+Value target_l2(const PairFacts& facts) { return number<target_side>(facts, l2); }
 Value target_nan(const PairFacts& facts) { return count(facts.sums.t_nan); }
 Value target_inf(const PairFacts& facts) { return count(facts.sums.t_inf); }
 Value target_zeros(const PairFacts& facts) { return count(facts.sums.t_zeros); }
 
-Value golden_min(const PairFacts& facts) { return number<golden_of>(facts, min); }
-Value golden_max(const PairFacts& facts) { return number<golden_of>(facts, max); }
-Value golden_mean(const PairFacts& facts) { return number<golden_of>(facts, mean); }
+Value golden_min(const PairFacts& facts) { return number<golden_side>(facts, min); }
+Value golden_max(const PairFacts& facts) { return number<golden_side>(facts, max); }
+Value golden_mean(const PairFacts& facts) { return number<golden_side>(facts, mean); }
 Value golden_std(const PairFacts& facts) {
-  return standard_deviation(facts, golden_of(facts.sums), &Spread::gg);
+  return standard_deviation(facts, golden_side(facts.sums), &Spread::gg);
 }
-Value golden_l2(const PairFacts& facts) { return number<golden_of>(facts, l2); }
+Value golden_l2(const PairFacts& facts) { return number<golden_side>(facts, l2); }
 Value golden_nan(const PairFacts& facts) { return count(facts.sums.g_nan); }
 Value golden_inf(const PairFacts& facts) { return count(facts.sums.g_inf); }
 Value golden_zeros(const PairFacts& facts) { return count(facts.sums.g_zeros); }

@@ -14,13 +14,10 @@ namespace {
 
 constexpr size_t kFewElements = 8;         // a constant of so few may be anywhere
 constexpr size_t kMostCells = 16'000'000;  // of all tables that align two sequences
-constexpr size_t kMostVisited = 256;       // unpaired operators that are searched through
 constexpr int kMostRounds = 32;
 
-size_t at(int op) { return static_cast<size_t>(op); }
-
 template <class Key>
-struct Groups {  // operators of both sides that look alike
+struct LookAlikes {  // operators of both sides that look alike
   std::map<Key, std::pair<std::vector<int>, std::vector<int>>> groups;
   void add(const Key& key, bool is_target, int op) {
     auto& group = groups[key];
@@ -33,12 +30,6 @@ struct Groups {  // operators of both sides that look alike
         use(group.first.front(), group.second.front());
   }
 };
-
-// The pairs that a tensor comes from: its own operator, if that is one.
-std::vector<int> sources(const Net& net, const std::vector<int>& partner, int op) {
-  if (partner[at(op)] != kNone) return {op};
-  return nearest_pairs(net, partner, op, true);
-}
 
 class Aligner {
  public:
@@ -88,19 +79,27 @@ class Aligner {
     found_.proof[at(t)] = Proof::kNothing;
   }
 
-  static int blocked_shapes_speak(Shapes shapes) {
-    return shapes == Shapes::kSame ? 1 : shapes == Shapes::kOther ? -1 : 0;
-  }
   // 1: they agree; -1: they do not; 0: that says nothing.
   int shapes_speak(int t, int g) const {
     if (!t_.shape(t) || !g_.shape(g)) return 0;
-    if (t_.block(t) != g_.block(g)) return blocked_shapes_speak(shapes_of(t_, {t, 0}, g_, {g, 0}));
+    if (t_.block(t) != g_.block(g)) {
+      const Shapes shapes = shapes_of(t_, {t, 0}, g_, {g, 0});
+      return shapes == Shapes::kSame ? 1 : shapes == Shapes::kOther ? -1 : 0;
+    }
     if (*t_.shape(t) == *g_.shape(g)) return 1;
     const bool is_turned = *t_.sizes(t) == *g_.sizes(g) && !moves(t_.kind(t));
     return is_turned || !t_.is_exact || !g_.is_exact ? 0 : -1;
   }
-  bool may_pair(int t, int g) const {
-    return is_free(t_, t) && is_free(g_, g) && t_.kind(t) == g_.kind(g) && shapes_speak(t, g) >= 0;
+  bool may_pair(int t, int g) const { return t_.kind(t) == g_.kind(g) && may_be(t, g); }
+  // ... or one is an Eltwise, which may be any of what commutes.
+  bool may_be(int t, int g) const {
+    const std::string &own = t_.kind(t), &other = g_.kind(g);
+    const bool are_many = t_.main.in(t).size() > 1 && g_.main.in(g).size() > 1;  // no constants
+    return (own == other || (are_many && is_eltwise(own, other))) && is_free(t_, t) &&
+           is_free(g_, g) && shapes_speak(t, g) >= 0;
+  }
+  static bool is_eltwise(const std::string& a, const std::string& b) {
+    return (a == "eltwise" && commutes(b)) || (b == "eltwise" && commutes(a));
   }
 
   // By name, else by place.
@@ -163,7 +162,7 @@ class Aligner {
 
   // Weights that each model has in one place only.
   void pair_constants() {
-    Groups<std::pair<std::string, uint64_t>> alike;
+    LookAlikes<std::pair<std::string, uint64_t>> alike;
     for (const Net* net : {&t_, &g_})
       for (int op = 0; op < net->size(); ++op) {
         if (!net->is_main(op)) continue;
@@ -213,15 +212,27 @@ class Aligner {
     }
     const Ref first = inputs.front();
     if (commutes(t_.kind(op))) std::sort(inputs.begin(), inputs.end());
-    std::vector<int> own, theirs;
-    for (const int reader : own_edges.readers_of(own_inputs.front()))
-      if (is_free(t_, reader) && t_.kind(reader) == t_.kind(op) &&
-          reads(t_, own_edges, reader) == own_inputs)
-        own.push_back(reader);
-    for (const int reader : their_edges.readers_of(first))
-      if (is_free(g_, reader) && g_.kind(reader) == t_.kind(op) &&
-          reads(g_, their_edges, reader) == inputs)
-        theirs.push_back(reader);
+    // Where there is an Eltwise, all that commutes may be it.
+    bool is_loose = t_.kind(op) == "eltwise";
+    const auto readers = [&](const Net& net, const Edges& all, const Ref& tensor,
+                             const std::vector<Ref>& wanted) {
+      std::vector<int> found;
+      for (const int reader : all.readers_of(tensor)) {
+        const std::string& kind = net.kind(reader);
+        const bool fits =
+            kind == t_.kind(op) || (is_loose && commutes(kind)) || is_eltwise(kind, t_.kind(op));
+        if (fits && is_free(net, reader) && reads(net, all, reader) == wanted)
+          found.push_back(reader);
+      }
+      return found;
+    };
+    std::vector<int> theirs = readers(g_, their_edges, first, inputs);
+    is_loose = is_loose || std::any_of(theirs.begin(), theirs.end(),
+                                       [&](int reader) { return g_.kind(reader) == "eltwise"; });
+    const std::vector<int> own = readers(t_, own_edges, own_inputs.front(), own_inputs);
+    if (is_loose) theirs = readers(g_, their_edges, first, inputs);
+    // One of them is made of several on the other side, and which one nothing tells.
+    if (is_loose && own.size() != theirs.size()) return false;
     return pair_only(own, theirs, edges);
   }
 
@@ -229,17 +240,17 @@ class Aligner {
   bool pair_only(const std::vector<int>& own, const std::vector<int>& theirs, Edges Net::*edges) {
     if (own.empty() || theirs.empty()) return false;
     if (own.size() == 1 && theirs.size() == 1) {
-      if (!may_pair(own.front(), theirs.front())) return false;
+      if (!may_be(own.front(), theirs.front())) return false;
       pair(own.front(), theirs.front(), Proof::kEdges);
       return true;
     }
     const auto told_apart = [&](const auto& key_of) {
-      Groups<decltype(key_of(t_, 0))> alike;
+      LookAlikes<decltype(key_of(t_, 0))> alike;
       for (const int op : own) alike.add(key_of(t_, op), true, op);
       for (const int op : theirs) alike.add(key_of(g_, op), false, op);
       bool changes = false;
       alike.each_only([&](int t, int g) {
-        if (!may_pair(t, g)) return;
+        if (!may_be(t, g)) return;
         pair(t, g, Proof::kEdges);
         changes = true;
       });
@@ -258,7 +269,8 @@ class Aligner {
       std::sort(kinds.begin(), kinds.end());
       return kinds;
     };
-    return told_apart(constants) || told_apart(shape) || told_apart(readers);
+    const auto variant = [](const Net& net, int op) { return variant_of(net, op); };
+    return told_apart(variant) || told_apart(constants) || told_apart(shape) || told_apart(readers);
   }
 
   // The golden operators at whose place those stand that read the operator.
@@ -274,10 +286,9 @@ class Aligner {
   }
 
   bool backward(Edges Net::*edges, int op) {
-    const std::set<Ref> alike = read_alike(edges, op);
     std::set<int> ops;
-    for (const Ref& ref : alike) ops.insert(ref.op);
-    if (ops.size() != 1 || !may_pair(op, *ops.begin())) return false;
+    for (const Ref& ref : read_alike(edges, op)) ops.insert(ref.op);
+    if (ops.size() != 1 || !may_be(op, *ops.begin())) return false;
     // Nobody who reads that one may say that it is another.
     for (const auto& [reader, output] : (g_.*edges).readers[at(*ops.begin())])
       if (target(reader) != kNone)
@@ -289,13 +300,17 @@ class Aligner {
 
   // Names that belong together, of operators of one kind.
   std::vector<std::pair<int, int>> namesakes() const {
-    Groups<std::pair<std::string, std::string>> alike;
+    LookAlikes<std::pair<std::string, std::string>> alike;
     for (const Net* net : {&t_, &g_})
       for (int op = 0; op < net->size(); ++op)
         if (net->kind(op) != "netoutput" && net->kind(op) != "data")
-          alike.add({net->kind(op), normalised(net->at(op).name)}, net == &t_, op);
+          alike.add(
+              {commutes(net->kind(op)) ? "eltwise" : net->kind(op), normalised(net->at(op).name)},
+              net == &t_, op);
     std::vector<std::pair<int, int>> found;
-    alike.each_only([&](int t, int g) { found.emplace_back(t, g); });
+    alike.each_only([&](int t, int g) {
+      if (t_.kind(t) == g_.kind(g) || is_eltwise(t_.kind(t), g_.kind(g))) found.emplace_back(t, g);
+    });
     return found;
   }
 
@@ -312,12 +327,12 @@ class Aligner {
   template <class Concerns>
   void pair_names(Concerns concerns) {
     for (const auto& [t, g] : namesakes())
-      if (may_pair(t, g) && concerns(t_, t) && concerns(g_, g)) pair(t, g, Proof::kName);
+      if (may_be(t, g) && concerns(t_, t) && concerns(g_, g)) pair(t, g, Proof::kName);
   }
 
   // Operators that are constants, by what they hold.
   void pair_constant_operators() {
-    Groups<uint64_t> alike;
+    LookAlikes<uint64_t> alike;
     for (const Net* net : {&t_, &g_})
       for (int op = 0; op < net->size(); ++op)
         if (!net->is_counted(op) && is_free(*net, op) && net->constants(op).size() == 1)
@@ -405,6 +420,7 @@ class Aligner {
   float likeness(int t, int g) const {
     float sum = (moves(t_.kind(t)) ? 1.0F : 2.0F) + 2 * static_cast<float>(shapes_speak(t, g));
     sum += t_.main.in(t).size() == g_.main.in(g).size() ? 0.5F : 0;
+    sum += 0.5F * static_cast<float>(variants_speak(t_, t, g_, g));
     if (!t_.constants(t).empty() && t_.constants(t) == g_.constants(g)) sum += 2;
     const auto neighbours = [&](const auto& own, const auto& theirs, const auto& op_of) {
       for (size_t i = 0; i < std::min(own.size(), theirs.size()); ++i) {
@@ -525,72 +541,6 @@ class Aligner {
 };
 
 }  // namespace
-
-std::vector<std::pair<Ref, Ref>> inputs_of_pair(const Aligned& aligned, const Net& target,
-                                                const Net& golden, Edges Net::*edges, int op) {
-  std::vector<Ref> own = (target.*edges).in(op), theirs = (golden.*edges).in(aligned.golden(op));
-  std::vector<std::pair<Ref, Ref>> pairs;
-  const auto zip = [&] {
-    for (size_t i = 0; i < own.size(); ++i) pairs.emplace_back(own[i], theirs[i]);
-    return pairs;
-  };
-  if (own.size() == theirs.size() && !commutes(target.kind(op))) return zip();
-  if (target.kind(op) == "conv" && !own.empty() && !theirs.empty())  // may add what it reads behind
-    return {{own.front(), theirs.front()}};
-  // Those that are known first; then what is left has no choice, or is told by its kind.
-  const auto take = [&](const auto& belong) {
-    for (size_t i = 0; i < own.size();) {
-      const auto is_own = [&](const Ref& other) { return belong(own[i], other); };
-      const auto found = std::find_if(theirs.begin(), theirs.end(), is_own);
-      const bool is_only =
-          found != theirs.end() && std::find_if(found + 1, theirs.end(), is_own) == theirs.end() &&
-          std::count_if(own.begin(), own.end(),
-                        [&](const Ref& other) { return belong(other, *found); }) == 1;
-      if (!is_only) {
-        ++i;
-        continue;
-      }
-      pairs.emplace_back(own[i], *found);
-      own.erase(own.begin() + static_cast<std::ptrdiff_t>(i));
-      theirs.erase(found);
-    }
-  };
-  take([&](const Ref& a, const Ref& b) { return Ref{aligned.golden(a.op), a.output} == b; });
-  if (own.size() != theirs.size()) return pairs;
-  if (own.size() > 1)
-    take([&](const Ref& a, const Ref& b) {
-      return aligned.golden(a.op) == kNone && aligned.target(b.op) == kNone &&
-             target.kind(a.op) == golden.kind(b.op) && target.sizes(a.op) == golden.sizes(b.op);
-    });
-  // ... or by the pair that it comes from.
-  if (own.size() > 1)
-    take([&](const Ref& a, const Ref& b) {
-      std::vector<int> from = sources(target, aligned.golden_of, a.op);
-      for (int& each : from) each = aligned.golden(each);
-      std::sort(from.begin(), from.end());
-      return !from.empty() && from == sources(golden, aligned.target_of, b.op);
-    });
-  return own.size() == 1 ? zip() : pairs;
-}
-
-std::vector<int> nearest_pairs(const Net& net, const std::vector<int>& partner, int op,
-                               bool before) {
-  std::set<int> found, seen;
-  std::vector<int> open{op};
-  for (size_t i = 0; i < open.size() && open.size() < kMostVisited; ++i) {
-    const auto visit = [&](int next) {
-      if (partner[at(next)] != kNone)
-        found.insert(next);
-      else if (seen.insert(next).second)
-        open.push_back(next);
-    };
-    if (before)
-      for (const Ref& input : net.main.in(open[i])) visit(input.op);
-    else
-      for (const auto& [reader, output] : net.main.readers[at(open[i])]) visit(reader);
-  }
-  return {found.begin(), found.end()};
-}
 
 Aligned align(const Net& target, const Net& golden, const SameTensors& told) {
   return Aligner(target, golden, told).run();

@@ -8,14 +8,14 @@ namespace plumb::pair {
 
 std::vector<std::pair<size_t, size_t>> align_operands(std::span<const int64_t> target,
                                                       std::span<const int64_t> golden) {
-  constexpr size_t kMostCells = 1 << 22;
+  constexpr size_t kMostOperandCells = 1 << 22;
   const size_t n = target.size(), m = golden.size();
   const auto agree = [](int64_t a, int64_t b) {
     if (a == kNoTensor || b == kNoTensor) return false;
     return a == b || a == kUnknownCount || b == kUnknownCount;
   };
   std::vector<std::pair<size_t, size_t>> pairs;
-  bool is_plain = n == m || (n > 0 && m > kMostCells / n);
+  bool is_plain = n == m || (n > 0 && m > kMostOperandCells / n);
   for (size_t i = 0; is_plain && n == m && i < n; ++i) is_plain = agree(target[i], golden[i]);
   if (is_plain) {
     for (size_t i = 0; i < std::min(n, m); ++i) pairs.emplace_back(i, i);

@@ -72,7 +72,7 @@ std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is
 }
 
 // True if the tensor is what the operator reads, and no tensor of the original by itself.
-bool hands_on(const Operator& op, int64_t index) {
+bool hands_on_output(const Operator& op, int64_t index) {
   const bool is_original = index >= 0 && index < std::ssize(op.outputs) &&
                            !op.outputs[static_cast<size_t>(index)].origin.empty();
   return keeps_values(op.type) && !is_original;
@@ -138,7 +138,7 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
   find_domains();
   for (const Operator& op : target.operators) {
     for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op.outputs)); ++k) {
-      if (hands_on(op, k)) continue;
+      if (hands_on_output(op, k)) continue;
       if (const auto given = through(op, k, false).golden)
         givers_.try_emplace(fmt::format("{}:{}", normalised(given->op), given->output), &op);
     }
@@ -218,7 +218,7 @@ Match Matcher::through(const Operator& first, int64_t index, bool asks_before) c
   Match match;
   const Operator* op = &first;
   std::string path;
-  for (size_t steps = 0; hands_on(*op, index); ++steps) {
+  for (size_t steps = 0; hands_on_output(*op, index); ++steps) {
     if (op->inputs.empty() || steps > target_->operators.size()) {
       match.reason = "no_counterpart";
       match.message = fmt::format("nothing feeds {}", op->name);

@@ -12,8 +12,6 @@ namespace {
 using graph::ModelAlignment;
 using graph::Role;
 
-size_t at(int op) { return static_cast<size_t>(op); }
-
 std::vector<Role> roles_of(const Net& net) {
   std::vector<Role> roles;
   for (int op = 0; op < net.size(); ++op) {
@@ -30,9 +28,9 @@ std::vector<Role> roles_of(const Net& net) {
 }
 
 // Operators of both sides, joined to groups; those of golden come behind the target's.
-class Groups {
+class JoinedOperators {
  public:
-  Groups(int target, int golden) : target_(target), group_(at(target + golden)) {
+  JoinedOperators(int target, int golden) : target_(target), group_(at(target + golden)) {
     std::iota(group_.begin(), group_.end(), 0);
   }
   int golden(int op) const { return target_ + op; }
@@ -169,7 +167,7 @@ class Regions {
   const Net &t_, &g_;
   const Aligned& aligned_;
   const Standing& standing_;
-  Groups groups_;
+  JoinedOperators groups_;
   std::vector<bool> in_region_;  // without a counterpart, or the host of such
 };
 

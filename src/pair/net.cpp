@@ -82,7 +82,8 @@ Net::Net(const graph::Graph& model) : graph(model) {
   is_exact = graph.is_of_a_run() || graph.format == "onnx" || graph.format == "prototxt";
   const size_t count = graph.operators.size();
   for (const Operator& op : graph.operators) {
-    kinds.push_back(kind_of_type(op.type));
+    // What an Eltwise does is not known: it adds, multiplies or takes the largest.
+    kinds.push_back(op.type == "Eltwise" ? "eltwise" : kind_of_type(op.type));
     is_transparent_.push_back(keeps_values(op.type) || hands_on(kinds.back()));
     shapes_.push_back(shape_of(op));
     blocks_.push_back(block_of(op));
@@ -120,6 +121,20 @@ Shapes shapes_of(const Net& a, const Ref& own, const Net& b, const Ref& other) {
 bool is_same_shape(const Net& a, const Ref& own, const Net& b, const Ref& other) {
   const auto [mine, theirs] = shapes_beside(a, own, b, other);
   return mine && mine == theirs;
+}
+
+std::string_view variant_of(const Net& net, int op) {
+  if (net.kind(op) != "pool") return {};
+  const std::string_view type = net.at(op).type;
+  if (type.find("Max") != std::string_view::npos) return "max";
+  const bool averages =
+      type.find("Av") != std::string_view::npos || type.find("Mean") != std::string_view::npos;
+  return averages ? "average" : "";
+}
+
+int variants_speak(const Net& a, int own, const Net& b, int other) {
+  const std::string_view mine = variant_of(a, own), theirs = variant_of(b, other);
+  return mine.empty() || theirs.empty() ? 0 : mine == theirs ? 1 : -1;
 }
 
 bool Net::is_counted(int op) const { return kind(op) != "netoutput" && !is_constant_type(at(op)); }

@@ -17,6 +17,9 @@ namespace plumb::pair {
 
 inline constexpr int kNone = -1;
 
+// The place of an operator in lists by operator.
+inline size_t at(int op) { return static_cast<size_t>(op); }
+
 // A tensor: an output of an operator.
 struct Ref {
   int op = kNone;
@@ -84,6 +87,11 @@ struct Net {
   std::vector<int64_t> blocks_;
   std::vector<std::vector<graph::Constant>> constants_;
 };
+
+// 1: both do the same of what their kind may do, as pooling takes the largest or the mean; -1: they
+// do not; 0: that is not known.
+int variants_speak(const Net& a, int own, const Net& b, int other);
+std::string_view variant_of(const Net& net, int op);
 
 Shapes shapes_of(const Net& a, const Ref& own, const Net& b, const Ref& other);
 // Known, and equal axis by axis.

@@ -146,7 +146,8 @@ bool hands_on(std::string_view kind) {
 }
 
 bool commutes(std::string_view kind) {
-  return is_one_of(kind, std::to_array<std::string_view>({"add", "mul", "max", "min", "sum"}));
+  return is_one_of(kind,
+                   std::to_array<std::string_view>({"add", "mul", "max", "min", "sum", "eltwise"}));
 }
 
 bool has_weights(std::string_view kind) {

@@ -27,19 +27,19 @@ using dump::Slot;
 using dump::SlotKind;
 
 // What tells a tensor from the others of its side. Borrows all of it.
-struct Key {
+struct PairKey {
   std::string_view name;
   SlotKind kind;
   int64_t index;
   std::string_view path, scope;
 
-  Key(std::string_view op, const Slot& slot, std::string_view its_scope = {})
+  PairKey(std::string_view op, const Slot& slot, std::string_view its_scope = {})
       : name(op), kind(slot.kind), index(slot.index), path(slot.path), scope(its_scope) {}
-  bool operator==(const Key&) const = default;
+  bool operator==(const PairKey&) const = default;
 };
 
-struct KeyHash {
-  size_t operator()(const Key& key) const {
+struct PairKeyHash {
+  size_t operator()(const PairKey& key) const {
     const std::hash<std::string_view> hash;
     size_t mixed = hash(key.name) * 31 + static_cast<size_t>(key.kind);
     mixed = mixed * 31 + static_cast<size_t>(key.index);
@@ -48,7 +48,7 @@ struct KeyHash {
   }
 };
 template <class Value>
-using ByKey = std::unordered_map<Key, Value, KeyHash>;
+using ByKey = std::unordered_map<PairKey, Value, PairKeyHash>;
 
 // An entry with what it is paired by.
 struct Candidate {
@@ -68,11 +68,11 @@ struct Candidate {
   const Slot& wanted_slot() const { return has_namesake ? slot() : pairing->slot; }
   std::string_view name() const { return entry->operator_name; }
   const Slot& slot() const { return entry->slot; }
-  Key key() const { return {name(), slot(), scope}; }
+  PairKey key() const { return {name(), slot(), scope}; }
 };
 using Candidates = std::vector<Candidate>;
 
-Scopes scopes_of(const Candidates& target, const Candidates& golden) {
+Scopes candidate_scopes(const Candidates& target, const Candidates& golden) {
   return pair::scopes_of(target, golden,
                          [](const Candidate& c) -> const Entry& { return *c.entry; });
 }
@@ -88,7 +88,7 @@ std::string scope_text(const Entry& entry) {
 
 // Candidates of a side by what they are paired by, in the order in which keys come first. A flat
 // table: a map with a node for each of many thousand keys costs more than all the rest of a plan.
-class Groups {
+class CandidateGroups {
  public:
   // Tensors that only their time of writing tells apart, each leading to the next.
   struct Group {
@@ -97,11 +97,13 @@ class Groups {
     size_t size = 0, hash = 0;
   };
 
-  explicit Groups(size_t most) : table_(std::bit_ceil(2 * most + 1)) { groups_.reserve(most); }
+  explicit CandidateGroups(size_t most) : table_(std::bit_ceil(2 * most + 1)) {
+    groups_.reserve(most);
+  }
 
   void add(Candidate& c) {
-    const Key key = c.key();
-    const size_t hash = KeyHash()(key);
+    const PairKey key = c.key();
+    const size_t hash = PairKeyHash()(key);
     uint32_t& place = find(key, hash);
     if (place == 0) {
       groups_.push_back({&c, &c, 1, hash});
@@ -114,8 +116,8 @@ class Groups {
     ++group.size;
   }
 
-  const Group* find(const Key& key) {
-    const uint32_t place = find(key, KeyHash()(key));
+  const Group* find(const PairKey& key) {
+    const uint32_t place = find(key, PairKeyHash()(key));
     return place == 0 ? nullptr : &groups_[place - 1];
   }
 
@@ -124,7 +126,7 @@ class Groups {
 
  private:
   // Where the key is, or would be.
-  uint32_t& find(const Key& key, size_t hash) {
+  uint32_t& find(const PairKey& key, size_t hash) {
     for (size_t i = hash;; ++i) {
       uint32_t& place = table_[i & (table_.size() - 1)];
       if (place == 0) return place;
@@ -150,7 +152,7 @@ class Pairer {
 
   void run() {
     place_decided();
-    const Scopes scopes = scopes_of(target_, golden_);
+    const Scopes scopes = candidate_scopes(target_, golden_);
     for (Candidates* side : {&target_, &golden_})
       for (Candidate& c : *side) c.scope = *scopes_.insert(scopes.of(*c.entry)).first;
     pair_slots();
@@ -187,19 +189,20 @@ class Pairer {
   // In the order of the target, so that rows come out the same whatever the hash. A golden tensor
   // may be wanted several times: by the operator that makes it and by those that read it.
   void pair_slots() {
-    Groups targets(target_.size()), goldens(golden_.size());
+    CandidateGroups targets(target_.size()), goldens(golden_.size());
     for (Candidate& c : target_)
       if (c.wants_any() && !c.is_placed) targets.add(c);
     for (Candidate& c : golden_)
       if (!c.is_placed) goldens.add(c);
-    for (const Groups::Group& group : targets) {
+    for (const CandidateGroups::Group& group : targets) {
       const Candidate& first = *group.first;
-      const auto* golden = goldens.find(Key(first.wanted_op(), first.wanted_slot(), first.scope));
+      const auto* golden =
+          goldens.find(PairKey(first.wanted_op(), first.wanted_slot(), first.scope));
       if (golden != nullptr) pair_group(group, *golden);
     }
   }
 
-  void pair_group(const Groups::Group& target, const Groups::Group& golden) {
+  void pair_group(const CandidateGroups::Group& target, const CandidateGroups::Group& golden) {
     const bool are_runs =
         target.size == golden.size &&
         ((is_in_order(target) && is_in_order(golden)) || have_same_times(target, golden));
@@ -244,21 +247,22 @@ class Pairer {
 
   // Whether the time on record says that the last of several runs was the last. Runs of several
   // steps that are not told apart come in the order of steps first.
-  static bool is_told_by_time(const Groups::Group& group) {
+  static bool is_told_by_time(const CandidateGroups::Group& group) {
     for (const Candidate* c = group.first; c != group.last; c = c->next)
       if (c->entry->timestamp >= group.last->entry->timestamp) return false;
     return true;
   }
 
   // Whether it tells the order of all of them.
-  static bool is_in_order(const Groups::Group& group) {
+  static bool is_in_order(const CandidateGroups::Group& group) {
     for (const Candidate* c = group.first; c != group.last; c = c->next)
       if (c->entry->timestamp >= c->next->entry->timestamp) return false;
     return true;
   }
 
   // As a copy of a dump has.
-  static bool have_same_times(const Groups::Group& target, const Groups::Group& golden) {
+  static bool have_same_times(const CandidateGroups::Group& target,
+                              const CandidateGroups::Group& golden) {
     const Candidate *t = target.first, *g = golden.first;
     for (; t != nullptr && g != nullptr; t = t->next, g = g->next)
       if (t->entry->timestamp != g->entry->timestamp) return false;
@@ -266,7 +270,7 @@ class Pairer {
   }
 
   // All runs but the last.
-  void supersede(const Groups::Group& group, bool is_target) {
+  void supersede(const CandidateGroups::Group& group, bool is_target) {
     for (Candidate* c = group.first; c != group.last; c = c->next)
       if (!c->is_placed) add_single(*c, is_target, superseded());
   }
@@ -515,11 +519,11 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
   if (options.wants || options.shows)
     for (const Candidates* list : {&unwanted_targets, &targets})
       for (const Candidate& c : *list)
-        if (c.wants_any()) wanting[Key(c.wanted_op(), c.wanted_slot())] = c.entry;
+        if (c.wants_any()) wanting[PairKey(c.wanted_op(), c.wanted_slot())] = c.entry;
   const auto target_name = [&](const Entry& entry) {
     if (const auto owner = owners.find(&entry); owner != owners.end())
       return Name{owner->second, entry.slot};
-    const auto found = wanting.find(Key(entry.operator_name, entry.slot));
+    const auto found = wanting.find(PairKey(entry.operator_name, entry.slot));
     if (found != wanting.end()) return Name{found->second->operator_name, found->second->slot};
     return Name{partners.target_of(entry), entry.slot};
   };

@@ -36,7 +36,7 @@ constexpr const char* kFusionOff =
     "convert with --fusion_switch_file=fusion_switch.cfg, which holds "
     R"({"Switch":{"GraphFusion":{"ALL":"off"},"UBFusion":{"ALL":"off"}}}, and dump again)";
 
-const Scenario* by_name(std::string_view name) {
+const Scenario* scenario_named(std::string_view name) {
   const auto found = std::find_if(std::begin(kScenarios), std::end(kScenarios),
                                   [&](const Scenario& s) { return s.name == name; });
   return found == std::end(kScenarios) ? nullptr : found;
@@ -137,7 +137,7 @@ std::span<const Scenario> scenarios() { return kScenarios; }
 
 Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& golden,
                                       const Graphs& graphs, std::string_view mode) {
-  if (!mode.empty() && by_name(mode) == nullptr) {
+  if (!mode.empty() && scenario_named(mode) == nullptr) {
     std::vector<std::string> names;
     std::string list;
     for (const Scenario& scenario : kScenarios) {
@@ -166,7 +166,7 @@ Result<const Scenario*> find_scenario(const DumpSet& target, const DumpSet& gold
   // Whoever asks for plain names gets them.
   if (mode != "dump-vs-dump")
     if (auto error = refusal(name, facts)) return *error;
-  return by_name(name);
+  return scenario_named(name);
 }
 
 std::optional<Matcher> make_matcher(Graphs& graphs) {

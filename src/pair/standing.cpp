@@ -14,8 +14,6 @@ namespace {
 
 constexpr size_t kMostBetween = 64;  // operators that one fusion may span
 
-size_t at(int op) { return static_cast<size_t>(op); }
-
 // One side as the other sees it: the same code works in both directions.
 struct Side {
   const Net& net;
@@ -271,12 +269,42 @@ class Stander {
     };
     if (!is_open(side, own) || !is_open(others, theirs)) return;
     if (others.alike.contains(theirs) && read_as(others, theirs, side) != own) return;
+    own = without_factor(side, own, others, theirs);
+    theirs = without_factor(others, theirs, side, own);
     std::vector<int> extra{theirs.op};
     leave_prefixes(side, own, others, extra, theirs);
     extra = {own.op};
     leave_prefixes(others, theirs, side, extra, own);
     if (!is_open(side, own) || !is_open(others, theirs) || !is_alike(side, own, others, theirs))
       return;
+    if (side.net.kind(own.op) == "reshape" && others.net.kind(theirs.op) == "reshape" &&
+        shapes_of(side.net, own, others.net, theirs) == Shapes::kOtherOrder) {
+      // In another order of axes, or wrong: what they read will tell.
+      in_doubt_[&side == &t_ ? own.op : theirs.op] = &side == &t_ ? theirs.op : own.op;
+      return;
+    }
+    take_exchanged(side, own, others, theirs);
+  }
+
+  // A factor in front of an addition belongs to it where the other side has an Eltwise, which may
+  // have factors of its own.
+  static Ref without_factor(const Side& side, const Ref& own, const Side& others,
+                            const Ref& theirs) {
+    const auto& inputs = side.net.main.in(own.op);
+    if (inputs.size() != 1 || side.net.kind(own.op) != "mul" || !side.is_free(inputs.front().op) ||
+        side.standing.contains(inputs.front()))
+      return own;
+    const auto own_readers = side.net.main.readers_of(own);
+    const auto is_factor = [&](int reader) {
+      return others.net.kind(reader) == "eltwise" && !others.is_free(reader) &&
+             std::find(own_readers.begin(), own_readers.end(), others.partner[at(reader)]) !=
+                 own_readers.end();
+    };
+    const auto readers = others.net.main.readers_of(theirs);
+    return std::any_of(readers.begin(), readers.end(), is_factor) ? inputs.front() : own;
+  }
+
+  void take_exchanged(Side& side, const Ref& own, Side& others, const Ref& theirs) {
     stand(side, own, theirs);
     side.exchanged.insert(own.op);
     others.exchanged.insert(theirs.op);
@@ -336,7 +364,10 @@ class Stander {
 
   void pair_plainly() {
     for (const int op : t_.net.order) {
-      if (t_.is_free(op)) continue;
+      if (t_.is_free(op)) {
+        settle_doubt(op);
+        continue;
+      }
       const int counterpart = t_.partner[at(op)];
       if (has_activation(t_, op) != has_activation(g_, counterpart) &&
           !t_.standing.contains({op, 0}) && !g_.standing.contains({counterpart, 0})) {
@@ -355,6 +386,21 @@ class Stander {
           stand(t_, own, theirs);
       }
     }
+  }
+
+  void settle_doubt(int op) {
+    const auto found = in_doubt_.find(op);
+    if (found == in_doubt_.end()) return;
+    const int theirs = found->second;
+    if (t_.standing.contains({op, 0}) || g_.standing.contains({theirs, 0})) return;
+    const auto reads_turned = [](const Side& side, int each) {
+      const auto& inputs = side.net.main.in(each);
+      return inputs.size() == 1 && side.turned.contains(inputs.front().op);
+    };
+    if (!reads_turned(t_, op) || !reads_turned(g_, theirs))
+      return take_exchanged(t_, {op, 0}, g_, {theirs, 0});
+    t_.turned.insert(op);
+    g_.turned.insert(theirs);
   }
 
   // Integers are what the other side quantizes to them, not the numbers before that.
@@ -396,10 +442,11 @@ class Stander {
     const std::string& kind = t_.net.kind(op);
     const auto inputs = inputs_of_pair(aligned_, t_.net, g_.net, &Net::main, op);
     const Shapes shapes = shapes_of(t_.net, own, g_.net, theirs);
+    const bool selects = kind == "reshape" || kind == "slice" || kind == "split";
     for (const auto& [input, other] : inputs) {
+      if (shapes == Shapes::kUnknown && selects && skips_transpose(input, other)) return true;
       if (t_.turned.contains(input.op)) {
-        const bool keeps_order = kind == "reshape" || kind == "slice" || kind == "split" ||
-                                 t_.net.shape(op) == t_.net.shape(input.op);
+        const bool keeps_order = selects || t_.net.shape(op) == t_.net.shape(input.op);
         if (shapes == Shapes::kOtherOrder || (keeps_order && kind != "transpose")) return true;
       }
       const auto standing = t_.standing.find(input);
@@ -409,6 +456,17 @@ class Stander {
         return true;
     }
     return false;
+  }
+
+  // One of two operators that are a pair reads what the other reads through a transposition, which
+  // went elsewhere.
+  bool skips_transpose(const Ref& input, const Ref& other) const {
+    const auto skips = [](const Side& side, const Ref& end, const Side& others, const Ref& start) {
+      return side.is_free(end.op) && side.net.kind(end.op) == "transpose" &&
+             !others.is_free(start.op) && side.net.main.in(end.op).size() == 1 &&
+             side.net.main.in(end.op).front() == Ref{others.partner[at(start.op)], start.output};
+    };
+    return skips(t_, input, g_, other) || skips(g_, other, t_, input);
   }
 
   void tell_absences(Side& side, const Side& others) {
@@ -464,14 +522,25 @@ class Stander {
   static bool has_rival(const Side& side, const Side& others, const Rivals& rivals, int op) {
     for (const bool before : {true, false})
       for (const int near : nearest_pairs(side.net, side.partner, op, before)) {
-        const auto found = rivals.find({side.net.kind(op), side.partner[at(near)], before});
+        const auto found = rivals.find({rival_kind(side, op), side.partner[at(near)], before});
         if (found != rivals.end() &&
             std::any_of(found->second.begin(), found->second.end(), [&](int rival) {
+              // What adds a constant is none of what adds tensors.
+              const bool reads_alike =
+                  (side.net.main.in(op).size() == 1) == (others.net.main.in(rival).size() == 1);
+              const std::string &own = side.net.kind(op), &other = others.net.kind(rival);
+              if (own != other && own != "eltwise" && other != "eltwise") return false;
+              if (side.net.is_exact && others.net.is_exact && !reads_alike) return false;
               return shapes_of(side.net, {op, 0}, others.net, {rival, 0}) != Shapes::kOther;
             }))
           return true;
       }
     return false;
+  }
+
+  // An Eltwise may be any of what commutes.
+  static std::string rival_kind(const Side& side, int op) {
+    return commutes(side.net.kind(op)) ? "eltwise" : side.net.kind(op);
   }
 
   static Rivals rivals_of(const Side& side) {
@@ -481,7 +550,7 @@ class Stander {
       if (!side.is_free(op) || !side.net.is_main(op) || moves(side.net.kind(op))) continue;
       for (const bool before : {true, false})
         for (const int near : nearest_pairs(side.net, side.partner, op, before))
-          if (auto& known = rivals[{side.net.kind(op), near, before}]; known.size() < kEnough)
+          if (auto& known = rivals[{rival_kind(side, op), near, before}]; known.size() < kEnough)
             known.push_back(op);
     }
     return rivals;
@@ -493,6 +562,7 @@ class Stander {
 
   const Aligned& aligned_;
   Side t_, g_;
+  std::map<int, int> in_doubt_;  // reshapes of the target, and golden's, of other orders of axes
   std::set<Ref> withdrawn_target_, withdrawn_golden_;  // give a tensor inside of a fusion
 };
 

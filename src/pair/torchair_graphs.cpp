@@ -16,10 +16,10 @@ namespace {
 using dump::DumpSet;
 using graph::Operator;
 
-enum class Source : uint8_t { kOriginal, kOptimized, kEngine };
+enum class GraphOrigin : uint8_t { kOriginal, kOptimized, kEngine };
 
 struct GraphFile {
-  Source source = Source::kOriginal;
+  GraphOrigin source = GraphOrigin::kOriginal;
   int64_t id = 0;
   Rank rank;
   int64_t time = 0;
@@ -27,10 +27,10 @@ struct GraphFile {
 };
 
 std::optional<GraphFile> graph_file(std::string_view path) {
-  constexpr std::pair<std::string_view, Source> kStarts[] = {
-      {"dynamo_original_graph_", Source::kOriginal},
-      {"dynamo_optimized_graph_", Source::kOptimized},
-      {"ge_proto_", Source::kEngine}};
+  constexpr std::pair<std::string_view, GraphOrigin> kStarts[] = {
+      {"dynamo_original_graph_", GraphOrigin::kOriginal},
+      {"dynamo_optimized_graph_", GraphOrigin::kOptimized},
+      {"ge_proto_", GraphOrigin::kEngine}};
   const std::string_view name = path.substr(path.rfind('/') + 1);
   for (const auto& [start, source] : kStarts)
     if (name.starts_with(start) && name.ends_with(".txt"))
@@ -46,7 +46,7 @@ std::vector<GraphFile> graph_files_of(const DumpSet& set, std::vector<std::strin
   for (const dump::Skipped& skipped : set.skipped)
     if (auto file = graph_file(skipped.file)) files.push_back(std::move(*file));
   const auto key = [](const GraphFile& f) {
-    return std::tuple(f.source == Source::kEngine, f.rank, f.id, f.source);
+    return std::tuple(f.source == GraphOrigin::kEngine, f.rank, f.id, f.source);
   };
   std::stable_sort(files.begin(), files.end(), [&](const GraphFile& a, const GraphFile& b) {
     return std::tuple(key(a), -a.time) < std::tuple(key(b), -b.time);
@@ -55,7 +55,7 @@ std::vector<GraphFile> graph_files_of(const DumpSet& set, std::vector<std::strin
   for (GraphFile& file : files) {
     const bool is_older = !newest.empty() && key(newest.back()) == key(file);
     // GE writes one file for each stage of its work; the stages add to each other.
-    if (is_older && file.source != Source::kEngine)
+    if (is_older && file.source != GraphOrigin::kEngine)
       warnings.push_back(fmt::format("{}: left out, {} is newer", file.path, newest.back().path));
     else
       newest.push_back(std::move(file));
@@ -66,7 +66,8 @@ std::vector<GraphFile> graph_files_of(const DumpSet& set, std::vector<std::strin
 // The graph engine's own files name no rank, and number graphs in their own way: they add to the
 // graph of the same number, or to all.
 void add_graph(TorchairModels& models, const GraphFile& file, const graph::Graph& graph) {
-  const bool is_addition = file.source == Source::kEngine && !file.rank && !models.by_rank.empty();
+  const bool is_addition =
+      file.source == GraphOrigin::kEngine && !file.rank && !models.by_rank.empty();
   if (!is_addition) return models.by_rank[file.rank][file.id].add(graph);
   for (auto& [rank, by_id] : models.by_rank) {
     const auto same = by_id.find(file.id);
@@ -128,11 +129,11 @@ const Operator* TorchairModel::get(const Map& map, std::string_view name) {
 }
 
 const std::map<int64_t, TorchairModel>& TorchairModels::of(Rank rank) const {
-  static const std::map<int64_t, TorchairModel> kNone;
+  static const std::map<int64_t, TorchairModel> kNoModels;
   for (const Rank& each : {rank, Rank()})
     if (const auto found = by_rank.find(each); found != by_rank.end()) return found->second;
   // A dump without rank directories has the files of its only rank.
-  return !rank && !by_rank.empty() ? by_rank.begin()->second : kNone;
+  return !rank && !by_rank.empty() ? by_rank.begin()->second : kNoModels;
 }
 
 TorchairModels load_models(const DumpSet& set, const graph::Graph* extra,

@@ -6,14 +6,12 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/crc32.h"
+#include "base/json_values.h"
 
 namespace plumb::quant {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFitness[] = {"pass", "warn", "error"};  // by Fitness
 
@@ -227,7 +225,7 @@ std::string calibration_check_json(const CalibrationCheck& check, const Lab& lab
                                {"excess", tensor.excess},
                                {"coverage", tensor.coverage},
                                {"drift", tensor.drift}});
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_json(json);
 }
 
 }  // namespace plumb::quant

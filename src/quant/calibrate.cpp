@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 // What a session hands out at a time; the rest is asked of further sessions.
 constexpr int64_t kMostAtOnce = int64_t{1} << 28;  // bytes
 
-struct Given {
+struct HeldTensor {
   engine::TensorView tensor;
   std::shared_ptr<const void> owner;
 };
@@ -29,7 +29,7 @@ struct Given {
 struct Turn {
   size_t place = 0;
   engine::Inputs inputs;
-  std::unordered_map<std::string, Given> tensors;
+  std::unordered_map<std::string, HeldTensor> tensors;
   std::optional<Error> problem;
 };
 using TurnPtr = std::shared_ptr<Turn>;

@@ -10,13 +10,18 @@
 namespace plumb::quant {
 namespace {
 
-constexpr size_t kLanes = 8;
+constexpr size_t kErrorLanes = 8;
 constexpr size_t kPiece = 512;  // bins between two looks at whether it is worth going on
 
-// The bins that are not empty, in lanes; what is left over in the last has no weight.
+// Numbers and how often each is there, in lanes; what is left over in the last has no weight.
 struct Bins {
   std::vector<double> centres, weights;
 
+  explicit Bins(std::span<const float> values)
+      : centres(values.begin(), values.end()), weights(values.size(), 1) {
+    fill_lane();
+  }
+  // The bins that are not empty.
   explicit Bins(const Histogram& histogram) {
     const auto counts = histogram.counts();
     for (size_t bin = 0; bin < counts.size(); ++bin) {
@@ -24,7 +29,12 @@ struct Bins {
       centres.push_back(histogram.centre(static_cast<int64_t>(bin)));
       weights.push_back(static_cast<double>(counts[bin]));
     }
-    while (centres.size() % kLanes != 0) {
+    fill_lane();
+  }
+
+ private:
+  void fill_lane() {
+    while (centres.size() % kErrorLanes != 0) {
       centres.push_back(0);
       weights.push_back(0);
     }
@@ -40,9 +50,9 @@ double square_error(const Bins& bins, const Grid& grid, double enough) {
   double sum = 0;
   for (size_t piece = 0; piece < bins.centres.size() && sum <= enough; piece += kPiece) {
     const size_t end = std::min(piece + kPiece, bins.centres.size());
-    double lanes[kLanes] = {};
-    for (size_t at = piece; at < end; at += kLanes)
-      for (size_t k = 0; k < kLanes; ++k) {
+    double lanes[kErrorLanes] = {};
+    for (size_t at = piece; at < end; at += kErrorLanes)
+      for (size_t k = 0; k < kErrorLanes; ++k) {
         const double centre = bins.centres[at + k];
         double steps = centre * per_scale;
         steps = steps < low ? low : steps;
@@ -57,8 +67,7 @@ double square_error(const Bins& bins, const Grid& grid, double enough) {
 
 class RangeSearch {
  public:
-  RangeSearch(const Histogram& histogram, const Scheme& scheme)
-      : bins_(histogram), scheme_(scheme) {}
+  RangeSearch(const Bins& bins, const Scheme& scheme) : bins_(bins), scheme_(scheme) {}
 
   void try_range(Range range) {
     const double error = square_error(bins_, grid_of(range, scheme_), least_);
@@ -69,20 +78,37 @@ class RangeSearch {
   Range best() const { return best_; }
 
  private:
-  Bins bins_;
+  const Bins& bins_;
   const Scheme& scheme_;
   double least_ = std::numeric_limits<double>::infinity();
   Range best_;
 };
 
-Range symmetric_range(const Histogram& histogram, Range all, const Scheme& scheme) {
+Range symmetric_range(const Bins& bins, Range all, const Scheme& scheme) {
   const double far = std::max(-all.lo, all.hi), step = 0.8 * far / 100;
-  RangeSearch search(histogram, scheme);
+  RangeSearch search(bins, scheme);
   const auto try_threshold = [&](double threshold) { search.try_range({-threshold, threshold}); };
   for (int i = 0; i <= 100; ++i) try_threshold(far - i * step);
   const double coarse = search.best().hi;
   for (int i = -4; i <= 4; ++i)
     if (const double finer = coarse + i * step / 5; finer <= far) try_threshold(finer);
+  return search.best();
+}
+
+Range least_square_range_of(const Bins& bins, Range all, const Scheme& scheme) {
+  if (scheme.is_symmetric) return symmetric_range(bins, all, scheme);
+  const double min = std::min(all.lo, 0.0), max = std::max(all.hi, 0.0);
+  const double low_step = min / 50, high_step = max / 80;
+  RangeSearch search(bins, scheme);
+  for (int j = 0; j <= (max > 0 ? 60 : 0); ++j)
+    for (int i = 0; i <= (min < 0 ? 40 : 0); ++i)
+      search.try_range({min - i * low_step, max - j * high_step});
+  const Range coarse = search.best();
+  const int low_steps = min < 0 ? 4 : 0, high_steps = max > 0 ? 4 : 0;
+  for (int j = -high_steps; j <= high_steps; ++j)
+    for (int i = -low_steps; i <= low_steps; ++i)
+      search.try_range({std::max(coarse.lo - i * low_step / 5, min),
+                        std::min(coarse.hi - j * high_step / 5, max)});
   return search.best();
 }
 
@@ -96,20 +122,11 @@ double mean_square_error(const Histogram& histogram, Range range, const Scheme& 
 }
 
 Range least_square_range(const Histogram& histogram, Range all, const Scheme& scheme) {
-  if (scheme.is_symmetric) return symmetric_range(histogram, all, scheme);
-  const double min = std::min(all.lo, 0.0), max = std::max(all.hi, 0.0);
-  const double low_step = min / 50, high_step = max / 80;
-  RangeSearch search(histogram, scheme);
-  for (int j = 0; j <= (max > 0 ? 60 : 0); ++j)
-    for (int i = 0; i <= (min < 0 ? 40 : 0); ++i)
-      search.try_range({min - i * low_step, max - j * high_step});
-  const Range coarse = search.best();
-  const int low_steps = min < 0 ? 4 : 0, high_steps = max > 0 ? 4 : 0;
-  for (int j = -high_steps; j <= high_steps; ++j)
-    for (int i = -low_steps; i <= low_steps; ++i)
-      search.try_range({std::max(coarse.lo - i * low_step / 5, min),
-                        std::min(coarse.hi - j * high_step / 5, max)});
-  return search.best();
+  return least_square_range_of(Bins(histogram), all, scheme);
+}
+
+Range least_square_range(std::span<const float> values, Range all, const Scheme& scheme) {
+  return least_square_range_of(Bins(values), all, scheme);
 }
 
 double entropy_threshold(const Histogram& histogram, bool is_signed) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranges that clip on purpose: what is lost outside is won inside, where the steps get finer. Both
-// searches work on a histogram, so their cost does not depend on the amount of data.
+// Ranges that clip on purpose: what is lost outside is won inside, where the steps get finer. What
+// calibration saw is searched as a histogram, so the cost does not depend on the amount of data.
 #pragma once
 
 #include "quant/histogram.h"
@@ -13,6 +13,9 @@ namespace plumb::quant {
 // Then once more around the best, five times finer. `all`, smallest and largest number, is one of
 // them, so the result is never worse than that.
 Range least_square_range(const Histogram& histogram, Range all, const Scheme& scheme);
+// Of the numbers themselves, where they are all there and few: the centre of a bin is not the
+// number, and weights may lie on a grid already.
+Range least_square_range(std::span<const float> values, Range all, const Scheme& scheme);
 
 // The magnitude up to which numbers, told apart by 128 levels (256 if none is negative), differ
 // least from all of them in relative entropy (Kullback-Leibler): of thresholds at each multiple of

@@ -8,7 +8,7 @@ namespace plumb::quant {
 namespace {
 
 constexpr int kFinest = -126;  // the inverse of a width is a float
-constexpr size_t kLanes = 4;
+constexpr size_t kCountingLanes = 4;
 
 int64_t bin_of(double value, int exponent) {
   return static_cast<int64_t>(std::floor(std::ldexp(value, -exponent)));
@@ -48,12 +48,13 @@ void Histogram::add(std::span<const float> values, Range range) {
   size_t at = 0;
   // Equal numbers side by side, such as the zeros behind a Relu, would wait for each other's count.
   if (values.size() >= 4 * counts_.size()) {
-    std::vector<uint32_t> lanes(kLanes * counts_.size());
-    for (; at + kLanes <= values.size(); at += kLanes)
-      for (size_t k = 0; k < kLanes; ++k)
-        ++lanes[static_cast<size_t>(bin_in(values[at + k], per_width) - first) * kLanes + k];
+    std::vector<uint32_t> lanes(kCountingLanes * counts_.size());
+    for (; at + kCountingLanes <= values.size(); at += kCountingLanes)
+      for (size_t k = 0; k < kCountingLanes; ++k)
+        ++lanes[static_cast<size_t>(bin_in(values[at + k], per_width) - first) * kCountingLanes +
+                k];
     for (size_t bin = 0; bin < counts_.size(); ++bin)
-      for (size_t k = 0; k < kLanes; ++k) counts_[bin] += lanes[bin * kLanes + k];
+      for (size_t k = 0; k < kCountingLanes; ++k) counts_[bin] += lanes[bin * kCountingLanes + k];
   }
   for (; at < values.size(); ++at)
     ++counts_[static_cast<size_t>(bin_in(values[at], per_width) - first)];

@@ -2,6 +2,7 @@
 #include "quant/layer_requests.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,9 +15,55 @@ namespace {
 
 using Kind = LayerRequest::Kind;
 
+// Nodes on a way from one of the tensors `starts` to one of `ends`: behind the former, and before
+// the latter. "DEFAULT" stands for the inputs, and the outputs, of the model.
+Result<std::vector<bool>> nodes_between(const graph::OnnxGraph& graph,
+                                        const LayerRequest& request) {
+  std::set<std::string_view> behind, before, known;
+  for (const graph::OnnxValue& input : graph.inputs) known.insert(input.name);
+  for (const graph::OnnxNode& node : graph.nodes)
+    known.insert(node.outputs.begin(), node.outputs.end());
+  const auto put = [&](const std::vector<std::string>& names,
+                       const std::vector<graph::OnnxValue>& own,
+                       std::set<std::string_view>& into) -> Result<void> {
+    for (const std::string& name : names) {
+      if (name == "DEFAULT") {
+        for (const graph::OnnxValue& value : own) into.insert(value.name);
+        continue;
+      }
+      const auto found = known.find(name);
+      if (found == known.end())
+        return Error{fmt::format("no tensor of the model is '{}'", name), request.where,
+                     did_you_mean(name, std::vector<std::string>(known.begin(), known.end())) +
+                         "use a tensor that the model has after batch normalisation is folded"};
+      into.insert(*found);
+    }
+    return {};
+  };
+  if (auto done = put(request.starts, graph.inputs, behind); !done) return done.error();
+  if (auto done = put(request.ends, graph.outputs, before); !done) return done.error();
+  std::vector<bool> is_behind(graph.nodes.size()), is_between(graph.nodes.size());
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    graph::each_read(graph.nodes[i], [&](std::string_view name) {
+      if (behind.contains(name)) is_behind[i] = true;
+    });
+    if (is_behind[i]) behind.insert(graph.nodes[i].outputs.begin(), graph.nodes[i].outputs.end());
+  }
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const auto& outputs = graph.nodes[i].outputs;
+    if (std::none_of(outputs.begin(), outputs.end(),
+                     [&](std::string_view name) { return before.contains(name); }))
+      continue;
+    is_between[i] = is_behind[i];
+    graph::each_read(graph.nodes[i], [&](std::string_view name) { before.insert(name); });
+  }
+  return is_between;
+}
+
 bool matches(const LayerRequest& request, const Layer& layer) {
   switch (request.by) {
     case Kind::kAll: return true;
+    case Kind::kPart: return false;  // by nodes
     case Kind::kType: return request.selector == layer.type;
     case Kind::kName: return request.selector == layer.name;
     case Kind::kPattern: break;
@@ -61,16 +108,89 @@ Result<LayerRequest> request_from_text(const std::string& text, const Precision&
   return request_of("--layer " + text, text.substr(0, sign), text.substr(sign + 1), like);
 }
 
+namespace {
+
+// Lines of "LAYER MODE"; '#' begins a comment.
+Result<std::vector<LayerRequest>> requests_from_qtable(std::string_view text,
+                                                       const std::string& path,
+                                                       const Precision& like) {
+  struct Mode {
+    std::string_view word, precision;
+  };
+  constexpr Mode kModes[] = {{"F32", "float"},   {"F16", "float"},   {"BF16", "float"},
+                             {"INT8", "a8w8"},   {"W8A16", "a16w8"}, {"W4A16", "a16w4"},
+                             {"W8F16", "float"}, {"W4F16", "float"}, {"W8BF16", "float"},
+                             {"INT16", "a16w16"}};
+  std::vector<LayerRequest> requests;
+  for (size_t at = 0, line = 1; at < text.size(); ++line) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view rest = text.substr(at, end - at);
+    at = end + 1;
+    rest = rest.substr(0, rest.find('#'));
+    std::vector<std::string> words;
+    while (true) {
+      const size_t from = rest.find_first_not_of(" \t\r");
+      if (from == rest.npos) break;
+      const size_t to = std::min(rest.find_first_of(" \t\r", from), rest.size());
+      words.emplace_back(rest.substr(from, to - from));
+      rest = rest.substr(to);
+    }
+    if (words.empty()) continue;
+    const std::string where = fmt::format("{}, line {}", path, line);
+    const auto* mode = std::find_if(std::begin(kModes), std::end(kModes), [&](const Mode& each) {
+      return words.size() == 2 && each.word == words[1];
+    });
+    if (mode == std::end(kModes))
+      return Error{"a layer and its mode were expected", where,
+                   R"(write "conv1 F32" or "conv1 INT8", or {"layers": {"conv1": "a16w8"}})"};
+    auto request = request_of(where, words[0], std::string(mode->precision), like);
+    if (!request) return request.error();
+    request->by = Kind::kName;
+    requests.push_back(std::move(*request));
+  }
+  if (requests.empty())
+    return Error{"the file names no layers", path, R"(write {"layers": {"conv1": "a16w8"}})"};
+  return requests;
+}
+
+}  // namespace
+
 Result<std::vector<LayerRequest>> requests_from_file(const std::string& path,
                                                      const Precision& like) {
   auto file = MappedFile::open(path);
   if (!file) return file.error();
-  auto tree = input::tree_from_json(as_text(file->bytes()));
+  return requests_from_table(as_text(file->bytes()), path, like);
+}
+
+Result<std::vector<LayerRequest>> requests_from_table(std::string_view text,
+                                                      const std::string& path,
+                                                      const Precision& like) {
+  if (text.find("layer_configs") != text.npos || text.find("operator_conf_items") != text.npos) {
+    // A list of layers alone, as tables have it, is a part of the configuration.
+    const bool is_part = text.find("operator_conf_items") != text.npos &&
+                         text.find("operator_conf ") == text.npos &&
+                         text.find("operator_conf{") == text.npos;
+    auto config = input::parse_config(
+        is_part ? fmt::format("neuwizard_conf {{ operator_conf {{ {}\n}} }}", text)
+                : std::string(text),
+        path);
+    if (!config) return config.error();
+    return requests_from_config(*config, like);
+  }
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos || text[first] != '{') return requests_from_qtable(text, path, like);
+  auto tree = input::tree_from_json(text);
   if (!tree) return std::move(tree.error()).in(path);
+  std::vector<LayerRequest> requests;
+  for (const char* list : {"nodes_to_exclude", "skip_layers"})
+    for (const input::ConfigNode& field : tree->fields)
+      if (field.name == list)
+        requests.push_back({fmt::format("{}, line {}", path, field.line), field.value, Kind::kName,
+                            false, Precision{std::nullopt, std::nullopt}, 0});
+  if (!requests.empty()) return requests;
   const input::ConfigNode* layers = tree->find("layers");
   if (layers == nullptr)
     return Error{"the file names no layers", path, R"(write {"layers": {"conv1": "a16w8"}})"};
-  std::vector<LayerRequest> requests;
   for (const input::ConfigNode& field : layers->fields) {
     auto request =
         request_of(fmt::format("{}, line {}", path, field.line), field.name, field.value, like);
@@ -103,25 +223,39 @@ Result<std::vector<LayerRequest>> requests_from_config(const input::Config& conf
     for (const std::string& name : layer.names)
       add(name, layer.is_pattern ? Kind::kPattern : Kind::kName, layer.is_pattern);
     for (const std::string& type : layer.types) add(type, Kind::kType, false);
-    const auto is_default = [](const std::string& name) { return name == "DEFAULT"; };
-    const bool is_part = !layer.starts.empty() || !layer.ends.empty();
-    if (is_part && !(std::all_of(layer.starts.begin(), layer.starts.end(), is_default) &&
-                     std::all_of(layer.ends.begin(), layer.ends.end(), is_default)))
-      return Error{"parts of a model between tensors cannot be chosen yet", where,
-                   "name the layers: layer_names"};
-    if (is_part || (layer.names.empty() && layer.types.empty())) add("", Kind::kAll, false);
+    if (!layer.starts.empty() || !layer.ends.empty()) {
+      LayerRequest& part = requests.emplace_back();
+      part.where = where;
+      part.by = Kind::kPart;
+      part.precision = precision;
+      part.starts = layer.starts.empty() ? std::vector<std::string>{"DEFAULT"} : layer.starts;
+      part.ends = layer.ends.empty() ? std::vector<std::string>{"DEFAULT"} : layer.ends;
+      part.selector =
+          fmt::format("{} to {}", fmt::join(part.starts, ", "), fmt::join(part.ends, ", "));
+    } else if (layer.names.empty() && layer.types.empty()) {
+      add("", Kind::kAll, false);
+    }
   }
   return requests;
 }
 
-Result<std::vector<Precision>> apply_requests(const Plan& plan, const Precision& otherwise,
+Result<std::vector<Precision>> apply_requests(const PreparedModel& model, const Plan& plan,
+                                              const Precision& otherwise,
                                               std::vector<LayerRequest>& requests) {
   std::vector<Precision> precisions(plan.layers.size(), otherwise);
-  for (const Kind kind : {Kind::kAll, Kind::kType, Kind::kPattern, Kind::kName})
+  for (const Kind kind : {Kind::kAll, Kind::kPart, Kind::kType, Kind::kPattern, Kind::kName})
     for (LayerRequest& request : requests) {
       if (request.by != kind) continue;
+      std::vector<bool> part;
+      if (kind == Kind::kPart) {
+        auto nodes = nodes_between(model.model.graph, request);
+        if (!nodes) return nodes.error();
+        part = std::move(*nodes);
+      }
       for (size_t i = 0; i < plan.layers.size(); ++i) {
-        if (!matches(request, plan.layers[i])) continue;
+        const bool is_meant =
+            part.empty() ? matches(request, plan.layers[i]) : part[plan.layers[i].node];
+        if (!is_meant) continue;
         precisions[i] = request.precision;
         ++request.layers;
       }

@@ -147,9 +147,12 @@ Range range_of(const Observation& seen, const Scheme& scheme, const Observer& ob
 
 Range range_of(std::span<const float> values, const Scheme& scheme, const Observer& observer) {
   Observation seen;
-  SampleObserver sample(observer.needs_histogram());
+  const bool is_exact = observer.method == Method::kMse;
+  SampleObserver sample(observer.needs_histogram() && !is_exact);
   sample.add(values, seen);
   sample.end(seen);
+  if (is_exact && seen.samples > 0 && !seen.is_constant())
+    return least_square_range(values, {seen.min, seen.max}, scheme);
   return range_of(seen, scheme, observer);
 }
 

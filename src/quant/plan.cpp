@@ -18,7 +18,7 @@ namespace {
 using graph::OnnxNode;
 
 // What quantization does to an operator.
-enum class Kind : uint8_t {
+enum class Treatment : uint8_t {
   kFloat,    // left alone: unknown, or too sensitive
   kLayer,    // inputs and output are rounded
   kPassive,  // moves numbers about: what it gives is on the grid of what it reads
@@ -28,50 +28,50 @@ enum class Kind : uint8_t {
 
 struct Rule {
   std::string_view type;
-  Kind kind;
+  Treatment kind;
 };
 constexpr Rule kRules[] = {
-    {"Add", Kind::kLayer},
-    {"AveragePool", Kind::kLayer},
-    {"Clip", Kind::kLayer},
-    {"Concat", Kind::kConcat},
-    {"Constant", Kind::kConstant},
-    {"Conv", Kind::kLayer},
-    {"ConvTranspose", Kind::kLayer},
-    {"DepthToSpace", Kind::kPassive},
-    {"Div", Kind::kLayer},
-    {"Dropout", Kind::kPassive},
-    {"Elu", Kind::kLayer},
-    {"Flatten", Kind::kPassive},
-    {"Gather", Kind::kPassive},
-    {"Gelu", Kind::kLayer},
-    {"Gemm", Kind::kLayer},
-    {"GlobalAveragePool", Kind::kLayer},
-    {"GlobalMaxPool", Kind::kPassive},
-    {"HardSigmoid", Kind::kLayer},
-    {"HardSwish", Kind::kLayer},
-    {"Identity", Kind::kPassive},
-    {"LeakyRelu", Kind::kLayer},
-    {"MatMul", Kind::kLayer},
-    {"MaxPool", Kind::kPassive},
-    {"Mish", Kind::kLayer},
-    {"Mul", Kind::kLayer},
-    {"PRelu", Kind::kLayer},
-    {"ReduceMean", Kind::kLayer},
-    {"Relu", Kind::kLayer},
-    {"Reshape", Kind::kPassive},
-    {"Resize", Kind::kLayer},
-    {"Sigmoid", Kind::kLayer},
-    {"Slice", Kind::kPassive},
-    {"SpaceToDepth", Kind::kPassive},
-    {"Split", Kind::kPassive},
-    {"Squeeze", Kind::kPassive},
-    {"Sub", Kind::kLayer},
-    {"Sum", Kind::kLayer},
-    {"Tanh", Kind::kLayer},
-    {"Transpose", Kind::kPassive},
-    {"Unsqueeze", Kind::kPassive},
-    {"Upsample", Kind::kLayer},
+    {"Add", Treatment::kLayer},
+    {"AveragePool", Treatment::kLayer},
+    {"Clip", Treatment::kLayer},
+    {"Concat", Treatment::kConcat},
+    {"Constant", Treatment::kConstant},
+    {"Conv", Treatment::kLayer},
+    {"ConvTranspose", Treatment::kLayer},
+    {"DepthToSpace", Treatment::kPassive},
+    {"Div", Treatment::kLayer},
+    {"Dropout", Treatment::kPassive},
+    {"Elu", Treatment::kLayer},
+    {"Flatten", Treatment::kPassive},
+    {"Gather", Treatment::kPassive},
+    {"Gelu", Treatment::kLayer},
+    {"Gemm", Treatment::kLayer},
+    {"GlobalAveragePool", Treatment::kLayer},
+    {"GlobalMaxPool", Treatment::kPassive},
+    {"HardSigmoid", Treatment::kLayer},
+    {"HardSwish", Treatment::kLayer},
+    {"Identity", Treatment::kPassive},
+    {"LeakyRelu", Treatment::kLayer},
+    {"MatMul", Treatment::kLayer},
+    {"MaxPool", Treatment::kPassive},
+    {"Mish", Treatment::kLayer},
+    {"Mul", Treatment::kLayer},
+    {"PRelu", Treatment::kLayer},
+    {"ReduceMean", Treatment::kLayer},
+    {"Relu", Treatment::kLayer},
+    {"Reshape", Treatment::kPassive},
+    {"Resize", Treatment::kLayer},
+    {"Sigmoid", Treatment::kLayer},
+    {"Slice", Treatment::kPassive},
+    {"SpaceToDepth", Treatment::kPassive},
+    {"Split", Treatment::kPassive},
+    {"Squeeze", Treatment::kPassive},
+    {"Sub", Treatment::kLayer},
+    {"Sum", Treatment::kLayer},
+    {"Tanh", Treatment::kLayer},
+    {"Transpose", Treatment::kPassive},
+    {"Unsqueeze", Treatment::kPassive},
+    {"Upsample", Treatment::kLayer},
 };
 
 bool is_one_of(std::string_view type, std::initializer_list<std::string_view> types) {
@@ -96,7 +96,7 @@ class Planner {
     for (const graph::OnnxValue& output : graph_.outputs) outputs_.insert(output.name);
     const std::vector<bool> constant = graph::constant_nodes(model.model);
     for (size_t i = 0; i < graph_.nodes.size(); ++i)
-      kinds_.push_back(constant[i] ? Kind::kConstant : kind_of_node(graph_.nodes[i]));
+      kinds_.push_back(constant[i] ? Treatment::kConstant : kind_of_node(graph_.nodes[i]));
   }
 
   Plan plan() {
@@ -106,7 +106,7 @@ class Planner {
     add_layers();
     add_quantizers();
     for (size_t i = 0; i < graph_.nodes.size(); ++i)
-      if (kinds_[i] == Kind::kFloat && gives_floats(graph_.nodes[i]))
+      if (kinds_[i] == Treatment::kFloat && gives_floats(graph_.nodes[i]))
         plan_.left_float.push_back(
             fmt::format("{} ({})", graph_.nodes[i].name, graph_.nodes[i].type));
     return std::move(plan_);
@@ -123,26 +123,27 @@ class Planner {
   bool is_constant(std::string_view tensor) const {
     if (wiring_.weight.contains(tensor)) return true;
     const auto producer = wiring_.producer_of(tensor);
-    return producer && kinds_[*producer] == Kind::kConstant;
+    return producer && kinds_[*producer] == Treatment::kConstant;
   }
   // Of floats that are computed.
-  std::vector<std::string_view> data_inputs(const OnnxNode& node, Kind kind) const {
+  std::vector<std::string_view> data_inputs(const OnnxNode& node, Treatment kind) const {
     std::vector<std::string_view> names;
     for (const std::string_view name : node.inputs) {
       if (!name.empty() && is_float(name) && !is_constant(name)) names.push_back(name);
-      if (kind == Kind::kPassive) break;
+      if (kind == Treatment::kPassive) break;
     }
     return names;
   }
 
-  Kind kind_of_node(const OnnxNode& node) const {
-    if (!node.is_standard() || !node.bodies.empty() || !gives_floats(node)) return Kind::kFloat;
+  Treatment kind_of_node(const OnnxNode& node) const {
+    if (!node.is_standard() || !node.bodies.empty() || !gives_floats(node))
+      return Treatment::kFloat;
     const auto* rule = std::find_if(std::begin(kRules), std::end(kRules),
                                     [&](const Rule& each) { return each.type == node.type; });
-    if (rule == std::end(kRules)) return Kind::kFloat;
+    if (rule == std::end(kRules)) return Treatment::kFloat;
     if (node.inputs.empty() || !is_float(node.inputs[0])) {
       if (!is_elementwise(node.type))
-        return rule->kind == Kind::kConstant ? rule->kind : Kind::kFloat;
+        return rule->kind == Treatment::kConstant ? rule->kind : Treatment::kFloat;
     }
     const auto& attributes = model_.content_of(node).attributes;
     const auto word = [&](std::string_view name) {
@@ -152,7 +153,7 @@ class Planner {
       return text == nullptr ? std::string() : *text;
     };
     if ((node.type == "Resize" || node.type == "Upsample") && word("mode") == "nearest")
-      return Kind::kPassive;
+      return Treatment::kPassive;
     return rule->kind;
   }
 
@@ -160,12 +161,12 @@ class Planner {
   // boxes) stays float, too.
   void leave_arithmetic_float() {
     const auto is_left = [&](size_t node) {
-      return kinds_[node] == Kind::kFloat && gives_floats(graph_.nodes[node]) &&
+      return kinds_[node] == Treatment::kFloat && gives_floats(graph_.nodes[node]) &&
              !is_one_of(graph_.nodes[node].type, {"Softmax", "LogSoftmax", "Cast"});
     };
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const OnnxNode& node = graph_.nodes[i];
-      if (kinds_[i] != Kind::kLayer || !is_elementwise(node.type)) continue;
+      if (kinds_[i] != Treatment::kLayer || !is_elementwise(node.type)) continue;
       bool is_near = false;
       for (const std::string_view name : node.inputs)
         if (const auto producer = wiring_.producer_of(name)) is_near |= is_left(*producer);
@@ -174,7 +175,7 @@ class Planner {
           is_near |= is_left(reader) && !is_elementwise(graph_.nodes[reader].type) &&
                      is_one_of(graph_.nodes[reader].type,
                                {"Pow", "Sqrt", "Exp", "Erf", "Log", "Reciprocal"});
-      if (is_near) kinds_[i] = Kind::kFloat;
+      if (is_near) kinds_[i] = Treatment::kFloat;
     }
   }
 
@@ -189,10 +190,10 @@ class Planner {
     std::iota(leader_.begin(), leader_.end(), size_t{0});
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const OnnxNode& node = graph_.nodes[i];
-      if (kinds_[i] != Kind::kLayer) continue;
+      if (kinds_[i] != Treatment::kLayer) continue;
       if (is_one_of(node.type, {"Relu", "Clip"})) {
         const auto producer = wiring_.producer_of(node.inputs[0]);
-        if (producer && kinds_[*producer] == Kind::kLayer && leader_[*producer] == *producer &&
+        if (producer && kinds_[*producer] == Treatment::kLayer && leader_[*producer] == *producer &&
             is_read_once(node.inputs[0]) &&
             is_one_of(graph_.nodes[*producer].type,
                       {"Conv", "ConvTranspose", "Gemm", "MatMul", "Add", "Sub", "Sum", "Mul"}))
@@ -202,7 +203,7 @@ class Planner {
         for (const size_t k : {size_t{0}, size_t{1}}) {
           const auto gate = wiring_.producer_of(node.inputs[k]);
           if (gate && is_one_of(graph_.nodes[*gate].type, {"Sigmoid", "HardSigmoid"}) &&
-              kinds_[*gate] == Kind::kLayer && is_read_once(node.inputs[k]) &&
+              kinds_[*gate] == Treatment::kLayer && is_read_once(node.inputs[k]) &&
               graph_.nodes[*gate].inputs[0] == node.inputs[1 - k])
             leader_[*gate] = i;
         }
@@ -221,7 +222,7 @@ class Planner {
       const auto producer = wiring_.producer_of(tensor);
       if (!producer || is_tail_node_[*producer]) continue;
       const OnnxNode& node = graph_.nodes[*producer];
-      if (kinds_[*producer] != Kind::kPassive && kinds_[*producer] != Kind::kConcat &&
+      if (kinds_[*producer] != Treatment::kPassive && kinds_[*producer] != Treatment::kConcat &&
           !is_one_of(node.type, {"AveragePool", "GlobalAveragePool", "ReduceMean", "Softmax",
                                  "LogSoftmax", "Sigmoid", "Cast"}))
         continue;
@@ -234,9 +235,9 @@ class Planner {
   void add_layers() {
     for (size_t i = 0; i < graph_.nodes.size(); ++i) {
       const OnnxNode& node = graph_.nodes[i];
-      const bool is_layer = kinds_[i] == Kind::kLayer || kinds_[i] == Kind::kConcat;
+      const bool is_layer = kinds_[i] == Treatment::kLayer || kinds_[i] == Treatment::kConcat;
       if (!is_layer || leader_[i] != i) continue;
-      if (kinds_[i] == Kind::kLayer && data_inputs(node, kinds_[i]).empty()) continue;
+      if (kinds_[i] == Treatment::kLayer && data_inputs(node, kinds_[i]).empty()) continue;
       Layer& layer = plan_.layers.emplace_back();
       layer.name = model_.layer_name(node);
       layer.type = node.type;
@@ -296,7 +297,7 @@ class Planner {
     parent_[std::max(first, second)] = std::min(first, second);
   }
 
-  bool passes(size_t node) const { return kinds_[node] == Kind::kPassive; }
+  bool passes(size_t node) const { return kinds_[node] == Treatment::kPassive; }
 
   void add_quantizers() {
     for (const graph::OnnxValue& input : graph_.inputs)
@@ -307,7 +308,7 @@ class Planner {
       if (passes(i) && !inputs.empty())
         for (const std::string_view output : node.outputs)
           if (!output.empty() && is_float(output)) join(inputs[0], output);
-      if (kinds_[i] == Kind::kConcat && options_.align_concat && !is_tail_node_[i])
+      if (kinds_[i] == Treatment::kConcat && options_.align_concat && !is_tail_node_[i])
         for (const std::string_view input : inputs) join(input, node.outputs[0]);
     }
     for (size_t i = 0; i < plan_.layers.size(); ++i) connect(i);
@@ -326,7 +327,7 @@ class Planner {
     const auto add = [](std::vector<size_t>& list, size_t item) {
       if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
     };
-    for (const std::string_view input : data_inputs(graph_.nodes[layer.node], Kind::kLayer)) {
+    for (const std::string_view input : data_inputs(graph_.nodes[layer.node], Treatment::kLayer)) {
       const auto producer = wiring_.producer_of(input);
       if (producer && leader_[*producer] == layer.node) continue;  // the gate
       add(layer.inputs, quantizer_of(input));
@@ -347,7 +348,7 @@ class Planner {
       if (found == quantizers_.end() || found->second != own) continue;
       is_tail |= tail_.contains(tensor);
       const auto producer = wiring_.producer_of(tensor);
-      const bool is_joined = producer && kinds_[*producer] == Kind::kConcat &&
+      const bool is_joined = producer && kinds_[*producer] == Treatment::kConcat &&
                              options_.align_concat && !is_tail_node_[*producer];
       if (producer && (passes(*producer) || is_joined)) {
         quantizer.passed.emplace_back(tensor);
@@ -378,7 +379,7 @@ class Planner {
   const graph::Wiring wiring_;
   std::unordered_map<std::string_view, std::vector<size_t>> readers_;
   std::set<std::string_view> outputs_;
-  std::vector<Kind> kinds_;
+  std::vector<Treatment> kinds_;
   std::vector<size_t> leader_;  // by node: that of its layer
   std::vector<bool> is_tail_node_;
   std::unordered_set<std::string_view> tail_;

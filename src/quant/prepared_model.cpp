@@ -33,18 +33,13 @@ Result<void> read_again(PreparedModel& prepared) {
   return {};
 }
 
-bool is_output(const OnnxModel& model, std::string_view tensor) {
-  return std::any_of(model.graph.outputs.begin(), model.graph.outputs.end(),
-                     [&](const graph::OnnxValue& output) { return output.name == tensor; });
-}
-
 Result<void> remove_idle(PreparedModel& prepared) {
   OnnxModel& model = prepared.model;
   for (size_t i = 0; i < model.graph.nodes.size();) {
     const OnnxNode& node = model.graph.nodes[i];
     const bool is_idle = node.is_standard() && (node.type == "Identity" || node.type == "Dropout");
     if (!is_idle || std::any_of(node.outputs.begin(), node.outputs.end(),
-                                [&](auto output) { return is_output(model, output); })) {
+                                [&](auto output) { return is_model_output(model, output); })) {
       ++i;
       continue;
     }
@@ -107,7 +102,7 @@ class BatchNormFolder {
     if (!affine) return false;
     const graph::Wiring wiring(model_.graph);
     const auto producer = wiring.producer_of(norm.inputs[0]);
-    if (!producer || is_output(model_, norm.inputs[0]) ||
+    if (!producer || is_model_output(model_, norm.inputs[0]) ||
         graph::readers_of(model_, norm.inputs[0]).size() != 1)
       return false;
     const OnnxNode conv = model_.graph.nodes[*producer];
@@ -233,6 +228,11 @@ void drop_unread(OnnxModel& model) {
     return node.type == "Constant" && node.is_standard() && node.outputs.size() == 1 &&
            !read.contains(node.outputs[0]);
   });
+}
+
+bool is_model_output(const OnnxModel& model, std::string_view tensor) {
+  return std::any_of(model.graph.outputs.begin(), model.graph.outputs.end(),
+                     [&](const graph::OnnxValue& output) { return output.name == tensor; });
 }
 
 int64_t opset_of(const OnnxModel& model) {

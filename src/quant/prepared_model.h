@@ -56,6 +56,8 @@ std::vector<float> floats_of(const graph::ConstantTensor& constant);
 // Takes out initializers and Constant nodes that nobody reads any more.
 void drop_unread(graph::OnnxModel& model);
 
+bool is_model_output(const graph::OnnxModel& model, std::string_view tensor);
+
 // The version of the standard operators that a model uses.
 int64_t opset_of(const graph::OnnxModel& model);
 

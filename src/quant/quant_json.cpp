@@ -3,23 +3,15 @@
 // What a quantization is, as JSON: for people and scripts (quant.json), with the options that led
 // to it (config.expanded.json), and as AMCT describes one (quant_graph.json; the form is described
 // in graph/ge_json.cpp).
-#include <cmath>
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_values.h"
 #include "quant/quantize.h"
 
 namespace plumb::quant {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-Json number(double value) {
-  if (std::isfinite(value)) return value;
-  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
-}
 
 Json type_json(const std::optional<DType>& dtype) {
   return dtype ? std::string(name_of(*dtype)) : "float32";
@@ -32,11 +24,11 @@ Json tensor_json(const Quantizer& quantizer, const ActivationGrid& activation,
   json["dtype"] = name_of(activation.dtype);
   json["scale"] = activation.grid.scale;
   json["zero_point"] = activation.grid.zero;
-  json["range"] = {number(activation.range.lo), number(activation.range.hi)};
+  json["range"] = {number_json(activation.range.lo), number_json(activation.range.hi)};
   json["observer"] = quantizer.fixed ? "fixed" : text_of(settings.observer);
   if (!quantizer.fixed) {
-    json["min"] = number(seen.min);
-    json["max"] = number(seen.max);
+    json["min"] = number_json(seen.min);
+    json["max"] = number_json(seen.max);
     json["elements"] = seen.count;
     json["zeros"] =
         seen.count == 0 ? 0 : static_cast<double>(seen.zeros) / static_cast<double>(seen.count);
@@ -60,7 +52,7 @@ Json weight_json(const QuantizedWeight& weight) {
     scales = weight.blocked->scales;
   }
   json["scales"] = std::move(scales);
-  json["sqnr_db"] = number(weight.sqnr_db);
+  json["sqnr_db"] = number_json(weight.sqnr_db);
   json["bias"] = weight.bias.empty() ? "float32" : "int32";
   if (!weight.widened.empty()) json["widened_channels"] = weight.widened;
   return json;
@@ -89,10 +81,6 @@ Json requests_json(std::span<const LayerRequest> requests) {
                     {"precision", text_of(request.precision)},
                     {"layers", request.layers}});
   return list;
-}
-
-std::string text_of_json(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // ---- as AMCT writes it ----
@@ -224,8 +212,8 @@ std::string quant_json(const Lab& lab, const Quantization& made, const Calibrati
   json["repairs"] = Json::array();
   for (const Repair& repair : repairs)
     json["repairs"].push_back({{"name", repair.name},
-                               {"before_db", number(repair.before_db)},
-                               {"after_db", number(repair.after_db)},
+                               {"before_db", number_json(repair.before_db)},
+                               {"after_db", number_json(repair.after_db)},
                                {"kept", repair.is_kept()}});
   json["left_float"] = plan.left_float;
   json["notes"] = lab.prepared().notes;

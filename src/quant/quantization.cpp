@@ -38,6 +38,44 @@ std::vector<Grid> weight_grids(std::span<const float> values, const Channels& ch
   return grids;
 }
 
+// What clipping takes from the largest weights makes all that a layer gives smaller, and that adds
+// up from layer to layer: a third is lost after eighteen layers of 4 bits. The scale of each
+// channel grows until integers and weights have the same size along the weights, where that costs
+// less than not to clip at all.
+void restore_size(std::span<const float> values, const Scheme& scheme, QuantizedTensor& made) {
+  std::vector<double> squares(made.grids.size()), products(squares), own(squares);
+  const std::vector<float> numbers = made.numbers();
+  const auto channel = [&](size_t i) {
+    return static_cast<size_t>(made.channels.of(static_cast<int64_t>(i)));
+  };
+  for (size_t i = 0; i < values.size(); ++i) {
+    squares[channel(i)] += double{values[i]} * values[i];
+    products[channel(i)] += double{values[i]} * numbers[i];
+    own[channel(i)] += double{numbers[i]} * numbers[i];
+  }
+  const std::vector<Range> ranges = ranges_of(values, made.channels);
+  std::vector<Grid> plain;
+  for (const Range range : ranges) plain.push_back(grid_of(range, scheme));
+  std::vector<double> plain_noise(made.grids.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double error = double{plain[channel(i)].rounded(values[i])} - values[i];
+    plain_noise[channel(i)] += error * error;
+  }
+  bool is_plain = false;
+  for (size_t c = 0; c < made.grids.size(); ++c) {
+    const double gain = products[c] > 0 ? squares[c] / products[c] : 1;
+    const double noise = gain * gain * own[c] - 2 * gain * products[c] + squares[c];
+    if (noise > plain_noise[c]) {
+      made.grids[c] = plain[c];
+      is_plain = true;
+    }
+  }
+  if (is_plain) made = quantized(values, made.channels, std::move(made.grids));
+  for (size_t c = 0; c < made.grids.size(); ++c)
+    if (made.grids[c] != plain[c] && products[c] > 0)
+      made.grids[c].scale = static_cast<float>(made.grids[c].scale * squares[c] / products[c]);
+}
+
 // A bias is a number of steps of input scale times weight scale. Where that is too many for 32 bits
 // the weights of the channel get a larger scale.
 void quantize_bias(const LayerValues& values, const Grid& input, QuantizedWeight& made) {
@@ -157,6 +195,8 @@ QuantizedWeight quantize_weight(const LayerWeight& layer, const LayerValues& val
   made.values = quantized(values.weights, channels,
                           weight_grids(values.weights, channels, weight_scheme(dtype, settings),
                                        settings.weight_observer));
+  if (settings.weight_observer.method != Method::kMinMax && !settings.is_power_of_two)
+    restore_size(values.weights, weight_scheme(dtype, settings), made.values);
   if (!values.bias.empty() && input && settings.has_integer_bias && !layer.is_shared_bias &&
       (made.values.grids.size() == 1 || made.values.grids.size() == values.bias.size()))
     quantize_bias(values, input->grid, made);

@@ -53,7 +53,8 @@ Result<std::unique_ptr<QuantizeJob>> QuantizeJob::open(QuantizeOptions options) 
   if (!lab) return lab.error();
   job->lab_ = std::move(*lab);
   // Counted here, for the report; calibration asks again, for each form of the model.
-  if (auto applied = apply_requests(job->lab_->plan(), own.settings.precision, own.requests);
+  if (auto applied = apply_requests(job->lab_->prepared(), job->lab_->plan(),
+                                    own.settings.precision, own.requests);
       !applied)
     return applied.error();
   const std::vector<engine::Port> ports = job->lab_->model().inputs();
@@ -78,7 +79,8 @@ Result<QuantizeJob::State> QuantizeJob::calibrated(std::shared_ptr<const Lab> la
   if (!calibration) return calibration.error();
   state.calibration = std::move(*calibration);
   std::vector<LayerRequest> requests = options_.requests;
-  auto precisions = apply_requests(state.lab->plan(), options_.settings.precision, requests);
+  auto precisions = apply_requests(state.lab->prepared(), state.lab->plan(),
+                                   options_.settings.precision, requests);
   if (!precisions) return precisions.error();
   state.made = on_threads_of(context, [&] {
     return quantize(state.lab->plan(), state.calibration.seen, state.lab->values(), *precisions,

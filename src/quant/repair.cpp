@@ -51,11 +51,6 @@ std::optional<InputChannels> input_channels_of(const PreparedModel& model, const
   return made;
 }
 
-bool is_output(const graph::OnnxGraph& graph, std::string_view tensor) {
-  return std::any_of(graph.outputs.begin(), graph.outputs.end(),
-                     [&](const graph::OnnxValue& output) { return output.name == tensor; });
-}
-
 // The layer that alone reads what a layer gives, through nothing that stands in the way.
 std::optional<size_t> follower_of(const PreparedModel& model, const Plan& plan, size_t first) {
   const Layer& layer = plan.layers[first];
@@ -63,7 +58,7 @@ std::optional<size_t> follower_of(const PreparedModel& model, const Plan& plan, 
     if (model.node(fused).type != "Relu") return std::nullopt;  // a Clip has an upper end
   std::string tensor = layer.output_tensor;
   while (true) {
-    if (is_output(model.model.graph, tensor)) return std::nullopt;
+    if (is_model_output(model.model, tensor)) return std::nullopt;
     const auto readers = graph::readers_of(model.model, tensor);
     if (readers.size() != 1 || readers[0].input != size_t{0}) return std::nullopt;
     const OnnxNode& node = model.node(readers[0].node);
@@ -81,8 +76,8 @@ std::optional<size_t> follower_of(const PreparedModel& model, const Plan& plan, 
   }
 }
 
-std::vector<double> largest_of(const std::vector<float>& values, int64_t count,
-                               const std::function<int64_t(int64_t)>& channel) {
+std::vector<double> largest_by_channel(const std::vector<float>& values, int64_t count,
+                                       const std::function<int64_t(int64_t)>& channel) {
   std::vector<double> largest(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) {
     double& own = largest[static_cast<size_t>(channel(static_cast<int64_t>(i)))];
@@ -101,8 +96,8 @@ struct Pair {
 double balance(const Pair& pair, LayerValues& first, LayerValues& second) {
   const auto given = [&](int64_t element) { return pair.given.of(element); };
   const auto read = [&](int64_t element) { return pair.read.of(element); };
-  const auto r1 = largest_of(first.weights, pair.given.count, given);
-  const auto r2 = largest_of(second.weights, pair.read.count(), read);
+  const auto r1 = largest_by_channel(first.weights, pair.given.count, given);
+  const auto r2 = largest_by_channel(second.weights, pair.read.count(), read);
   std::vector<double> factor(r1.size(), 1);
   double moved = 0;
   for (size_t c = 0; c < factor.size(); ++c) {
@@ -197,7 +192,7 @@ Result<Smoothed> smooth(const Lab& lab, const InputMagnitudes& magnitudes, doubl
     if (!read || read->count() != std::ssize(magnitudes[i])) continue;
     const auto channel = [&](int64_t element) { return read->of(element); };
     std::vector<float> weights = lab.values()[i].weights;
-    const auto largest = largest_of(weights, read->count(), channel);
+    const auto largest = largest_by_channel(weights, read->count(), channel);
     std::vector<float> divisors, inverse;
     for (size_t c = 0; c < largest.size(); ++c) {
       double factor = 1;
@@ -242,23 +237,37 @@ Result<Smoothed> smooth(const Lab& lab, const InputMagnitudes& magnitudes, doubl
 
 namespace {
 
-// Sums of each output channel over all samples, of what a layer computes before its activation.
+// Sums of each output channel over all samples, of what a layer gives.
 struct ChannelMeans {
   std::vector<double> sums;
-  int64_t count = 0;  // of each channel
+  std::vector<int64_t> positive;  // numbers
+  int64_t count = 0;              // of each channel
 
   void add(std::span<const float> values, const Shape& shape, int64_t axis) {
     const Channels channels = channels_of(shape, axis);
-    if (sums.empty()) sums.resize(static_cast<size_t>(channels.count));
+    if (sums.empty()) {
+      sums.resize(static_cast<size_t>(channels.count));
+      positive.resize(sums.size());
+    }
     if (std::ssize(sums) != channels.count) return;
     size_t at = 0;
     for (int64_t outer = 0; outer < channels.outer; ++outer)
-      for (double& sum : sums)
-        for (int64_t i = 0; i < channels.inner; ++i) sum += values[at++];
+      for (size_t c = 0; c < sums.size(); ++c)
+        for (int64_t i = 0; i < channels.inner; ++i, ++at) {
+          sums[c] += values[at];
+          positive[c] += values[at] > 0;
+        }
     count += channels.outer * channels.inner;
   }
   double mean(size_t channel) const {
     return count == 0 ? 0 : sums[channel] / static_cast<double>(count);
+  }
+  // By how much the mean grows with the bias: behind a Relu only what is positive grows. Of a
+  // channel that is almost always 0 nothing is known beyond that.
+  double slope(size_t channel, bool is_relu) const {
+    constexpr double kLeast = 0.1;
+    if (!is_relu || count == 0) return 1;
+    return std::max(kLeast, static_cast<double>(positive[channel]) / static_cast<double>(count));
   }
 };
 
@@ -276,8 +285,10 @@ Result<void> correct_biases(const Lab& lab, Trials& samples, const Settings& set
     return made.weights[i] && (layer.type == "Conv" || layer.type == "Gemm") &&
            !layer.weight->is_shared_bias;
   };
-  const auto tensor_of = [&](size_t i) {
-    return std::string(lab.prepared().node(plan.layers[i].node).outputs[0]);
+  // Behind the activation: a Relu makes a shift of what is noise around zero before it, so means
+  // that agree before it do not agree for the layer that reads them.
+  const auto tensor_of = [&](size_t i) -> const std::string& {
+    return plan.layers[i].output_tensor;
   };
   std::vector<std::string> tensors;
   std::map<std::string, size_t, std::less<>> layer_of;
@@ -298,25 +309,33 @@ Result<void> correct_biases(const Lab& lab, Trials& samples, const Settings& set
         context);
   };
   if (auto ran = measure(lab.prepared().file, tensors, golden); !ran) return ran;
-  for (size_t i = 0; i < plan.layers.size(); ++i) {
-    if (!is_corrected(i)) continue;
+  // Newton's steps: the second is for the numbers that the first has moved across 0.
+  const auto correct = [&](size_t i) -> Result<void> {
+    const Layer& layer = plan.layers[i];
     auto built = build_quantized(lab.prepared(), plan, made, Form::kFakeQuant);
     if (!built) return built.error();
     std::vector<ChannelMeans> own(plan.layers.size());
-    const std::string tensor = tensor_of(i);
-    if (auto ran = measure(built->file, std::span(&tensor, 1), own); !ran) return ran;
-    if (own[i].sums.size() != golden[i].sums.size() || own[i].count == 0) continue;
+    if (auto ran = measure(built->file, std::span(&tensor_of(i), 1), own); !ran) return ran;
+    if (own[i].sums.size() != golden[i].sums.size() || own[i].count == 0) return {};
     LayerValues& values = made.values[i];
     if (values.bias.empty()) values.bias.resize(own[i].sums.size());
-    if (values.bias.size() != own[i].sums.size()) continue;
+    if (values.bias.size() != own[i].sums.size()) return {};
+    const bool is_relu = std::any_of(layer.fused.begin(), layer.fused.end(), [&](size_t node) {
+      return lab.prepared().node(node).type == "Relu";
+    });
     for (size_t c = 0; c < values.bias.size(); ++c)
-      values.bias[c] += static_cast<float>(golden[i].mean(c) - own[i].mean(c));
+      values.bias[c] +=
+          static_cast<float>((golden[i].mean(c) - own[i].mean(c)) / own[i].slope(c, is_relu));
     values.is_changed = true;
     std::optional<ActivationGrid> input;
-    if (plan.layers[i].inputs.size() == 1) input = made.activations[plan.layers[i].inputs[0]];
-    made.weights[i] = quantize_weight(*plan.layers[i].weight, values, *made.precisions[i].weights,
-                                      input, settings);
-  }
+    if (layer.inputs.size() == 1) input = made.activations[layer.inputs[0]];
+    made.weights[i] =
+        quantize_weight(*layer.weight, values, *made.precisions[i].weights, input, settings);
+    return {};
+  };
+  for (size_t i = 0; i < plan.layers.size(); ++i)
+    for (int step = 0; step < 2 && is_corrected(i); ++step)
+      if (auto done = correct(i); !done) return done;
   return {};
 }
 

@@ -27,9 +27,9 @@ struct Smoothed {
 };
 Result<Smoothed> smooth(const Lab& lab, const InputMagnitudes& magnitudes, double strength);
 
-// Bias correction: in order of execution the mean error of each output channel, over all samples
-// and places, is taken from the layer's bias; the next layer sees what that changed. `values` of
-// `made` are changed, and its weights made anew.
+// Bias correction: in order of execution the mean error of each output channel behind the layer's
+// activation, over all samples and places, is taken from the layer's bias; the next layer sees what
+// that changed. `values` of `made` are changed, and its weights made anew.
 Result<void> correct_biases(const Lab& lab, Trials& samples, const Settings& settings,
                             Quantization& made, RunContext& context);
 

@@ -7,15 +7,13 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_values.h"
 #include "base/parallel.h"
 #include "base/threads.h"
 
 namespace plumb::quant {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kModes[] = {"one", "iso", "cum", "leave-one-out"};  // by Mode
 constexpr double kWeak = 20;    // dB at the outputs: worth a suggestion
@@ -379,12 +377,6 @@ class Measurement {
   Sensitivity made_;
 };
 
-Json number(const std::optional<double>& value) {
-  if (!value) return nullptr;
-  if (std::isfinite(*value)) return *value;
-  return std::isnan(*value) ? "nan" : *value > 0 ? "inf" : "-inf";
-}
-
 }  // namespace
 
 std::optional<Mode> mode_from_text(std::string_view text) {
@@ -423,23 +415,24 @@ std::string sensitivity_json(const Sensitivity& sensitivity, const SensitivityOp
   json["model"] = lab.model().path();
   json["mode"] = text_of(options.mode);
   json["samples"] = sensitivity.samples;
-  json["all"] = {{"sqnr_db", number(sensitivity.all_db)}, {"agree", sensitivity.all_agreement}};
+  json["all"] = {{"sqnr_db", number_json(sensitivity.all_db)},
+                 {"agree", sensitivity.all_agreement}};
   json["layers"] = Json::array();
   for (const LayerSensitivity& row : sensitivity.layers) {
     Json entry;
     entry["layer"] = row.layer;
     entry["type"] = row.type;
     entry["precision"] = row.precision;
-    entry["sqnr_db"] = number(row.by(options.mode));
+    entry["sqnr_db"] = optional_json(row.by(options.mode));
     entry["parameters"] = row.parameters;
-    entry["one_db"] = number(row.one);
-    entry["isolated_db"] = number(row.isolated);
-    entry["cumulative_db"] = number(row.cumulative);
-    entry["leave_one_out_db"] = number(row.leave_one_out);
-    entry["isolated_weights_db"] = number(row.isolated_weights);
-    entry["isolated_activations_db"] = number(row.isolated_activations);
-    entry["weight_sqnr_db"] = number(row.weight_sqnr_db);
-    entry["agree"] = number(row.agreement);
+    entry["one_db"] = optional_json(row.one);
+    entry["isolated_db"] = optional_json(row.isolated);
+    entry["cumulative_db"] = optional_json(row.cumulative);
+    entry["leave_one_out_db"] = optional_json(row.leave_one_out);
+    entry["isolated_weights_db"] = optional_json(row.isolated_weights);
+    entry["isolated_activations_db"] = optional_json(row.isolated_activations);
+    entry["weight_sqnr_db"] = optional_json(row.weight_sqnr_db);
+    entry["agree"] = optional_json(row.agreement);
     if (row.layer == "<output>") entry["ties"] = row.ties;
     entry["clipping_share"] = row.clipping_share;
     entry["clipped"] = row.clipped;
@@ -447,7 +440,7 @@ std::string sensitivity_json(const Sensitivity& sensitivity, const SensitivityOp
     entry["suggestion"] = row.suggestion;
     json["layers"].push_back(std::move(entry));
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_json(json);
 }
 
 }  // namespace plumb::quant

@@ -36,7 +36,7 @@ struct Largest {
   size_t place = 0;
   size_t count = 0;  // of numbers as large
 };
-Largest largest_of(const std::vector<float>& values) {
+Largest largest_place_of(const std::vector<float>& values) {
   Largest found;
   for (size_t i = 0; i < values.size(); ++i) {
     if (i > 0 && values[i] < values[found.place]) continue;
@@ -72,7 +72,7 @@ void add_to(Score& score, const Given& target, const Given& golden) {
       own += t * t;
       product += t * g;
     }
-    const Largest here = largest_of(values), there = largest_of(wanted);
+    const Largest here = largest_place_of(values), there = largest_place_of(wanted);
     agrees &= here.place == there.place;
     is_tied |= here.count > 1 && there.count == 1;
   }

@@ -6,19 +6,17 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "base/crc32.h"
+#include "base/json_values.h"
 #include "base/mapped_file.h"
 
 namespace plumb::quant {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // "crc text\n"
-std::string line_of(const std::string& text) {
+std::string checked_line(const std::string& text) {
   return fmt::format("{:08x} {}\n", crc32(0, as_bytes(text)), text);
 }
 
@@ -30,27 +28,35 @@ std::optional<std::string> text_in(std::string_view line) {
   return text;
 }
 
-Json json_of(const Score& score) {
-  return {{"samples", score.samples},
-          {"agree", score.agree},
-          {"ties", score.ties},
-          {"distance_sum", score.distance_sum},
-          {"cosine_sum", score.cosine_sum},
-          {"least_cosine", score.least_cosine}};
-}
-
-Score score_from(const Json& json) {
-  Score score;
-  score.samples = json.at("samples");
-  score.agree = json.at("agree");
-  score.ties = json.at("ties");
-  score.distance_sum = json.at("distance_sum");
-  score.cosine_sum = json.at("cosine_sum");
-  score.least_cosine = json.at("least_cosine");
-  return score;
-}
-
 }  // namespace
+
+std::string line_of(const TrialLine& line) {
+  const Json json{{"trial", line.trial},
+                  {"samples", line.score.samples},
+                  {"agree", line.score.agree},
+                  {"ties", line.score.ties},
+                  {"distance_sum", line.score.distance_sum},
+                  {"cosine_sum", line.score.cosine_sum},
+                  {"least_cosine", line.score.least_cosine}};
+  return checked_line(line_of_json(json));
+}
+
+std::optional<TrialLine> trial_from(std::string_view line) try {
+  const auto text = text_in(line);
+  if (!text) return std::nullopt;
+  const Json json = Json::parse(*text);
+  TrialLine made;
+  made.trial = json.at("trial");
+  made.score.samples = json.at("samples");
+  made.score.agree = json.at("agree");
+  made.score.ties = json.at("ties");
+  made.score.distance_sum = json.at("distance_sum");
+  made.score.cosine_sum = json.at("cosine_sum");
+  made.score.least_cosine = json.at("least_cosine");
+  return made;
+} catch (const std::exception&) {
+  return std::nullopt;
+}
 
 Result<std::unique_ptr<TrialJournal>> TrialJournal::open(const std::filesystem::path& path,
                                                          const std::string& subject,
@@ -67,17 +73,20 @@ Result<std::unique_ptr<TrialJournal>> TrialJournal::open(const std::filesystem::
     bool is_first = true;
     for (size_t at = 0; at < all.size();) {
       const size_t end = all.find('\n', at);
-      const auto text = end == all.npos ? std::nullopt : text_in(all.substr(at, end - at));
-      if (!text) break;
-      if (is_first && *text != subject)
-        return Error{"the journal is of another search", path.string(),
-                     "use another directory, or --fresh to begin anew"};
-      if (!is_first) try {
-          const Json json = Json::parse(*text);
-          journal->scores_[json.at("trial")] = score_from(json);
-        } catch (const std::exception&) {
-          break;
-        }
+      if (end == all.npos) break;
+      const std::string_view line = all.substr(at, end - at);
+      if (is_first) {
+        const auto text = text_in(line);
+        if (!text) break;
+        if (*text != subject)
+          return Error{"the journal is of another search", path.string(),
+                       "use another directory, or --fresh to begin anew"};
+      } else {
+        auto known = trial_from(line);
+        if (!known) break;
+        journal->read_.insert(known->trial);
+        journal->scores_[std::move(known->trial)] = known->score;
+      }
       is_first = false;
       good = at = end + 1;
     }
@@ -90,7 +99,7 @@ Result<std::unique_ptr<TrialJournal>> TrialJournal::open(const std::filesystem::
     return Error{"the journal cannot be written", path.string() + ": " + std::strerror(errno),
                  "check the directory after -o"};
   if (good == 0)
-    if (auto done = journal->append(line_of(subject)); !done) return done.error();
+    if (auto done = journal->append(checked_line(subject)); !done) return done.error();
   return journal;
 }
 
@@ -105,12 +114,9 @@ std::optional<Score> TrialJournal::find(const std::string& trial) const {
 }
 
 Result<void> TrialJournal::add(const std::string& trial, const Score& score) {
-  Json json;
-  json["trial"] = trial;
-  json.update(json_of(score));
   const std::lock_guard lock(mutex_);
   scores_[trial] = score;
-  return append(line_of(json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  return append(line_of(TrialLine{trial, score}));
 }
 
 Result<void> TrialJournal::append(const std::string& text) {

@@ -8,10 +8,20 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "quant/trial.h"
 
 namespace plumb::quant {
+
+// A line of the journal, with its end; nullopt if a line (without it) is not whole or says no
+// score.
+struct TrialLine {
+  std::string trial;
+  Score score;
+};
+std::string line_of(const TrialLine& line);
+std::optional<TrialLine> trial_from(std::string_view line);
 
 class TrialJournal {
  public:
@@ -22,6 +32,8 @@ class TrialJournal {
 
   // From any thread.
   std::optional<Score> find(const std::string& trial) const;
+  // True if an earlier search measured it.
+  bool was_there(const std::string& trial) const { return read_.contains(trial); }
   Result<void> add(const std::string& trial, const Score& score);
 
  private:
@@ -32,6 +44,7 @@ class TrialJournal {
   std::filesystem::path path_;
   int descriptor_ = -1;
   std::map<std::string, Score, std::less<>> scores_;
+  std::set<std::string, std::less<>> read_;  // as it was opened
 };
 
 }  // namespace plumb::quant

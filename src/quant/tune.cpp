@@ -102,7 +102,7 @@ class Search {
   Result<Score> score_of(const std::vector<Precision>& precisions) {
     const std::string key = key_of(precisions);
     if (auto known = journal_.find(key)) {
-      ++remembered_;
+      remembered_ += journal_.was_there(key);
       context_.advance(1);
       return *known;
     }

@@ -2,20 +2,14 @@
 //
 // What a search has found, for people and for the configurations of other tools.
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/csv.h"
 #include "base/file_sink.h"
+#include "base/json_values.h"
 #include "quant/tune.h"
 
 namespace plumb::quant {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-std::string text_of_json(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 std::string quoted_text(std::string_view text) { return Json(text).dump(); }
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <tbb/parallel_for.h>
 #include <tbb/parallel_pipeline.h>
 
@@ -14,6 +13,7 @@
 #include "base/directory_lock.h"
 #include "base/file_sink.h"
 #include "base/journal.h"
+#include "base/json_values.h"
 #include "base/threads.h"
 #include "replay/eval_outcome.h"
 #include "replay/eval_side.h"
@@ -23,7 +23,6 @@
 namespace plumb::replay {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 
 struct EvalState {
   EvalOptions options;
@@ -45,7 +44,7 @@ struct EvalState {
 
 namespace {
 
-constexpr const char* kSchema = "plumb.eval/1";
+constexpr const char* kEvalSchema = "plumb.eval/1";
 constexpr const char* kJournal = "eval.journal";
 
 std::optional<double> if_known(double value) {
@@ -195,7 +194,7 @@ uint32_t print_of_options(const input::SampleOptions& of) {
 
 // What a journal is of. One with another first line is of another evaluation.
 Result<Json> identity_of(const EvalState& state) {
-  Json identity{{"schema", kSchema}, {"samples", state.names.size()}};
+  Json identity{{"schema", kEvalSchema}, {"samples", state.names.size()}};
   for (const EvalSide& side : state.sides) {
     auto print = side.print();
     if (!print) return print.error();
@@ -245,8 +244,7 @@ Result<void> resume(EvalState& state) {
   auto identity = identity_of(state);
   if (!identity) return identity.error();
   const std::vector<std::string>& lines = state.journal->lines();
-  if (lines.empty())
-    return state.journal->add(identity->dump(-1, ' ', false, Json::error_handler_t::replace));
+  if (lines.empty()) return state.journal->add(line_of_json(*identity));
   if (auto same = check_identity(state, *identity, path); !same) return same;
   if (lines.size() < 2) return {};
   auto facts = facts_from(lines[1], state.sides.size());
@@ -264,19 +262,19 @@ Result<void> resume(EvalState& state) {
 }
 
 // A sample on its way: loaded, run, recorded.
-struct Turn {
+struct EvalTurn {
   size_t sample = 0;
   std::vector<engine::Inputs> inputs;             // by feed
   std::vector<std::optional<GivenScores>> given;  // by side
   std::optional<Error> problem;
   bool is_of_models = false;  // the problem: the sample could be loaded
 };
-using TurnPtr = std::shared_ptr<Turn>;
+using EvalTurnPtr = std::shared_ptr<EvalTurn>;
 
 // In order. While one is recorded the next is run and the one after that is loaded.
-class Runner {
+class Evaluator {
  public:
-  Runner(EvalState& state, RunContext& context, EvalResult& result)
+  Evaluator(EvalState& state, RunContext& context, EvalResult& result)
       : state_(state), context_(context), result_(result) {
     done_.resize(state.names.size());
     for (const Outcome& outcome : state.outcomes) done_[outcome.sample] = true;
@@ -289,13 +287,13 @@ class Runner {
       while (next < done_.size() && done_[next]) ++next;
       if (next < done_.size() && !context_.cancelled && !fatal_) return load(next++);
       flow.stop();
-      return TurnPtr();
+      return EvalTurnPtr();
     };
-    const auto run_turn = [&](const TurnPtr& turn) {
+    const auto run_turn = [&](const EvalTurnPtr& turn) {
       run_models(*turn);
       return turn;
     };
-    const auto record_turn = [&](const TurnPtr& turn) {
+    const auto record_turn = [&](const EvalTurnPtr& turn) {
       if (context_.cancelled || fatal_) return;
       if (auto recorded = record(*turn); !recorded) {
         problem_ = std::move(recorded.error());
@@ -305,9 +303,9 @@ class Runner {
     };
     on_threads_of(context_, [&] {
       constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
-      tbb::parallel_pipeline(3, tbb::make_filter<void, TurnPtr>(kInOrder, load_next) &
-                                    tbb::make_filter<TurnPtr, TurnPtr>(kInOrder, run_turn) &
-                                    tbb::make_filter<TurnPtr, void>(kInOrder, record_turn));
+      tbb::parallel_pipeline(3, tbb::make_filter<void, EvalTurnPtr>(kInOrder, load_next) &
+                                    tbb::make_filter<EvalTurnPtr, EvalTurnPtr>(kInOrder, run_turn) &
+                                    tbb::make_filter<EvalTurnPtr, void>(kInOrder, record_turn));
     });
     if (state_.journal)
       if (auto synced = state_.journal->sync(); !synced && !problem_) problem_ = synced.error();
@@ -329,8 +327,8 @@ class Runner {
     return {};
   }
 
-  TurnPtr load(size_t sample) {
-    auto turn = std::make_shared<Turn>();
+  EvalTurnPtr load(size_t sample) {
+    auto turn = std::make_shared<EvalTurn>();
     turn->sample = sample;
     for (input::Samples& feed : state_.feeds) {
       auto loaded = feed.load(sample);
@@ -343,7 +341,7 @@ class Runner {
     return turn;
   }
 
-  void run_models(Turn& turn) {
+  void run_models(EvalTurn& turn) {
     const size_t count = state_.sides.size();
     turn.given.resize(count);
     if (turn.problem || fatal_) return;
@@ -377,7 +375,7 @@ class Runner {
 
   // One that cannot be evaluated costs itself; a model that runs none of the first ones will not
   // run the others.
-  Result<void> record(Turn& turn) {
+  Result<void> record(EvalTurn& turn) {
     constexpr size_t kHopeless = 3;
     if (turn.problem) {
       refused_ += turn.is_of_models;
@@ -418,7 +416,7 @@ class Runner {
   }
 
   // The first sample tells how many classes there are; the labels must be of them.
-  Result<void> settle_classes(const Turn& turn) {
+  Result<void> settle_classes(const EvalTurn& turn) {
     state_.facts.classes = std::ssize(turn.given[state_.options.golden]->scores);
     if (state_.words > 0 && state_.words != state_.facts.classes)
       return Error{"the labels do not fit the model",
@@ -513,7 +511,7 @@ Evaluated Evaluation::run(RunContext& context) {
   result.files = state_->files;
   result.resumed = state_->resumed;
   result.warnings = state_->warnings;
-  auto done = Runner(*state_, context, result).run();
+  auto done = Evaluator(*state_, context, result).run();
   result.classes = state_->facts.classes;
   for (size_t i = 0; i < state_->sides.size(); ++i) {
     EvalModel& model = result.models.emplace_back();

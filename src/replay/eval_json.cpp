@@ -4,24 +4,17 @@
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_values.h"
 #include "replay/eval.h"
 
 namespace plumb::replay {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kMostListed = 1000;  // bad cases; samples.csv has all
 
 Json share(int64_t part, int64_t all) {
   return all == 0 ? Json(nullptr) : Json(static_cast<double>(part) / static_cast<double>(all));
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json change_of(const EvalTop& top) {
@@ -56,11 +49,11 @@ Json model_of(const EvalModel& model, const EvalResult& result, const EvalOption
   json["ties"] = model.ties;
   json["nan"] = model.nan;
   if (model.is_golden) return json;
-  json["pearson"] = or_null(model.pearson);
-  json["sqnr_db"] = or_null(model.sqnr_db);
+  json["pearson"] = optional_json(model.pearson);
+  json["sqnr_db"] = optional_json(model.sqnr_db);
   json["verdict"] = name_of(model.verdict);
   json["reason"] = model.reason;
-  json["samples_needed"] = or_null(model.needed);
+  json["samples_needed"] = optional_json(model.needed);
   json["changes"] = Json::array();
   if (model.labelled > 0)
     for (const EvalTop& top : model.tops) json["changes"].push_back(change_of(top));
@@ -98,7 +91,7 @@ std::string to_json(const EvalResult& result, const EvalOptions& options) {
                                 {"what", failure.error.what},
                                 {"where", failure.error.where},
                                 {"try", failure.error.remedy}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text_of_json(json, 2);
 }
 
 }  // namespace plumb::replay

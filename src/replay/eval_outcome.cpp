@@ -2,24 +2,25 @@
 #include "replay/eval_outcome.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/csv.h"
+#include "base/json_values.h"
 
 namespace plumb::replay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr uint64_t kMostJournalClasses = 1 << 30;  // of a journal that somebody made
 
-constexpr uint64_t kMostClasses = 1 << 30;  // of a journal that somebody made
-
-Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-
+// What optional_json wrote: equal scores have an infinite ratio, which a resumed run must not lose.
 std::optional<double> number_from(const Json& json) {
-  return json.is_number() ? std::optional(json.get<double>()) : std::nullopt;
+  if (json.is_number()) return json.get<double>();
+  if (json == "inf") return std::numeric_limits<double>::infinity();
+  if (json == "-inf") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
 }
 
 bool is_right(const ModelOutcome& model, int64_t n) { return model.rank >= 0 && model.rank < n; }
@@ -163,8 +164,7 @@ class Summary {
 }  // namespace
 
 std::string line_of(const EvalFacts& facts) {
-  return Json{{"classes", facts.classes}, {"outputs", facts.outputs}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  return line_of_json({{"classes", facts.classes}, {"outputs", facts.outputs}});
 }
 
 std::optional<EvalFacts> facts_from(std::string_view line, size_t models) {
@@ -172,7 +172,7 @@ std::optional<EvalFacts> facts_from(std::string_view line, size_t models) {
   if (!json.is_object() || !json.contains("classes") || !json["classes"].is_number_unsigned() ||
       !json.contains("outputs") || !json["outputs"].is_array() || json["outputs"].size() != models)
     return std::nullopt;
-  if (json["classes"].get<uint64_t>() > kMostClasses) return std::nullopt;
+  if (json["classes"].get<uint64_t>() > kMostJournalClasses) return std::nullopt;
   EvalFacts facts{json["classes"].get<int64_t>(), {}};
   for (const Json& output : json["outputs"]) {
     if (!output.is_string()) return std::nullopt;
@@ -184,9 +184,9 @@ std::optional<EvalFacts> facts_from(std::string_view line, size_t models) {
 std::string line_of(const Outcome& outcome) {
   Json models = Json::array();
   for (const ModelOutcome& model : outcome.models)
-    models.push_back(
-        {model.first, model.rank, model.is_tied, json_of(model.pearson), json_of(model.sqnr_db)});
-  return Json{{"sample", outcome.sample}, {"models", std::move(models)}}.dump();
+    models.push_back({model.first, model.rank, model.is_tied, optional_json(model.pearson),
+                      optional_json(model.sqnr_db)});
+  return line_of_json({{"sample", outcome.sample}, {"models", std::move(models)}});
 }
 
 std::optional<Outcome> outcome_from(std::string_view line, size_t samples, size_t models) {

@@ -106,12 +106,21 @@ Result<void> GtFolder::save(const fs::path& folder, const engine::DumpedTensor& 
   return write_bytes(base.string() + ".bin", tensor.bytes);
 }
 
-Result<void> GtFolder::add(const std::string& sample, bool is_target, const engine::Dump& given) {
+Result<void> GtFolder::add(const std::string& sample, bool is_target, const engine::Dump& given,
+                           bool all_layers) {
   const fs::path folder = path_ / sample / (is_target ? "joint" : "onnx");
-  for (const graph::Edge& output : given.graph->outputs)
-    for (const engine::DumpedTensor& tensor : given.tensors)
-      if (tensor.op == output.producer && tensor.output == output.output && !tensor.file.empty())
-        if (auto saved = save(folder, tensor); !saved) return saved;
+  const std::vector<graph::Edge>& outputs = given.graph->outputs;
+  const auto is_output = [&](const engine::DumpedTensor& tensor) {
+    return std::any_of(outputs.begin(), outputs.end(), [&](const graph::Edge& output) {
+      return tensor.op == output.producer && tensor.output == output.output;
+    });
+  };
+  // Layers that work in place give a tensor of the same name again: what it holds in the end.
+  std::map<std::string_view, const engine::DumpedTensor*> last;
+  for (const engine::DumpedTensor& tensor : given.tensors)
+    if (!tensor.file.empty() && (all_layers || is_output(tensor))) last[tensor.tensor] = &tensor;
+  for (const auto& [name, tensor] : last)
+    if (auto saved = save(folder, *tensor); !saved) return saved;
   return {};
 }
 

@@ -20,8 +20,10 @@ class GtFolder {
   // `path` must be new or empty, and is written by nobody else.
   static Result<GtFolder> make(const std::filesystem::path& path);
 
-  // The outputs of a model, which are in memory: the target's as joint/, golden's as onnx/.
-  Result<void> add(const std::string& sample, bool is_target, const engine::Dump& given);
+  // The outputs of a model, or all its layers, which are in memory: the target's as joint/,
+  // golden's as onnx/.
+  Result<void> add(const std::string& sample, bool is_target, const engine::Dump& given,
+                   bool all_layers);
   Result<void> add_inputs(const std::string& sample, const engine::Inputs& inputs,
                           const std::vector<std::string>& files);
 

@@ -46,7 +46,8 @@ const dump::Entry* find(const std::unordered_map<std::string, const dump::Entry*
   return nullptr;
 }
 
-Result<std::unique_ptr<dump::DumpSet>> open_side(const std::string& path, std::string_view side) {
+Result<std::unique_ptr<dump::DumpSet>> open_dump_side(const std::string& path,
+                                                      std::string_view side) {
   if (engine::is_model(path))
     return Error{
         "the result is of a run that kept no tensors", path,
@@ -68,9 +69,9 @@ Result<std::unique_ptr<dump::DumpSet>> open_side(const std::string& path, std::s
 Result<Sources> Sources::open(const result::Run& run, const std::string& target,
                               const std::string& golden, std::optional<int64_t> step) {
   Sources sources;
-  auto target_set = open_side(target, "target");
+  auto target_set = open_dump_side(target, "target");
   if (!target_set) return target_set.error();
-  auto golden_set = open_side(golden, "golden");
+  auto golden_set = open_dump_side(golden, "golden");
   if (!golden_set) return golden_set.error();
   sources.target_ = std::move(*target_set);
   sources.golden_ = std::move(*golden_set);

@@ -36,7 +36,7 @@ struct RunState {
 
 namespace {
 
-Result<RunSide> open_side(const RunSideOptions& options, const WorkerLimits& limits) {
+Result<RunSide> open_run_side(const RunSideOptions& options, const WorkerLimits& limits) {
   RunSide side;
   side.path = options.path;
   if (!engine::is_model(options.path)) {
@@ -47,6 +47,11 @@ Result<RunSide> open_side(const RunSideOptions& options, const WorkerLimits& lim
   if (!model) return model.error();
   side.model = std::move(*model);
   return side;
+}
+
+// Files or tensors; without them a model is fed random numbers.
+bool has_data(const input::SampleOptions& options) {
+  return !options.inputs.empty() || !options.tensors.empty();
 }
 
 // A gt folder knows what the model was fed.
@@ -77,20 +82,20 @@ engine::DumpWishes dump_options(const RunOptions& options, const RunSideOptions&
 }
 
 // A sample on its way: loaded, run, compared.
-struct Turn {
+struct RunTurn {
   size_t sample = 0;
   engine::Inputs inputs;
   std::optional<engine::Inputs> other_inputs;  // of the other model, if it has its own
   std::optional<engine::Dump> target, golden;  // of sides that are models
   std::optional<Error> problem;
 };
-using TurnPtr = std::shared_ptr<Turn>;
+using RunTurnPtr = std::shared_ptr<RunTurn>;
 
 // The samples, in order. While one is compared the next is run and the one after that is loaded, so
 // tensors of three are in memory at most.
-class Runner {
+class SampleRunner {
  public:
-  Runner(RunState& state, RunContext& context)
+  SampleRunner(RunState& state, RunContext& context)
       : options_(state.options),
         target_(state.target),
         golden_(state.golden),
@@ -122,13 +127,13 @@ class Runner {
     const auto load_next = [&](tbb::flow_control& flow) {
       if (next < samples.size() && !context_.cancelled) return load(samples, next++);
       flow.stop();
-      return TurnPtr();
+      return RunTurnPtr();
     };
-    const auto run_turn = [&](const TurnPtr& turn) {
+    const auto run_turn = [&](const RunTurnPtr& turn) {
       run(samples, *turn);
       return turn;
     };
-    const auto compare_turn = [&](const TurnPtr& turn) {
+    const auto compare_turn = [&](const RunTurnPtr& turn) {
       if (context_.cancelled) return;
       ++compared_;
       auto done = compare(samples, *turn);
@@ -141,9 +146,9 @@ class Runner {
     };
     on_threads_of(context_, [&] {
       constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
-      tbb::parallel_pipeline(3, tbb::make_filter<void, TurnPtr>(kInOrder, load_next) &
-                                    tbb::make_filter<TurnPtr, TurnPtr>(kInOrder, run_turn) &
-                                    tbb::make_filter<TurnPtr, void>(kInOrder, compare_turn));
+      tbb::parallel_pipeline(3, tbb::make_filter<void, RunTurnPtr>(kInOrder, load_next) &
+                                    tbb::make_filter<RunTurnPtr, RunTurnPtr>(kInOrder, run_turn) &
+                                    tbb::make_filter<RunTurnPtr, void>(kInOrder, compare_turn));
     });
     if (context_.cancelled) {
       const size_t compared = compared_;
@@ -156,7 +161,7 @@ class Runner {
   }
 
   Result<void> compare_results() {
-    if (!options_.inputs.inputs.empty())
+    if (has_data(options_.inputs))
       return Error{"there is no model to be fed", "--input", "leave it out"};
     std::set<std::string> names = gt_samples(target_.path);
     names.merge(gt_samples(golden_.path));
@@ -197,8 +202,8 @@ class Runner {
     comparison_.add_unreached(step);
   }
 
-  TurnPtr load(input::Samples& samples, size_t i) const {
-    auto turn = std::make_shared<Turn>();
+  RunTurnPtr load(input::Samples& samples, size_t i) const {
+    auto turn = std::make_shared<RunTurn>();
     turn->sample = i;
     auto loaded = samples.load(i);
     if (loaded)
@@ -215,7 +220,7 @@ class Runner {
   }
 
   // Random numbers are the same for both.
-  Result<engine::Inputs> load_other(const input::Samples& samples, const Turn& turn) const {
+  Result<engine::Inputs> load_other(const input::Samples& samples, const RunTurn& turn) const {
     auto loaded = other_samples_->load(turn.sample);
     if (!loaded) return loaded.error();
     const std::vector<engine::Port>& own = other_samples_->ports();
@@ -229,7 +234,7 @@ class Runner {
     return std::move(loaded->inputs);
   }
 
-  void run(const input::Samples& samples, Turn& turn) {
+  void run(const input::Samples& samples, RunTurn& turn) {
     if (turn.problem) return;
     std::optional<Error> golden_problem;
     tbb::parallel_invoke(
@@ -245,7 +250,7 @@ class Runner {
   }
 
   // Tensors that somebody wants to keep are files, too.
-  void run_side(const input::Samples& samples, const Turn& turn, bool is_target,
+  void run_side(const input::Samples& samples, const RunTurn& turn, bool is_target,
                 engine::ModelDumper& dumper, std::optional<engine::Dump>& into,
                 std::optional<Error>& problem) {
     const RunSide& side = is_target ? target_ : golden_;
@@ -264,14 +269,14 @@ class Runner {
   }
 
   // What files call a sample of many, and what people do.
-  static std::string numbered(const input::Samples& samples, const Turn& turn) {
+  static std::string numbered(const input::Samples& samples, const RunTurn& turn) {
     return samples.size() > 1 ? fmt::format("sample_{}", turn.sample) : "";
   }
-  static std::string named(const input::Samples& samples, const Turn& turn) {
+  static std::string named(const input::Samples& samples, const RunTurn& turn) {
     return samples.size() > 1 ? samples.name(turn.sample) : "";
   }
 
-  Result<void> compare(const input::Samples& samples, Turn& turn) {
+  Result<void> compare(const input::Samples& samples, RunTurn& turn) {
     const size_t i = turn.sample;
     scores_.add_sample(samples.name(i), samples.files(i));
     if (turn.problem) return std::move(*turn.problem);
@@ -289,7 +294,9 @@ class Runner {
         comparison_.run.doubts.push_back(
             sample.empty() ? doubt : fmt::format("sample {}: {}", sample, doubt));
       if (gt_)
-        if (auto added = gt_->add(sample, side == &target_, *side->given); !added) return added;
+        if (auto added = gt_->add(sample, side == &target_, *side->given, options_.layers == "all");
+            !added)
+          return added;
     }
     // What the board will be fed is what the target was.
     const bool has_own = turn.other_inputs && &other_side_ == &target_;
@@ -336,7 +343,7 @@ input::SampleOptions inputs_of(const RunState& state, const RunSide& side) {
 // True if the models cannot be fed the same tensors, or are not meant to be.
 bool need_their_own(const RunState& state, const RunSide& model, const RunSide& other) {
   const RunOptions& options = state.options;
-  if (!other.model || options.inputs.inputs.empty()) return false;
+  if (!other.model || !has_data(options.inputs)) return false;
   const auto own = model.model->inputs(), others = other.model->inputs();
   if (own.size() != others.size()) return false;
   if (!options.target.config.empty() || !options.golden.config.empty()) return true;
@@ -356,7 +363,7 @@ Result<void> open_inputs(RunState& state) {
   if (!model.model) return {};
   state.other_samples_are_wanted = need_their_own(state, model, other);
   input::SampleOptions inputs = inputs_of(state, model);
-  if (inputs.inputs.empty()) inputs.inputs = inputs_in_gt(model, other);
+  if (!has_data(inputs)) inputs.inputs = inputs_in_gt(model, other);
   const std::vector<engine::Port> ports = model.model->inputs();
   auto samples = input::open_samples(std::move(inputs), ports);
   if (!samples) return samples.error();
@@ -390,9 +397,9 @@ Result<ModelRun> ModelRun::open(RunOptions given) {
   if (asked.layers != "outputs" && asked.layers != "all") asked.ops.push_back(asked.layers);
   if (!asked.ops.empty()) asked.layers = "all";
   const RunOptions& options = asked;
-  auto target = open_side(options.target, options.limits);
+  auto target = open_run_side(options.target, options.limits);
   if (!target) return target.error();
-  auto golden = open_side(options.golden, options.limits);
+  auto golden = open_run_side(options.golden, options.limits);
   if (!golden) return golden.error();
   state->target = std::move(*target);
   state->golden = std::move(*golden);
@@ -414,7 +421,7 @@ const input::Samples* ModelRun::other_samples() const {
 }
 
 Ran ModelRun::run(RunContext& context) {
-  Runner runner(*state_, context);
+  SampleRunner runner(*state_, context);
   auto done = state_->samples ? runner.run_models(*state_->samples) : runner.compare_results();
   runner.explain();
   const Scores& scores = state_->scores;

@@ -111,6 +111,7 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
       run.warnings.push_back(std::move(warning));
   for (result::Row& row : sample->rows) {
     if (step) row.step = step;
+    if (network_) network_->mark(row);
     if (has_graphs || options_.layers != "outputs") continue;
     row.is_model_output = row.target && row.golden;
     if (row.verdict == result::Verdict::kNotCompared && !row.is_excused())
@@ -120,14 +121,22 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
   const auto is_hidden = [](const result::Row& row) {
     return row.reasons == std::vector<std::string>{"filtered"};
   };
-  ids_.assign(run.rows.size(), -1);
+  const auto row_of = [&](RowId id) -> result::Row& {
+    return sample->rows[static_cast<size_t>(id)];
+  };
+  std::vector<RowId> shown;
   for (RowId id = 0; id < std::ssize(sample->rows); ++id)
-    if (!is_hidden(sample->rows[static_cast<size_t>(id)])) ids_.push_back(id);
-  std::erase_if(sample->rows, is_hidden);
-  run.is_ordered = has_graphs;
+    if (!is_hidden(row_of(id))) shown.push_back(id);
+  if (network_)  // in the model's order; what the model does not know comes last
+    std::stable_sort(shown.begin(), shown.end(), [&](RowId a, RowId b) {
+      return static_cast<uint64_t>(row_of(a).node) < static_cast<uint64_t>(row_of(b).node);
+    });
+  run.is_ordered = has_graphs || network_;
   run.bytes += sample->bytes;
   give_back_memory(sample->bytes);
-  std::move(sample->rows.begin(), sample->rows.end(), std::back_inserter(run.rows));
+  ids_.assign(run.rows.size(), -1);
+  ids_.insert(ids_.end(), shown.begin(), shown.end());
+  for (const RowId id : shown) run.rows.push_back(std::move(row_of(id)));
   if (run.rows.size() - limited_rows_ >= result::kMostFullDetails) limit_details();
   return {};
 }
@@ -285,7 +294,14 @@ void RunComparison::begin(const RunSide& target, const RunSide& golden, const re
   }
   if (auto doubt = exchange_doubt(target, golden)) run.warnings.push_back(std::move(*doubt));
   const pair::Matcher* matcher = session_->state().matcher_or_null();
-  if (matcher == nullptr) return;
+  if (matcher == nullptr) {
+    const bool by_tensor = is_called_by_tensor(target) || is_called_by_tensor(golden);
+    const RunSide& model = target.given || !by_tensor ? target : golden;
+    if (!model.given) return;
+    network_.emplace(*model.given, by_tensor);
+    run.network = network_->network();
+    return;
+  }
   for (const graph::Edge& output : matcher->target().outputs)
     if (!is_asked_for(output.producer))
       run.warnings.push_back(

@@ -6,6 +6,7 @@
 #include "engine/dump_model.h"
 #include "plumb/session.h"
 #include "replay/run.h"
+#include "replay/run_network.h"
 
 namespace plumb::replay {
 
@@ -49,6 +50,8 @@ class RunComparison {
   bool is_board_against_simulator_ = false;
   std::optional<Session> session_;  // of the latest sample, for the next if that has the same plan
   std::shared_ptr<const graph::Graph> target_graph_, golden_graph_;  // of its models
+  // Of the model that was run, if the session knows no graphs.
+  std::optional<RunNetwork> network_;
   std::vector<RowId> ids_;   // of the rows of the latest sample, by row of the run; -1 for others
   size_t limited_rows_ = 0;  // whose details were limited
   int64_t compared_bytes_ = 0;  // since memory was given back

@@ -13,7 +13,6 @@ namespace {
 
 using graph::OnnxModel;
 using graph::OnnxNode;
-using Clock = std::chrono::steady_clock;
 
 Result<void> write_model(const std::filesystem::path& path, std::string_view onnx, bool synced) {
   auto sink = FileSink::create(path);
@@ -40,7 +39,7 @@ Result<Shrunk> search(const Subject& subject, CheckCommand& command, const Shrin
   how.is_over = [&] {
     return context.cancelled || trouble || command.trouble() ||
            (job.budget.checks && command.runs() >= *job.budget.checks) ||
-           (job.budget.time && Clock::now() - job.start >= *job.budget.time);
+           (job.budget.time && std::chrono::steady_clock::now() - job.start >= *job.budget.time);
   };
   how.improved = [&](const OnnxModel& best) {
     if (auto written = write_model(job.out, graph::write_onnx(best), false); !written)

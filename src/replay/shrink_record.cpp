@@ -5,19 +5,18 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/crc32.h"
 #include "base/file_sink.h"
+#include "base/json_values.h"
 #include "base/mapped_file.h"
 
 namespace plumb::replay {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Places = std::vector<size_t>;
 
-constexpr const char* kSchema = "plumb.shrink/1";
+constexpr const char* kShrinkSchema = "plumb.shrink/1";
 constexpr size_t kMostNodes = size_t{1} << 24;  // "0-99999999999" must not fill the memory
 
 // "0-361,400"
@@ -99,8 +98,8 @@ Result<ShrinkRecord> record_from(const Json& json) {
   const auto bad = [](std::string what) {
     return Error{std::move(what), "", "name a file that `plumb shrink` wrote"};
   };
-  if (!json.is_object() || json.value("schema", "") != kSchema)
-    return bad(fmt::format("this is no record of `plumb shrink` (schema {})", kSchema));
+  if (!json.is_object() || json.value("schema", "") != kShrinkSchema)
+    return bad(fmt::format("this is no record of `plumb shrink` (schema {})", kShrinkSchema));
   ShrinkRecord record;
   record.arguments = json.at("arguments").get<std::vector<std::string>>();
   record.command = json.at("check");
@@ -131,7 +130,6 @@ FileMark mark_of(std::string path, Bytes file, size_t nodes) {
 }
 
 Result<void> write_record(const std::filesystem::path& path, const ShrinkRecord& record) {
-  constexpr auto kReplace = Json::error_handler_t::replace;
   Json result = json_of(record.result);
   result["is_minimal"] = record.is_minimal;
   result["part"] = json_of(record.part);
@@ -141,18 +139,15 @@ Result<void> write_record(const std::filesystem::path& path, const ShrinkRecord&
     if (type.dtype && type.shape)
       result["types"][name] = {{"dtype", name_of(*type.dtype)}, {"shape", *type.shape}};
   result["values"] = record.values;
-  const Json head{{"schema", kSchema},
-                  {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
-                  {"arguments", record.arguments},
-                  {"check", record.command},
-                  {"model", json_of(record.original)},
-                  {"result", std::move(result)}};
-  std::string text = head.dump(-1, ' ', false, kReplace);
+  const Json head{{"schema", kShrinkSchema},           {"tool", tool_json()},
+                  {"arguments", record.arguments},     {"check", record.command},
+                  {"model", json_of(record.original)}, {"result", std::move(result)}};
+  std::string text = line_of_json(head);
   text.pop_back();  // the closing brace: steps follow, one on each line
   text += ",\n\"steps\":[";
   for (size_t i = 0; i < record.steps.size(); ++i) {
     text += i == 0 ? "\n" : ",\n";
-    text += json_of(record.steps[i], record.original.nodes).dump(-1, ' ', false, kReplace);
+    text += line_of_json(json_of(record.steps[i], record.original.nodes));
   }
   text += "\n]}\n";
   auto sink = FileSink::create(path);

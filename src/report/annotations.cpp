@@ -15,7 +15,7 @@ using result::Row;
 using result::Run;
 using result::Verdict;
 
-constexpr size_t kMost = 10;  // of a kind
+constexpr size_t kMostOfKind = 10;  // of a kind
 
 // A percent sign begins a code; a title ends at a colon or comma.
 std::string escaped(std::string_view text, bool is_title) {
@@ -55,7 +55,7 @@ std::string annotations(const Run& run) {
   for (const Row* row : worth_a_look(run)) {
     const bool is_error = row->verdict == Verdict::kFail;
     size_t& count = is_error ? errors : warnings;
-    if (count == kMost) {
+    if (count == kMostOfKind) {
       ++left_out;
       continue;
     }

@@ -25,7 +25,7 @@ std::string outputs_word(const Baseline& baseline) {
 }
 
 // "2 Cast, 1 TransData", the most frequent type first; empty if no type is known.
-std::string types_text(const Baseline& baseline, Change change) {
+std::string operator_types_text(const Baseline& baseline, Change change) {
   std::map<std::string_view, int64_t> counts;
   for (const OperatorChange& op : baseline.operators)
     if (op.change == change && !op.type.empty()) ++counts[op.type];
@@ -42,7 +42,7 @@ std::string number_text(std::optional<double> number) {
   return number ? rounded_text({"", ""}, metrics::Value::of(*number)) : "undefined";
 }
 
-std::string verdict_text(result::Verdict verdict) {
+std::string verdict_in_words(result::Verdict verdict) {
   return verdict == result::Verdict::kNotCompared ? "not compared" : std::string(name_of(verdict));
 }
 
@@ -69,7 +69,7 @@ std::string baseline_text(const Baseline& baseline) {
   for (const Change change : {Change::kNew, Change::kGone, Change::kChanged}) {
     const auto count = static_cast<size_t>(baseline.count(change));
     if (count == 0) continue;
-    const std::string types = types_text(baseline, change);
+    const std::string types = operator_types_text(baseline, change);
     text += fmt::format(", {} {}{}", first ? counted(count, "operator") : fmt::to_string(count),
                         name_of(change), types.empty() ? "" : " (" + types + ")");
     first = false;
@@ -91,13 +91,14 @@ std::string numbers_text(const TensorChange& change) {
   const Standing& before = change.before;
   if (!change.after)
     return fmt::format("gone; it had cosine {}, rel_euclid {}, {}", number_text(before.cosine),
-                       number_text(before.rel_euclid), verdict_text(before.verdict));
+                       number_text(before.rel_euclid), verdict_in_words(before.verdict));
   const Standing& after = *change.after;
   std::string text = fmt::format("cosine {} -> {}, rel_euclid {} -> {}", number_text(before.cosine),
                                  number_text(after.cosine), number_text(before.rel_euclid),
                                  number_text(after.rel_euclid));
   if (before.verdict != after.verdict)
-    text += fmt::format(", {} -> {}", verdict_text(before.verdict), verdict_text(after.verdict));
+    text += fmt::format(", {} -> {}", verdict_in_words(before.verdict),
+                        verdict_in_words(after.verdict));
   return text;
 }
 

@@ -20,7 +20,7 @@ using result::Row;
 using result::Run;
 using result::Verdict;
 
-constexpr size_t kMostRows = 500;
+constexpr size_t kMostIssues = 500;
 
 // FNV-1a, twice.
 std::string fingerprint(std::string_view text) {
@@ -72,16 +72,16 @@ void write_code_quality(const Run& run, const Put& put) {
                  run.target.path);
   }
   const std::vector<const Row*> rows = worth_a_look(run);
-  for (size_t i = 0; i < rows.size() && i < kMostRows; ++i) {
+  for (size_t i = 0; i < rows.size() && i < kMostIssues; ++i) {
     const Row& row = *rows[i];
     const std::string place = place_text(row) + (row.graph.empty() ? "" : " in " + row.graph);
     const std::string why = why_text(row);
     problems.add("plumb/" + (row.reasons.empty() ? "near_limit" : row.reasons.front()), place,
                  place + (why.empty() ? "" : ": " + why), severity(row), run.target.path);
   }
-  if (rows.size() > kMostRows)
+  if (rows.size() > kMostIssues)
     problems.add("plumb/more", "",
-                 fmt::format("{} more rows are worth a look", rows.size() - kMostRows), "info",
+                 fmt::format("{} more rows are worth a look", rows.size() - kMostIssues), "info",
                  run.target.path);
 }
 

@@ -10,7 +10,7 @@ namespace plumb::report {
 namespace {
 
 // Cells are appended in place, a comma behind each: a result has millions of them.
-struct Cells {
+struct CsvCells {
   std::string& line;
 
   void text(std::string_view name) {
@@ -39,14 +39,14 @@ void CsvWriter::begin(const result::Run& run) {
   run_.samples = run.samples;
   rows_ = 0;
   line_.clear();
-  for (const SheetColumn& column : row_columns(run_)) Cells{line_}.text(column.title);
+  for (const SheetColumn& column : row_columns(run_)) CsvCells{line_}.text(column.title);
   line_.back() = '\n';
   put_(line_);
 }
 
 void CsvWriter::row(const result::Row& row) {
   line_.clear();
-  Cells cells{line_};
+  CsvCells cells{line_};
   add_row_cells(run_, rows_++, row, cells);
   line_.back() = '\n';
   put_(line_);

@@ -85,7 +85,10 @@ bool has_culprit(const Run& run) {
 
 void add_culprit(const Run& run, Block& block) {
   if (!has_culprit(run)) return;
-  add_finding(run.findings.front(), "culprit", block);
+  // Where nothing is out of limits, no operator is to blame for anything yet.
+  const bool is_quiet = run.summary().verdict == result::Verdict::kPass &&
+                        !run.findings.front().operator_name.empty();
+  add_finding(run.findings.front(), is_quiet ? "notable" : "culprit", block);
   if (run.findings.size() > 1)
     block.line("also", fmt::format("{}{}", title_of(run.findings[1]),
                                    run.findings.size() > 2

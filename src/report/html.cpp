@@ -108,9 +108,13 @@ struct DetailsHeld {
           "--details, or write the page with the comparison.";
     else if (rows.size() > with_heat)
       note = fmt::format(
-          "Heat maps and errors by channel are kept of {} of {}: those that fail, are near a limit "
-          "or have the largest errors.",
-          with_heat, counted(rows.size(), "tensor"));
+          "{}: those that fail, are near a limit or have the largest errors.",
+          rows.size() == compared
+              ? fmt::format("Heat maps and errors by channel are kept of {} of {}", with_heat,
+                            counted(compared, "tensor"))
+              : fmt::format("Of {}, {} keep histograms and worst elements, {} also "
+                            "heat maps and errors by channel",
+                            counted(compared, "compared tensor"), rows.size(), with_heat));
   }
   size_t chunks() const { return (rows.size() + kRowsPerChunk - 1) / kRowsPerChunk; }
 };

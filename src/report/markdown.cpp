@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A page to paste into a merge request: the verdict, the rows worth a look worst first, and what
-// was not compared. Whatever comes from files stands in code spans, where it can neither format the
-// page nor call on people (@name).
+// A page to paste into a merge request: the verdict, who is to blame and why, and, folded up, the
+// rows worth a look worst first and what was not compared. Whatever comes from files stands in code
+// spans, where it can neither format the page nor call on people (@name).
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -24,9 +26,9 @@ using result::Run;
 using result::Summary;
 using result::Verdict;
 
-constexpr size_t kMostRows = 50;
-constexpr size_t kMostNames = 5;
-constexpr std::array kShown = {"cosine", "rel_euclid", "max_abs", "max_rel"};
+constexpr size_t kMostMarkdownRows = 50;
+constexpr size_t kMostGroupNames = 5;
+constexpr std::array kMetricsInMarkdown = {"cosine", "rel_euclid", "max_abs", "max_rel"};
 
 // The fence is longer than any run of backticks inside; a pipe would end the table's cell even
 // here.
@@ -45,11 +47,11 @@ std::string code(std::string_view text) {
   return fence + (pad ? " " + safe + " " : safe) + fence;
 }
 
-std::string side_text(const InputSide& side) {
+std::string side_in_markdown(const InputSide& side) {
   return code(side.path) + (side.convention.empty() ? "" : " (" + side.convention + ")");
 }
 
-std::string verdict_text(const Row& row) {
+std::string row_verdict_text(const Row& row) {
   if (row.verdict == Verdict::kPass && row.suspicious) return "suspicious";
   return std::string(row.verdict == Verdict::kNotCompared ? "not compared" : name_of(row.verdict));
 }
@@ -57,7 +59,8 @@ std::string verdict_text(const Row& row) {
 void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& put) {
   std::vector<const metrics::Metric*> shown;
   for (const metrics::Metric* metric : run.metrics)
-    if (std::find(kShown.begin(), kShown.end(), metric->name) != kShown.end())
+    if (std::find(kMetricsInMarkdown.begin(), kMetricsInMarkdown.end(), metric->name) !=
+        kMetricsInMarkdown.end())
       shown.push_back(metric);
   const bool has_samples = run.samples.size() > 1;
   put(has_samples ? "| verdict | operator and slot | sample | reasons |"
@@ -66,9 +69,9 @@ void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& p
   put(has_samples ? " what |\n|---|---|---|---|" : " what |\n|---|---|---|");
   for (size_t i = 0; i < shown.size(); ++i) put("---:|");
   put("---|\n");
-  for (size_t i = 0; i < rows.size() && i < kMostRows; ++i) {
+  for (size_t i = 0; i < rows.size() && i < kMostMarkdownRows; ++i) {
     const Row& row = *rows[i];
-    put(fmt::format("| {} | {} |", verdict_text(row), code(place_text(row))));
+    put(fmt::format("| {} | {} |", row_verdict_text(row), code(place_text(row))));
     if (has_samples) put(fmt::format(" {} |", code(run.sample_of(row))));
     put(fmt::format(" {} |", code(reasons_text(row))));
     for (const metrics::Metric* metric : shown)
@@ -76,16 +79,17 @@ void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& p
     const std::string hint = row.hint.empty() ? "" : "; " + row.hint;
     put(fmt::format(" {} |\n", code(row.message + (row.message.empty() ? row.hint : hint))));
   }
-  if (rows.size() > kMostRows) put(fmt::format("\n… and {} more.\n", rows.size() - kMostRows));
+  if (rows.size() > kMostMarkdownRows)
+    put(fmt::format("\n… and {} more.\n", rows.size() - kMostMarkdownRows));
 }
 
 void put_left_out(const Run& run, const Put& put) {
   put("| reason | rows | which |\n|---|---:|---|\n");
   for (const LeftOut& group : left_out_by_reason(run)) {
     std::string names;
-    for (size_t i = 0; i < group.rows.size() && i < kMostNames; ++i)
+    for (size_t i = 0; i < group.rows.size() && i < kMostGroupNames; ++i)
       names += (i == 0 ? "" : ", ") + code(place_text(*group.rows[i]));
-    if (group.rows.size() > kMostNames) names += ", …";
+    if (group.rows.size() > kMostGroupNames) names += ", …";
     put(fmt::format("| {} | {} | {} |\n", code(group.reason), group.rows.size(), names));
   }
 }
@@ -97,18 +101,19 @@ void put_baseline(const result::Baseline& baseline, const Put& put) {
     put(fmt::format("\nWarning: {}\n", code(warning)));
   size_t worse = 0, operators = 0;
   for (const result::TensorChange& change : baseline.tensors) {
-    if (!change.is_worse || ++worse > kMostRows) continue;
+    if (!change.is_worse || ++worse > kMostMarkdownRows) continue;
     if (worse == 1) put("\n| worse | | before and now |\n|---|---|---|\n");
     put(fmt::format("| {} | {} | {} |\n", code(place_text(change)),
                     change.is_output ? "output" : "inside", code(numbers_text(change))));
   }
-  if (worse > kMostRows) put(fmt::format("\n… and {} more.\n", worse - kMostRows));
+  if (worse > kMostMarkdownRows) put(fmt::format("\n… and {} more.\n", worse - kMostMarkdownRows));
   for (const result::OperatorChange& change : baseline.operators) {
-    if (++operators > kMostRows) continue;
+    if (++operators > kMostMarkdownRows) continue;
     if (operators == 1) put("\n| | operator |\n|---|---|\n");
     put(fmt::format("| {} | {} |\n", name_of(change.change), code(change_text(change))));
   }
-  if (operators > kMostRows) put(fmt::format("\n… and {} more.\n", operators - kMostRows));
+  if (operators > kMostMarkdownRows)
+    put(fmt::format("\n… and {} more.\n", operators - kMostMarkdownRows));
 }
 
 void put_notes(const Run& run, const Put& put) {
@@ -123,6 +128,14 @@ void put_notes(const Run& run, const Put& put) {
     for (const std::string& warning : side->warnings)
       put(fmt::format("\nWarning, {}: {}\n", name, code(warning)));
   }
+}
+
+// What a reader opens when the sentences above are not enough. The blank lines make what is inside
+// Markdown again.
+void fold(std::string_view title, const Put& put, const std::function<void()>& put_inside) {
+  put(fmt::format("\n<details><summary>{}</summary>\n\n", title));
+  put_inside();
+  put("\n</details>\n");
 }
 
 // Who is to blame, why, and the numbers behind it.
@@ -148,27 +161,32 @@ void write_markdown(const Run& run, const Put& put) {
     put(fmt::format("{}: {}{}{}\n", title, code(place_text(*row)), row->message.empty() ? "" : ": ",
                     code(row->message)));
   }
-  for (const result::Finding& finding : run.findings) put_finding(finding, put);
+  if (!run.findings.empty()) put_finding(run.findings.front(), put);
   put(fmt::format("\n| | |\n|---|---|\n| target | {} |\n| golden | {} |\n| profile | {} |\n",
-                  side_text(run.target), side_text(run.golden), code(limits_text(run))));
+                  side_in_markdown(run.target), side_in_markdown(run.golden),
+                  code(limits_text(run))));
   put(fmt::format(
       "| rows | {} |\n| suspicious | {} of the passes |\n| filtered | {} of the not compared |\n"
       "| coverage | {} |\n",
       totals_text(s), s.suspicious, s.filtered, coverage_text(s)));
+  if (s.outputs.rows > 0) put(fmt::format("| outputs | {} |\n", outputs_text(s)));
   if (run.samples.size() > 1) put(fmt::format("| samples | {} |\n", run.samples.size()));
   for (const result::Accuracy& of : run.accuracy)
     put(fmt::format("| classes | {} |\n", code(accuracy_text(run, of))));
   if (run.baseline) put_baseline(*run.baseline, put);
   std::vector<const Row*> rows = worth_a_look(run);
   std::erase_if(rows, [](const Row* row) { return row->verdict == Verdict::kNotCompared; });
-  if (!rows.empty()) {
-    put("\n### Worth a look\n\n");
-    put_table(run, rows, put);
-  }
-  if (s.not_compared > 0) {
-    put("\n### Not compared\n\n");
-    put_left_out(run, put);
-  }
+  if (run.findings.size() > 1)
+    fold(counted(run.findings.size() - 1, "further finding"), put, [&] {
+      for (const result::Finding& finding : std::span(run.findings).subspan(1))
+        put_finding(finding, put);
+    });
+  if (!rows.empty())
+    fold(counted(rows.size(), "row") + " worth a look, worst first", put,
+         [&] { put_table(run, rows, put); });
+  if (s.not_compared > 0)
+    fold(counted(static_cast<size_t>(s.not_compared), "row") + " not compared", put,
+         [&] { put_left_out(run, put); });
   put_notes(run, put);
 }
 

@@ -16,7 +16,7 @@ namespace {
 using result::Row;
 using result::Run;
 
-constexpr size_t kMostRows = 30;
+constexpr size_t kMostOwnErrors = 30;
 
 bool is_output(const Row& row) {
   return row.target && row.golden && row.verdict != result::Verdict::kNotCompared &&
@@ -93,7 +93,7 @@ std::string own_errors_text(const Run& run, size_t width, bool colour) {
                    {"in all", true, 6}};
   const auto losers = static_cast<size_t>(std::count_if(
       rows.begin(), rows.end(), [](const Row* row) { return row->own_error->value > 0; }));
-  for (size_t i = 0; i < std::min(kMostRows, losers); ++i) {
+  for (size_t i = 0; i < std::min(kMostOwnErrors, losers); ++i) {
     const Row& row = *rows[i];
     table.rows.push_back({std::string(marked_verdict(row)), name_in_table(row), type_of(row),
                           number(row.own_error->value),
@@ -103,9 +103,9 @@ std::string own_errors_text(const Run& run, size_t width, bool colour) {
     if (colour) table.colours.push_back(sgr(colour_of(row)));
   }
   std::string text = losers > 0 ? table.render(width) : "";
-  if (losers > kMostRows)
+  if (losers > kMostOwnErrors)
     text += fmt::format("... and {} more, each with less; --json writes all of them\n",
-                        losers - kMostRows);
+                        losers - kMostOwnErrors);
   if (losers < rows.size())
     text += fmt::format("{} {} have no error of their own\n", losers == 0 ? "all" : "the other",
                         rows.size() - losers);

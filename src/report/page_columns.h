@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 #include <vector>
 
 namespace plumb::report {
+
+// A number that is not known, in any column.
+inline constexpr double kUnknownNumber = std::numeric_limits<double>::quiet_NaN();
 
 class PageColumns {
  public:

@@ -2,7 +2,6 @@
 #include "report/page_rows.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 
@@ -18,8 +17,6 @@ namespace {
 using result::Row;
 using result::Run;
 using result::Side;
-
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 // "1×64×112×112".
 std::string size_text(const Side& side) {
@@ -61,8 +58,8 @@ class Standings {
 };
 
 // The members of one side; empty where it is missing.
-void add_side(const Run& run, const std::string& name, std::optional<Side> Row::*member,
-              PageColumns& columns) {
+void add_side_columns(const Run& run, const std::string& name, std::optional<Side> Row::*member,
+                      PageColumns& columns) {
   const auto text = [&](std::string_view field, auto of) {
     columns.add_of<std::string>(
         fmt::format("row.{}.{}", name, field), run.rows,
@@ -84,7 +81,7 @@ void add_metrics(const Run& run, PageColumns& columns) {
     const std::string name(run.metrics[i]->name);
     const auto has = [&](const Row& row) { return i < row.values.size(); };
     columns.add_of<double>("metric." + name, run.rows, [&](const Row& row) {
-      return has(row) && row.values[i].is_defined() ? row.values[i].number() : kUnknown;
+      return has(row) && row.values[i].is_defined() ? row.values[i].number() : kUnknownNumber;
     });
     const auto is_undefined = [&](const Row& row) {
       return has(row) && !row.values[i].is_defined();
@@ -120,7 +117,7 @@ void add_rows(const Run& run, const Roles& roles, std::span<const int32_t> node_
   };
   const auto share = [&](const char* name, auto of) {
     columns.add_of<double>(name, run.rows, [&](const Row& row) {
-      return row.own_error ? of(*row.own_error) : kUnknown;
+      return row.own_error ? of(*row.own_error) : kUnknownNumber;
     });
   };
   number("row.id", [&](const Row& row) { return &row - run.rows.data(); });
@@ -138,8 +135,8 @@ void add_rows(const Run& run, const Roles& roles, std::span<const int32_t> node_
   text("row.pairing", [](const Row& row) { return row.pairing_rule; });
   text("row.evidence", [](const Row& row) { return row.pairing_evidence; });
   text("row.sample", [&](const Row& row) { return run.sample_of(row); });
-  add_side(run, "target", &Row::target, columns);
-  add_side(run, "golden", &Row::golden, columns);
+  add_side_columns(run, "target", &Row::target, columns);
+  add_side_columns(run, "golden", &Row::golden, columns);
   share("row.own", [](const result::OwnError& error) { return error.value; });
   share("row.inherited", [](const result::OwnError& error) { return error.inherited; });
   flag("row.measured", [](const Row& row) { return row.own_error && row.own_error->measured; });

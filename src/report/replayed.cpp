@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_values.h"
 #include "base/run_command.h"
 #include "report/table.h"
 #include "report/text.h"
@@ -20,10 +20,8 @@ using result::ReplayError;
 using result::ReplayOperator;
 using result::ReplayPort;
 using result::Verdict;
-using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kShown[] = {"cosine", "rel_euclid", "max_abs"};
-constexpr auto kReplace = Json::error_handler_t::replace;
+constexpr std::string_view kMetricsOfReplay[] = {"cosine", "rel_euclid", "max_abs"};
 
 struct Told {
   std::string_view word;     // for programs
@@ -81,11 +79,11 @@ std::string again_text(const Replayed& replayed) {
 
 std::string errors_markdown(const Replayed& replayed) {
   std::string text = "| error | tensor |";
-  for (std::string_view name : kShown) text += fmt::format(" {} |", name);
+  for (std::string_view name : kMetricsOfReplay) text += fmt::format(" {} |", name);
   text += " verdict |\n|---|---|---|---|---|---|\n";
   for (const ReplayError& error : replayed.errors) {
     text += fmt::format("| {} | {} |", error.title, printable(error.tensor));
-    for (std::string_view name : kShown)
+    for (std::string_view name : kMetricsOfReplay)
       text += fmt::format(" {} |", rounded_text(replayed.columns, error.row, name));
     text += fmt::format(" {} |\n", name_of(error.row.verdict));
   }
@@ -108,11 +106,11 @@ Json ports_json(const std::vector<ReplayPort>& ports) {
 std::string render(const Replayed& replayed, size_t width) {
   Table table;
   table.columns = {{"error"}, {"tensor", false, 9, true}};
-  for (std::string_view name : kShown) table.columns.push_back({std::string(name), true});
+  for (std::string_view name : kMetricsOfReplay) table.columns.push_back({std::string(name), true});
   table.columns.push_back({"verdict"});
   for (const ReplayError& error : replayed.errors) {
     std::vector<std::string> cells{error.title, printable(error.tensor)};
-    for (std::string_view name : kShown)
+    for (std::string_view name : kMetricsOfReplay)
       cells.push_back(rounded_text(replayed.columns, error.row, name));
     cells.emplace_back(name_of(error.row.verdict));
     table.rows.push_back(std::move(cells));
@@ -181,7 +179,8 @@ outputs = session.run(None, {
 )";
   for (const ReplayPort& input : replayed.inputs)
     text += fmt::format("    {}: numpy.load(\"{}\"),\n",
-                        Json(input.name).dump(-1, ' ', true, kReplace), input.target_file);
+                        Json(input.name).dump(-1, ' ', true, Json::error_handler_t::replace),
+                        input.target_file);
   text += "})\n```\n\nAgainst `target/`, this is the operator's own error.\n";
   return text;
 }
@@ -191,7 +190,7 @@ std::string json_of(const Replayed& replayed) {
   for (const auto& [domain, version] : replayed.opsets) opsets[domain] = version;
   Json document{
       {"schema", "plumb.isolate/1"},
-      {"tool", {{"name", "plumb"}, {"version", PLUMB_VERSION}}},
+      {"tool", tool_json()},
       {"engine", replayed.engine},
       {"model",
        {{"file", replayed.model}, {"ir_version", replayed.ir_version}, {"opsets", opsets}}},
@@ -222,7 +221,7 @@ std::string json_of(const Replayed& replayed) {
     }
     document["errors"].push_back(std::move(item));
   }
-  return document.dump(2, ' ', false, kReplace) + "\n";
+  return text_of_json(document, 2);
 }
 
 }  // namespace plumb::report

@@ -21,7 +21,7 @@ using result::Run;
 using result::Verdict;
 
 // Layers on the screen, unless all are asked for: usually, and where more of them differ.
-constexpr size_t kShown = 20, kMostShown = 40;
+constexpr size_t kUsuallyShown = 20, kMostShown = 40;
 
 // The rows of one layer over all samples.
 struct Layer {
@@ -31,7 +31,7 @@ struct Layer {
 
 bool has_samples(const Run& run) { return run.samples.size() > 1; }
 
-std::optional<double> value_of(const Run& run, const Row& row, std::string_view name) {
+std::optional<double> known_value(const Run& run, const Row& row, std::string_view name) {
   const metrics::Value value = run.value(row, name);
   return value.is_defined() ? std::optional(value.number()) : std::nullopt;
 }
@@ -47,7 +47,7 @@ bool is_unreached(const Row& row) { return row.reasons == std::vector<std::strin
 double rank_of(const Run& run, const Row& row) {
   if (is_unreached(row)) return 3;
   if (row.verdict == Verdict::kNotCompared) return -3;
-  return value_of(run, row, "cosine").value_or(-2);
+  return known_value(run, row, "cosine").value_or(-2);
 }
 
 std::vector<Layer> layers_of(const Run& run) {
@@ -76,7 +76,7 @@ const Row& worst_verdict(const Layer& layer) {
   return *layer.worst;
 }
 
-std::string types_text(const Row& row) {
+std::string dtypes_text(const Row& row) {
   if (!row.target || !row.golden) return row.any_side().dtype;
   return row.target->dtype == row.golden->dtype ? row.target->dtype
                                                 : row.target->dtype + "/" + row.golden->dtype;
@@ -104,7 +104,7 @@ std::vector<std::string> sample_cells(const Run& run, const Layer& layer) {
   double re_sum = 0, re_max = 0, cosine_sum = 0;
   size_t count = 0;
   for (const Row* row : layer.rows) {
-    const auto re = value_of(run, *row, "rel_euclid"), cosine = value_of(run, *row, "cosine");
+    const auto re = known_value(run, *row, "rel_euclid"), cosine = known_value(run, *row, "cosine");
     if (!re || !cosine) continue;
     ++count;
     re_sum += *re;
@@ -127,12 +127,12 @@ std::vector<std::string> cells_of(const Run& run, const Layer& layer, const Row&
   if (has_samples(run))
     for (std::string& cell : sample_cells(run, layer)) cells.push_back(std::move(cell));
   else
-    cells.insert(cells.end(), {percent(value_of(run, row, "rel_euclid")),
+    cells.insert(cells.end(), {percent(known_value(run, row, "rel_euclid")),
                                rounded_text(run.metrics, row, "cosine"), "", "", ""});
   const Row& shown = has_samples(run) ? *layer.worst : row;
   for (const char* name : {"pearson", "sqnr_db", "max_abs"})
     cells.push_back(rounded_text(run.metrics, shown, name));
-  cells.insert(cells.end(), {shape_text(side), types_text(row), printable(row.message)});
+  cells.insert(cells.end(), {shape_text(side), dtypes_text(row), printable(row.message)});
   return cells;
 }
 
@@ -148,7 +148,7 @@ bool holds(const Layer& layer, const Row* row) {
 // Of many layers the model's outputs, those around the culprit, then those that differ; if there is
 // no culprit, the first ones.
 std::vector<bool> shown_layers(const std::vector<Layer>& layers, const Row* culprit, bool all) {
-  std::vector<bool> shown(layers.size(), all || layers.size() <= kShown);
+  std::vector<bool> shown(layers.size(), all || layers.size() <= kUsuallyShown);
   size_t count = 0;
   const auto show = [&](size_t i, size_t most) {
     if (shown[i] || count >= most) return;
@@ -165,7 +165,7 @@ std::vector<bool> shown_layers(const std::vector<Layer>& layers, const Row* culp
   for (size_t i = 0; i < layers.size(); ++i)
     if (!is_fine(layers[i])) show(i, kMostShown);
   count = 0;
-  for (size_t i = 0; i < layers.size() && culprit == nullptr; ++i) show(i, kShown);
+  for (size_t i = 0; i < layers.size() && culprit == nullptr; ++i) show(i, kUsuallyShown);
   return shown;
 }
 

@@ -10,8 +10,6 @@ constexpr std::string_view kChart = "http://schemas.openxmlformats.org/drawingml
 constexpr std::string_view kDrawing = "http://schemas.openxmlformats.org/drawingml/2006/main";
 constexpr std::string_view kPlace =
     "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing";
-constexpr std::string_view kRelations =
-    "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
 std::string series(size_t number, size_t x, size_t y, bool is_line, std::string_view sheet,
                    int64_t last) {
@@ -80,7 +78,7 @@ std::string chart_place_xml(size_t column) {
       "<a:ext cx=\"0\" cy=\"0\"/></xdr:xfrm><a:graphic><a:graphicData uri=\"{}\"><c:chart "
       "xmlns:c=\"{}\" xmlns:r=\"{}\" r:id=\"rId1\"/></a:graphicData></a:graphic></xdr:graphicFrame>"
       "<xdr:clientData/></xdr:twoCellAnchor></xdr:wsDr>",
-      kPlace, kDrawing, column, column + 14, kChart, kChart, kRelations);
+      kPlace, kDrawing, column, column + 14, kChart, kChart, kOfficeRelations);
 }
 
 }  // namespace plumb::report

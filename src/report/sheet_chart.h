@@ -11,6 +11,10 @@
 
 namespace plumb::report {
 
+// Namespace of relations between parts of a workbook.
+inline constexpr std::string_view kOfficeRelations =
+    "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+
 struct SheetChart {
   std::string title;           // plain: "error along the network"
   size_t x = 0;                // columns of the sheet that it stands in, which has titles

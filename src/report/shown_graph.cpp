@@ -17,7 +17,6 @@ using result::Row;
 using result::Run;
 using result::Verdict;
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kMostStumps = 500;
 constexpr size_t kMostGroupings = 3, kDeepest = 8;
 
@@ -124,7 +123,7 @@ class Whole {
       const std::string to = fmt::format("input:{}", edge.input);
       auto found = errors.find({edge.from, from});
       if (found == errors.end()) found = errors.find({edge.to, to});
-      const double error = found == errors.end() ? kUnknown : found->second;
+      const double error = found == errors.end() ? kUnknownNumber : found->second;
       const ShownEdge shown{static_cast<int32_t>(edge.from), static_cast<int32_t>(edge.to), error};
       const auto [place, is_new] = places.try_emplace({shown.from, shown.to}, graph.edges.size());
       if (is_new)
@@ -194,7 +193,7 @@ double relative_error(const Run& run, const Row& row) {
   if (value.is_defined() && !std::isnan(value.number())) return value.number();
   return row.verdict == Verdict::kFail && !row.values.empty()
              ? std::numeric_limits<double>::infinity()
-             : kUnknown;
+             : kUnknownNumber;
 }
 
 bool is_output_slot(const Row& row) {

@@ -13,8 +13,8 @@
 namespace plumb::report {
 namespace {
 
-constexpr std::string_view kBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-constexpr std::string_view kSigns[] = {"_", ".", "-", "=", "+", "*", "#", "@"};
+constexpr std::string_view kBarBlocks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::string_view kBarSigns[] = {"_", ".", "-", "=", "+", "*", "#", "@"};
 constexpr double kDecades = 6;  // below the largest error
 
 }  // namespace
@@ -35,7 +35,7 @@ Sparkline sparkline(const result::Run& run, size_t most_cells, bool ascii) {
   for (const double error : errors) {
     const double share = error > 0 ? 1 + std::log10(std::min(error / most, 1.0)) / kDecades : 0;
     const auto level = static_cast<size_t>(std::clamp(share * 8, 0.0, 7.0));
-    line.errors += error < 0 ? " " : (ascii ? kSigns : kBlocks)[level];
+    line.errors += error < 0 ? " " : (ascii ? kBarSigns : kBarBlocks)[level];
   }
   if (!has_culprit(run) || run.findings.front().operator_name.empty()) return line;
   const std::string& name = run.findings.front().operator_name;

@@ -20,8 +20,6 @@ constexpr uint64_t kMostSheetBytes = 4'000'000'000;
 
 constexpr std::string_view kXml = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n";
 constexpr std::string_view kMain = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-constexpr std::string_view kRelations =
-    "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 constexpr std::string_view kPackage = "http://schemas.openxmlformats.org/package/2006";
 constexpr std::string_view kType =
     "application/vnd.openxmlformats-officedocument.spreadsheetml.{}+xml";
@@ -136,7 +134,7 @@ Spreadsheet::Spreadsheet(FileSink& out, int64_t rows_per_sheet)
   add_member("_rels/.rels",
              fmt::format("<Relationships xmlns=\"{}/relationships\"><Relationship Id=\"rId1\" "
                          "Type=\"{}/officeDocument\" Target=\"xl/workbook.xml\"/></Relationships>",
-                         kPackage, kRelations));
+                         kPackage, kOfficeRelations));
 }
 
 void Spreadsheet::begin(std::string name, std::vector<SheetColumn> columns) {
@@ -166,7 +164,7 @@ void Spreadsheet::begin_sheet() {
   put(fmt::format(
       "<worksheet xmlns=\"{}\" xmlns:r=\"{}\"><sheetViews><sheetView {}workbookViewId=\"0\"{}"
       "</sheetViews>",
-      kMain, kRelations, sheets_.size() == 1 ? "tabSelected=\"1\" " : "",
+      kMain, kOfficeRelations, sheets_.size() == 1 ? "tabSelected=\"1\" " : "",
       has_titles() ? "><pane ySplit=\"1\" topLeftCell=\"A2\" "
                      "activePane=\"bottomLeft\" state=\"frozen\"/></sheetView>"
                    : "/>"));
@@ -236,7 +234,7 @@ void Spreadsheet::add_chart(const SheetChart& chart, const Sheet& sheet, int64_t
     return fmt::format(
         "<Relationships xmlns=\"{}/relationships\"><Relationship Id=\"rId1\" Type=\"{}/{}\" "
         "Target=\"../{}/{}{}.xml\"/></Relationships>",
-        kPackage, kRelations, kind, folder, kind, number);
+        kPackage, kOfficeRelations, kind, folder, kind, number);
   };
   const auto name = [&](std::string_view form) { return fmt::format(fmt::runtime(form), number); };
   add_member(name("xl/worksheets/_rels/sheet{}.xml.rels").c_str(), relation("drawing", "drawings"));
@@ -261,7 +259,7 @@ void Spreadsheet::finish() {
           i + 1);
     relations += fmt::format(
         "<Relationship Id=\"rId{0}\" Type=\"{1}/worksheet\" Target=\"worksheets/sheet{0}.xml\"/>",
-        i + 1, kRelations);
+        i + 1, kOfficeRelations);
     sheets += fmt::format("<sheet name=\"{0}\" sheetId=\"{1}\" r:id=\"rId{1}\"/>", sheets_[i].name,
                           i + 1);
     if (!sheets_[i].range.empty())
@@ -273,12 +271,12 @@ void Spreadsheet::finish() {
   add_member("xl/workbook.xml",
              fmt::format("<workbook xmlns=\"{}\" xmlns:r=\"{}\"><bookViews><workbookView/>"
                          "</bookViews><sheets>{}</sheets>{}</workbook>",
-                         kMain, kRelations, sheets,
+                         kMain, kOfficeRelations, sheets,
                          names.empty() ? "" : "<definedNames>" + names + "</definedNames>"));
   add_member("xl/_rels/workbook.xml.rels",
              fmt::format("<Relationships xmlns=\"{}/relationships\">{}<Relationship Id=\"rId{}\" "
                          "Type=\"{}/styles\" Target=\"styles.xml\"/></Relationships>",
-                         kPackage, relations, sheets_.size() + 1, kRelations));
+                         kPackage, relations, sheets_.size() + 1, kOfficeRelations));
   add_member("xl/styles.xml", styles());
   add_member(
       "[Content_Types].xml",

@@ -20,7 +20,7 @@ using result::Verdict;
 constexpr double kLeastCosine = 0.99;
 constexpr double kMostDistance = 0.1;
 
-double value_of(const Run& run, const Row& row, std::string_view metric) {
+double value_or_nan(const Run& run, const Row& row, std::string_view metric) {
   const metrics::Value value = run.value(row, metric);
   return value.is_defined() ? value.number() : std::nan("");
 }
@@ -30,14 +30,14 @@ bool is_limit(const std::string& reason) { return reason.starts_with("limit:"); 
 // Not a question of limits (NaN, shapes), or far beyond them.
 bool is_very_different(const Run& run, const Row& row) {
   if (!std::all_of(row.reasons.begin(), row.reasons.end(), is_limit)) return true;
-  return !(value_of(run, row, "cosine") >= kLeastCosine) ||
-         value_of(run, row, "rel_euclid") > kMostDistance;
+  return !(value_or_nan(run, row, "cosine") >= kLeastCosine) ||
+         value_or_nan(run, row, "rel_euclid") > kMostDistance;
 }
 
 const Row* worst_output(const Run& run) {
   const Row* worst = nullptr;
   const auto badness = [&](const Row& row) {
-    const double distance = value_of(run, row, "rel_euclid");
+    const double distance = value_or_nan(run, row, "rel_euclid");
     return std::isnan(distance) ? HUGE_VAL : distance;
   };
   for (const Row& row : run.rows)
@@ -57,7 +57,7 @@ std::string symptom_text(const Run& run, const result::Summary& s) {
   if (s.outputs.rows == 0) return {};
   const Row* worst = worst_output(run);
   if (worst == nullptr)
-    return s.outputs.verdict() == Verdict::kPass
+    return s.outputs.verdict() == Verdict::kPass && s.verdict != Verdict::kPass
                ? "none in the outputs; if the application is wrong all the same, its pre- or "
                  "post-processing differs"
                : "";

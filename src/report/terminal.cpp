@@ -32,7 +32,7 @@ using result::Side;
 using result::Summary;
 using result::Verdict;
 
-constexpr size_t kMostRows = 40;
+constexpr size_t kMostScreenRows = 40;
 constexpr size_t kMostNotes = 5;  // hints, and warnings of a side
 
 // Every reason where there is room, else "limit:cosine +2"; a warning if there is none.
@@ -148,7 +148,8 @@ std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cell
   return style.colour ? line + "\033[0m" : line;
 }
 
-std::string side_text(const InputSide& side) {
+std::string side_on_screen(const InputSide& side) {
+  if (side.path.empty()) return printable(side.convention);  // tensors in memory
   return printable(side.path) +
          (side.convention.empty() ? "" : " (" + printable(side.convention) + ")");
 }
@@ -156,8 +157,8 @@ std::string side_text(const InputSide& side) {
 std::string sides_text(const Run& run) {
   const std::string tolerance =
       run.atol ? fmt::format(" (atol {}, rtol {})", *run.atol, run.rtol.value_or(0)) : "";
-  return fmt::format("{} against {}, profile {}{}", side_text(run.target), side_text(run.golden),
-                     printable(limits_text(run)), tolerance);
+  return fmt::format("{} against {}, profile {}{}", side_on_screen(run.target),
+                     side_on_screen(run.golden), printable(limits_text(run)), tolerance);
 }
 
 std::string graphs_text(const Run& run) {
@@ -205,7 +206,7 @@ void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Bl
     block.line("order", "not recorded in the target: rows are in order of their names");
 }
 
-void add_baseline(const result::Baseline& baseline, Block& block) {
+void add_baseline_lines(const result::Baseline& baseline, Block& block) {
   block.line("baseline", printable(baseline_text(baseline)));
   size_t worse = 0, operators = 0;
   for (const result::TensorChange& change : baseline.tensors)
@@ -282,7 +283,7 @@ void add_divergence(const Run& run, const Summary& s, Block& block) {
 // Those worth a look around the culprit, or all of them.
 std::string rows_text(const Run& run, const Summary& s, const TerminalStyle& style) {
   ShownRows shown;
-  if (!style.all) shown = rows_to_show(run, s, kMostRows);
+  if (!style.all) shown = rows_to_show(run, s, kMostScreenRows);
   for (const Row& row : run.rows)
     if (style.all && !row.is_filtered()) shown.rows.push_back(&row);
   if (shown.rows.empty()) return {};
@@ -317,7 +318,7 @@ std::string render_rest(const Run& run, const TerminalStyle& style) {
   if (const Row* row = s.verdict == Verdict::kPass ? closest(run) : nullptr)
     block.line("closest", fmt::format("{}, cosine {}", printable(place_text(*row)),
                                       rounded_text(run.metrics, *row, "cosine")));
-  if (run.baseline) add_baseline(*run.baseline, block);
+  if (run.baseline) add_baseline_lines(*run.baseline, block);
   add_notes(run, worth_a_look(run), style.hints, block);
   std::string_view key = "next";
   for (const NextStep& step : next_steps(run, s)) add_step(std::exchange(key, ""), step, block);

@@ -174,6 +174,10 @@ std::string_view sgr(Colour colour) {
   return "90";
 }
 
+std::string short_number(long double value) {
+  return fmt::format("{:.6g}", static_cast<double>(value));
+}
+
 std::string rounded_text(const Metric& metric, const Value& value) {
   if (value.is_bound()) return fmt::format("<={:.3g}", value.number());
   if (!value.is_defined()) return "-";

@@ -53,6 +53,8 @@ std::string_view verdict_word(const result::Summary& summary);
 
 std::string_view sgr(result::Colour colour);  // "31": what makes a terminal write in it
 
+// "0.0123457": six digits, whatever the number means.
+std::string short_number(long double value);
 // A value as people read it: about six digits, "<=0.012" for a bound, "-" for undefined. What is
 // not quite 1 never shows as 1.
 std::string rounded_text(const metrics::Metric& metric, const metrics::Value& value);

@@ -60,7 +60,7 @@ std::vector<std::pair<std::string, int64_t>> reasons_of(const Run& run) {
   return sorted;
 }
 
-void add_side(std::string_view name, const InputSide& side, Spreadsheet& book) {
+void add_side_rows(std::string_view name, const InputSide& side, Spreadsheet& book) {
   book.add({name, side.path});
   if (!side.convention.empty()) book.add({"", side.convention});
   if (side.files_left_out > 0)
@@ -68,7 +68,7 @@ void add_side(std::string_view name, const InputSide& side, Spreadsheet& book) {
   for (const std::string& warning : side.warnings) book.add({"", "warning: " + warning});
 }
 
-void add_baseline(const result::Baseline& baseline, Spreadsheet& book) {
+void add_baseline_rows(const result::Baseline& baseline, Spreadsheet& book) {
   book.add({"baseline", baseline_text(baseline)}, baseline.holds() ? Fill::kGreen : Fill::kRed);
   for (const std::string& warning : baseline.warnings) book.add({"", "warning: " + warning});
   for (const result::TensorChange& change : baseline.tensors)
@@ -89,8 +89,8 @@ void add_summary(const Run& run, Spreadsheet& book) {
     book.add({title, place_text(*row) + (why.empty() ? "" : ": " + why)});
     if (!run.is_ordered) book.add({"order", "not recorded in the target: rows are by name"});
   }
-  add_side("target", run.target, book);
-  add_side("golden", run.golden, book);
+  add_side_rows("target", run.target, book);
+  add_side_rows("golden", run.golden, book);
   if (!run.scenario.empty()) book.add({"scenario", run.scenario});
   for (const std::string& graph : run.graphs) book.add({"graph", graph});
   book.add({"profile", limits_text(run)});
@@ -99,7 +99,7 @@ void add_summary(const Run& run, Spreadsheet& book) {
   for (const std::string& doubt : run.doubts) book.add({"warning", doubt}, Fill::kYellow);
   for (const std::string& warning : run.warnings) book.add({"warning", warning});
   if (run.interrupted) book.add({"interrupted", "what was not reached is not compared"});
-  if (run.baseline) add_baseline(*run.baseline, book);
+  if (run.baseline) add_baseline_rows(*run.baseline, book);
   book.add({});
   const std::pair<std::string_view, int64_t> totals[] = {
       {"rows", s.rows},
@@ -121,7 +121,7 @@ void add_summary(const Run& run, Spreadsheet& book) {
   for (const auto& [reason, count] : reasons) book.add({reason, SheetCell::count(count)});
 }
 
-struct Cells {
+struct SheetCells {
   std::vector<SheetCell> cells;
 
   void text(std::string_view name) { cells.emplace_back(printable(name)); }
@@ -186,7 +186,7 @@ void pack_xlsx(const Run& run, FileSink& sink) {
   add_summary(run, book);
   add_findings(run, book);
   book.begin("Rows", row_columns(run));
-  Cells row;
+  SheetCells row;
   for (size_t id = 0; id < run.rows.size(); ++id) {
     row.cells.clear();
     add_row_cells(run, static_cast<int64_t>(id), run.rows[id], row);

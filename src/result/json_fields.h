@@ -217,6 +217,43 @@ void fields(auto& list, Any<Row> auto& row) {
   list.details("details", row);
 }
 
+// What streaming adds to what a plan says: see result/row_line.h. Text is kept byte by byte.
+
+void streamed_fields(auto& list, Any<Side> auto& side) {
+  list("dtype", side.dtype);
+  list("shape", side.shape, std::optional<Shape>());
+  list("layout", side.layout, std::string());
+}
+
+void fields(auto& list, Any<Judgement> auto& judgement) {
+  list("verdict", judgement.verdict);
+  list("suspicious", judgement.suspicious, false);
+  list("reasons", judgement.reasons, std::vector<std::string>());
+  list.bytes("message", judgement.message);
+  list.bytes("hint", judgement.hint);
+}
+
+void fields(auto& list, Any<In16Bits> auto& in) {
+  list.optional("float16", in.float16);
+  list.optional("bfloat16", in.bfloat16);
+}
+
+void streamed_fields(auto& list, Any<Row> auto& row) {
+  list.streamed("target", row.target);
+  list.streamed("golden", row.golden);
+  list.columns("values", row);
+  list("verdict", row.verdict);
+  list("suspicious", row.suspicious, false);
+  list("reasons", row.reasons, std::vector<std::string>());
+  list.bytes("message", row.message);
+  list.bytes("hint", row.hint);
+  list.shared("in_16_bits", row.in_16_bits);
+  list.shared("if_inner", row.if_inner);
+  list.shown("shows", row.target_shows);
+  list("bytes", row.bytes, int64_t{0});
+  list.details("details", row);
+}
+
 void fields(auto& list, Any<Standing> auto& standing) {
   list("verdict", standing.verdict);
   list("cosine", standing.cosine);

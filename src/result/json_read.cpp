@@ -17,6 +17,7 @@
 #include "base/base64.h"
 #include "base/mapped_file.h"
 #include "result/json_fields.h"
+#include "result/row_line.h"
 
 namespace plumb::result {
 namespace {
@@ -47,6 +48,15 @@ std::string shown(std::string_view text) {
 }
 
 std::string text_of(json::value value) { return std::string(std::string_view(value.get_string())); }
+
+// What was written by StreamedMembers::bytes.
+std::string exact_text_of(json::value value) {
+  std::string text = text_of(value);
+  if (text.empty() || text.front() != '\0') return text;
+  const auto decoded = from_base64(std::string_view(text).substr(1));
+  if (!decoded) throw Complaint{"the text is no base64"};
+  return std::string(decoded->begin(), decoded->end());
+}
 
 std::optional<double> special_number(std::string_view word) {
   if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
@@ -106,9 +116,12 @@ Change change_of(json::value value) {
   throw Complaint{"'" + shown(word) + "' is no change"};
 }
 
-class Reader {
+}  // namespace
+
+// Not in the unnamed namespace: RowLineReader::Parser, which a header names, has one.
+class ResultReader {
  public:
-  explicit Reader(Saved& saved) : saved_(saved), run_(saved.run) {}
+  explicit ResultReader(Saved& saved) : saved_(saved), run_(saved.run) {}
 
   // Everything but the rows, which cannot be read before the names of the metrics are known.
   void read_head(json::object document) {
@@ -134,8 +147,23 @@ class Reader {
     run_.words = std::move(words_);
   }
 
+  // What streaming said of a row whose plan is known.
+  void read_streamed(json::object object, Row& row) {
+    row.values.clear();
+    bool has_verdict = false;
+    each_field(object, [&](std::string_view key, json::value value) {
+      has_verdict |= key == "verdict";
+      Member member{*this, key, value};
+      streamed_fields(member, row);
+    });
+    if (!has_verdict) throw Complaint{"there is no verdict"};
+  }
+
   // Where the reader stands: "rows[17].metrics.cosine".
   std::string_view place() const { return path_; }
+  // To begin with another document, whatever became of the one before.
+  void restart() { path_.clear(); }
+  std::shared_ptr<const std::unordered_set<std::string>> words() const { return words_; }
 
  private:
   // The path stays as it is when something is thrown.
@@ -165,7 +193,7 @@ class Reader {
 
   // The member of an object whose name is `key`.
   struct Member {
-    Reader& reader;
+    ResultReader& reader;
     std::string_view key;
     json::value value;
 
@@ -192,6 +220,37 @@ class Reader {
     }
     void details(std::string_view name, Row& row) {
       if (key == name && !value.is_null()) reader.read_details(value, row);
+    }
+    void bytes(std::string_view name, std::string& text) {
+      if (key == name) text = exact_text_of(value);
+    }
+    void optional(std::string_view name, std::optional<Judgement>& judgement) {
+      if (key == name) reader.read(value, judgement.emplace());
+    }
+    template <class T>
+    void shared(std::string_view name, std::shared_ptr<const T>& held) {
+      if (key != name) return;
+      auto read = std::make_shared<T>();
+      reader.read(value, *read);
+      held = std::move(read);
+    }
+    // A side that the plan does not know is none.
+    void streamed(std::string_view name, std::optional<Side>& side) {
+      if (key != name || !side) return;
+      reader.each_field(value, [&](std::string_view part, json::value field) {
+        Member member{reader, part, field};
+        streamed_fields(member, *side);
+      });
+    }
+    void shown(std::string_view name, Shown& shown) {
+      if (key != name) return;
+      const int64_t number = value.get_int64();
+      if (number < 0 || number > static_cast<int64_t>(Shown::kBFloat16))
+        throw Complaint{fmt::format("{} is no type that values show", number)};
+      shown = static_cast<Shown>(number);
+    }
+    void columns(std::string_view name, Row& row) {
+      if (key == name) reader.read_columns(value, row.values);
     }
   };
 
@@ -333,6 +392,30 @@ class Reader {
     });
   }
 
+  // One for each column, or none. A list of one is undefined: its reason, or the bound.
+  void read_columns(json::array columns, std::vector<Value>& values) {
+    values.reserve(run_.metrics.size());
+    each_item(columns, [&](json::value item) {
+      if (values.size() == run_.metrics.size()) throw Complaint{"there are too many values"};
+      if (item.type() != json::json_type::array) {
+        const auto number = number_of(item);
+        if (!number) throw Complaint{"there is neither a number nor a reason"};
+        return values.push_back(Value::of(*number));
+      }
+      std::optional<Value> undefined;
+      for (auto why : item.get_array()) {
+        json::value reason = why.value();
+        if (undefined) throw Complaint{"there are two reasons"};
+        undefined = reason.type() == json::json_type::string
+                        ? Value::undefined(word(text_of(reason)).c_str())
+                        : Value::at_most(reason.get_double());
+      }
+      values.push_back(undefined.value_or(Value::undefined("no reason was recorded")));
+    });
+    if (!values.empty() && values.size() != run_.metrics.size())
+      throw Complaint{fmt::format("{} values of {}", values.size(), run_.metrics.size())};
+  }
+
   // They may come before the values.
   void read_reasons(json::object object) {
     each_field(object, [&](std::string_view name, json::value reason) {
@@ -352,6 +435,8 @@ class Reader {
   std::vector<std::pair<int, Value>> reasons_;  // of the row being read, by column
   std::string path_;
 };
+
+namespace {
 
 Error damaged(size_t position, size_t size, simdjson::error_code code) {
   switch (code) {
@@ -408,7 +493,7 @@ Result<Saved> read_result(Bytes file) {
   json::document document;
   if (const auto code = parser.iterate(text).get(document)) return damaged(0, text.size(), code);
   Saved saved;
-  Reader reader(saved);
+  ResultReader reader(saved);
   const auto position = [&] {
     const char* at = nullptr;
     return document.current_location().get(at) == simdjson::SUCCESS
@@ -435,6 +520,65 @@ Result<Saved> read_result(Bytes file) {
     return damaged(position(), text.size(), failure.error());
   }
   return saved;
+}
+
+struct RowLineReader::Parser {
+  explicit Parser(std::vector<const Metric*> metrics) { saved.run.metrics = std::move(metrics); }
+
+  // Calls `use` with the line's object.
+  template <class Use>
+  Result<RowKey> parse(std::string_view line, const Use& use) {
+    const auto odd = [&](std::string_view why) {
+      return Error{
+          "a row is not as it was written",
+          fmt::format("{}{}{}", shown(reader.place()), reader.place().empty() ? "" : ": ", why),
+          "compare again"};
+    };
+    reader.restart();
+    text.assign(line).append(simdjson::SIMDJSON_PADDING, ' ');
+    try {
+      json::document document = parser.iterate(text.data(), line.size(), text.size());
+      json::object object = document.get_object();
+      RowKey key;
+      key.id = object.find_field("id").get_int64();
+      const std::string_view stamp = object.find_field("stamp").get_string();
+      const char* const end = stamp.data() + stamp.size();
+      if (std::from_chars(stamp.data(), end, key.stamp, 16).ptr != end)
+        return odd(fmt::format("'{}' is no stamp", shown(stamp)));
+      use(document);
+      return key;
+    } catch (const Complaint& complaint) {
+      return odd(complaint.text);
+    } catch (const simdjson::simdjson_error& failure) {
+      return odd(simdjson::error_message(failure.error()));
+    }
+  }
+
+  Saved saved;
+  ResultReader reader{saved};
+  json::parser parser;
+  std::string text;
+};
+
+RowLineReader::RowLineReader(std::vector<const Metric*> metrics)
+    : parser_(std::make_unique<Parser>(std::move(metrics))) {}
+RowLineReader::RowLineReader(RowLineReader&&) noexcept = default;
+RowLineReader& RowLineReader::operator=(RowLineReader&&) noexcept = default;
+RowLineReader::~RowLineReader() = default;
+
+Result<RowKey> RowLineReader::key(std::string_view line) {
+  return parser_->parse(line, [](json::document&) {});
+}
+
+Result<RowKey> RowLineReader::read(std::string_view line, Row& row) {
+  return parser_->parse(line, [&](json::document& document) {
+    document.rewind();
+    parser_->reader.read_streamed(document.get_object(), row);
+  });
+}
+
+std::shared_ptr<const std::unordered_set<std::string>> RowLineReader::words() const {
+  return parser_->reader.words();
 }
 
 Result<Saved> load_result(const std::filesystem::path& path) {

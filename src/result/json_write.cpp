@@ -13,6 +13,7 @@
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "result/json_fields.h"
+#include "result/row_line.h"
 #include "result/value_text.h"
 
 namespace plumb::result {
@@ -137,6 +138,62 @@ void append_object(std::string& json, const T& object, std::string_view indent) 
   json += indent.empty() ? "}" : "\n  }";
 }
 
+// Those of a row as it was streamed.
+class StreamedMembers : public Members {
+ public:
+  explicit StreamedMembers(std::string& json) : Members(json, "") {}
+
+  // What is no UTF-8 stands as base64 behind a NUL.
+  void bytes(std::string_view name, const std::string& text) {
+    if (text.empty()) return;
+    if (text.front() != '\0' && valid_utf8(text) == text) return (*this)(name, text);
+    std::string code(1, '\0');
+    append_base64(code, as_bytes(text));
+    (*this)(name, code);
+  }
+  void optional(std::string_view name, const std::optional<Judgement>& judgement) {
+    if (judgement) object(name, *judgement);
+  }
+  template <class T>
+  void shared(std::string_view name, const std::shared_ptr<const T>& held) {
+    if (held != nullptr) object(name, *held);
+  }
+  void streamed(std::string_view name, const std::optional<Side>& side) {
+    if (!side) return;
+    StreamedMembers members(begin(name));
+    streamed_fields(members, *side);
+    json() += '}';
+  }
+  void shown(std::string_view name, Shown shown) {
+    (*this)(name, static_cast<int64_t>(shown), int64_t{0});
+  }
+  // In the order of columns. A list of one is undefined: its reason, or the bound.
+  void columns(std::string_view name, const Row& row) {
+    if (row.values.empty()) return;
+    std::string& json = begin(name) += '[';
+    for (const metrics::Value& value : row.values) {
+      if (&value != row.values.data()) json += ',';
+      if (!value.is_defined()) json += '[';
+      if (value.is_defined() || value.is_bound())
+        append(json, value.number());
+      else
+        append(json, std::string_view(value.reason()));
+      if (!value.is_defined()) json += ']';
+    }
+    json += ']';
+  }
+  void details(std::string_view name, const Row& row) {
+    if (row.details) append_object(begin(name), *row.details);
+  }
+
+ private:
+  void object(std::string_view name, const auto& value) {
+    StreamedMembers members(begin(name));
+    fields(members, value);
+    json() += '}';
+  }
+};
+
 // Those of a row, which also has values of metrics.
 class RowMembers : public Members {
  public:
@@ -243,6 +300,14 @@ std::string details_json(const Details& details) {
   std::string json;
   append_object(json, details);
   return json;
+}
+
+void append_row_line(std::string& line, const RowKey& key, const Row& row) {
+  StreamedMembers members(line);
+  members("id", key.id);
+  members("stamp", fmt::format("{:016x}", key.stamp));
+  streamed_fields(members, row);
+  line += '}';
 }
 
 void JsonWriter::begin(const Run& run, const Summary& summary) {

@@ -20,9 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostDepth = 5;            // of directories
-constexpr size_t kMostEntries = 50000;   // looked at
-constexpr uintmax_t kMostBytes = 65536;  // of such a file
+constexpr int kMostDepth = 5;                       // of directories
+constexpr size_t kMostEntries = 50000;              // looked at
+constexpr uintmax_t kMostVersionFileBytes = 65536;  // of such a file
 constexpr size_t kMostLines = 1000;
 constexpr size_t kMostValue = 1000;  // characters
 
@@ -74,7 +74,7 @@ std::string role_of(const fs::path& relative, const std::map<std::string, std::s
 Result<std::string> read_small(const fs::path& path) {
   std::error_code code;
   const uintmax_t size = fs::file_size(path, code);
-  if (code || size > kMostBytes)
+  if (code || size > kMostVersionFileBytes)
     return Error{"not a file of versions", path.string(), "look at it by hand"};
   auto file = MappedFile::open(path.string(), false);
   if (!file) return file.error();

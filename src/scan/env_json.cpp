@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The JSON form of an environment, written and read; docs/env.md describes it as plumb.env/1.
+#include "base/json_values.h"
 #include "base/mapped_file.h"
 #include "scan/env.h"
-#include "scan/json_values.h"
 
 namespace plumb::scan {
 namespace {
 
 constexpr std::string_view kSchema = "plumb.env/1";
-constexpr size_t kMostBytes = size_t{16} << 20;
+constexpr size_t kMostEnvFileBytes = size_t{16} << 20;
 
 Json fit_json(const EnvFit& fit) {
   return {{"first", fit.first},
@@ -62,17 +62,17 @@ std::string to_json(const Environment& environment) {
                         {"values", package.values}});
   for (const EnvEngine& engine : environment.engines)
     engines.push_back({{"name", engine.name}, {"version", engine.version}});
-  return text_of({{"schema", kSchema},
-                  {"tool", tool_json()},
-                  {"root", environment.root},
-                  {"packages", std::move(packages)},
-                  {"fits", fits_json(fits_of(environment))},
-                  {"npu_smi", environment.device_tool},
-                  {"devices", environment.devices},
-                  {"engines", std::move(engines)},
-                  {"machine", environment.machine},
-                  {"variables", environment.variables},
-                  {"warnings", environment.warnings}});
+  return text_of_json({{"schema", kSchema},
+                       {"tool", tool_json()},
+                       {"root", environment.root},
+                       {"packages", std::move(packages)},
+                       {"fits", fits_json(fits_of(environment))},
+                       {"npu_smi", environment.device_tool},
+                       {"devices", environment.devices},
+                       {"engines", std::move(engines)},
+                       {"machine", environment.machine},
+                       {"variables", environment.variables},
+                       {"warnings", environment.warnings}});
 }
 
 Result<Environment> environment_from_json(std::string_view document) {
@@ -110,7 +110,7 @@ Result<Environment> environment_from_json(std::string_view document) {
 Result<Environment> load_environment(const std::filesystem::path& path) {
   auto file = MappedFile::open(path.string());
   if (!file) return file.error();
-  if (file->bytes().size() > kMostBytes)
+  if (file->bytes().size() > kMostEnvFileBytes)
     return Error{"this is no environment", path.string() + ": it is too large",
                  "write one with plumb env -o FILE.json"};
   auto environment = environment_from_json(as_text(file->bytes()));
@@ -123,11 +123,11 @@ std::string to_json(const EnvDiff& diff) {
   for (const EnvChange& change : diff.changes)
     changes.push_back(
         {{"what", change.what}, {"target", change.target}, {"golden", change.golden}});
-  return text_of({{"schema", "plumb.env.diff/1"},
-                  {"tool", tool_json()},
-                  {"verdict", diff.is_same() ? "same" : "different"},
-                  {"changes", std::move(changes)},
-                  {"fits", fits_json(diff.fits)}});
+  return text_of_json({{"schema", "plumb.env.diff/1"},
+                       {"tool", tool_json()},
+                       {"verdict", diff.is_same() ? "same" : "different"},
+                       {"changes", std::move(changes)},
+                       {"fits", fits_json(diff.fits)}});
 }
 
 }  // namespace plumb::scan

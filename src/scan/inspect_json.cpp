@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The JSON form of an inspection, which docs/ describes as plumb.inspect/1.
+#include "base/json_values.h"
 #include "scan/inspect.h"
-#include "scan/json_values.h"
 
 namespace plumb::scan {
 namespace {
@@ -47,7 +47,7 @@ Json recorded_json(const Statistics& s) {
           {"sketch", s.has_sketch}};
 }
 
-Json tensor_json(const InspectedTensor& tensor) {
+Json inspected_json(const InspectedTensor& tensor) {
   const dump::Entry& e = *tensor.entry;
   Json json{{"operator", e.operator_name},   {"type", e.type},
             {"slot", to_string(e.slot)},     {"step", optional_json(e.step)},
@@ -74,18 +74,19 @@ Json tensor_json(const InspectedTensor& tensor) {
 std::string to_json(const Inspection& inspection) {
   const dump::DumpSet& set = *inspection.set;
   Json tensors = Json::array(), skipped = Json::array();
-  for (const InspectedTensor& tensor : inspection.tensors) tensors.push_back(tensor_json(tensor));
+  for (const InspectedTensor& tensor : inspection.tensors)
+    tensors.push_back(inspected_json(tensor));
   for (const dump::Skipped& s : set.skipped) {
     skipped.push_back({{"file", s.file}, {"reason", s.reason}});
     if (s.error) skipped.back()["error"] = error_json(*s.error);
   }
-  return text_of({{"schema", "plumb.inspect/1"},
-                  {"tool", tool_json()},
-                  {"path", set.root.string()},
-                  {"convention", set.convention},
-                  {"tensors", std::move(tensors)},
-                  {"skipped", std::move(skipped)},
-                  {"warnings", set.warnings}});
+  return text_of_json({{"schema", "plumb.inspect/1"},
+                       {"tool", tool_json()},
+                       {"path", set.root.string()},
+                       {"convention", set.convention},
+                       {"tensors", std::move(tensors)},
+                       {"skipped", std::move(skipped)},
+                       {"warnings", set.warnings}});
 }
 
 }  // namespace plumb::scan

@@ -7,15 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "base/json_values.h"
 #include "base/mapped_file.h"
 #include "base/name_pattern.h"
 #include "dump/operator_patterns.h"
-#include "scan/json_values.h"
 
 namespace plumb::scan {
 namespace {
 
-bool is_input(const graph::Operator& op) {
+bool is_model_input(const graph::Operator& op) {
   constexpr std::string_view kTypes[] = {"Data", "AippData", "RefData", "Input", "Placeholder"};
   return std::find(std::begin(kTypes), std::end(kTypes), op.type) != std::end(kTypes);
 }
@@ -61,7 +61,7 @@ Json operators_json(const std::vector<const graph::Operator*>& operators) {
 std::vector<ModelTensor> InspectedModel::inputs() const {
   std::vector<ModelTensor> found;
   for (const graph::Operator& op : graph.operators)
-    if (is_input(op) && op.subgraph == graph.operators.front().subgraph)
+    if (is_model_input(op) && op.subgraph == graph.operators.front().subgraph)
       found.push_back({&op, op.name, op.outputs.empty() ? nullptr : &op.outputs.front()});
   return found;
 }
@@ -153,11 +153,11 @@ std::string to_json(const InspectedModel& model, bool command_line) {
             {"properties", std::move(properties)}};
   if (command_line) json["command_line"] = graph.command_line;
   if (!model.chosen.empty()) json["chosen"] = operators_json(model.chosen);
-  return text_of({{"schema", "plumb.inspect/1"},
-                  {"tool", tool_json()},
-                  {"path", model.path},
-                  {"model", std::move(json)},
-                  {"warnings", graph.warnings}});
+  return text_of_json({{"schema", "plumb.inspect/1"},
+                       {"tool", tool_json()},
+                       {"path", model.path},
+                       {"model", std::move(json)},
+                       {"warnings", graph.warnings}});
 }
 
 }  // namespace plumb::scan

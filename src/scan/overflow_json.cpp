@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The JSON form of what was found about overflow, which docs/ describes as plumb.overflow/1.
-#include "scan/json_values.h"
+#include "base/json_values.h"
 #include "scan/overflow.h"
 
 namespace plumb::scan {
@@ -15,7 +15,7 @@ Json place_json(const Entry& e) {
           {"rank", optional_json(e.rank)}, {"graph", e.graph}, {"timestamp", e.timestamp}};
 }
 
-Json tensor_json(const ScannedTensor& t) {
+Json scanned_json(const ScannedTensor& t) {
   Json json{{"slot", to_string(t.entry->slot)},
             {"file", t.entry->parts.empty() ? t.entry->record : t.entry->parts.front().file},
             {"dtype", t.dtype},
@@ -50,7 +50,7 @@ Json record_json(const OverflowFindings& f, const OverflowReport& report) {
   json["operator"] = report.tensors.empty() ? Json() : place_json(*report.tensors.front());
   json["tensors"] = Json::array();
   for (const Entry* entry : report.tensors)
-    if (const ScannedTensor* t = f.scanned(entry)) json["tensors"].push_back(tensor_json(*t));
+    if (const ScannedTensor* t = f.scanned(entry)) json["tensors"].push_back(scanned_json(*t));
   return json;
 }
 
@@ -60,7 +60,7 @@ Json operator_json(const OverflowFindings& f, const OverflowedOperator& op) {
   json["from"] = Json::array();
   for (size_t i : op.from) json["from"].push_back(to_string(f.scan.tensors[i].entry->slot));
   json["tensors"] = Json::array();
-  for (size_t i : op.tensors) json["tensors"].push_back(tensor_json(f.scan.tensors[i]));
+  for (size_t i : op.tensors) json["tensors"].push_back(scanned_json(f.scan.tensors[i]));
   return json;
 }
 
@@ -104,16 +104,16 @@ std::string to_json(const OverflowFindings& f) {
   Json records = Json::array(), operators = Json::array();
   for (const OverflowReport& report : f.records.reports) records.push_back(record_json(f, report));
   for (const OverflowedOperator& op : f.scan.operators) operators.push_back(operator_json(f, op));
-  return text_of({{"schema", "plumb.overflow/1"},
-                  {"tool", tool_json()},
-                  {"path", f.path},
-                  {"convention", f.set->convention},
-                  {"verdict", name_of(f.verdict())},
-                  {"first", first_json(f)},
-                  {"records", std::move(records)},
-                  {"operators", std::move(operators)},
-                  {"totals", totals_json(f)},
-                  {"damaged", damaged_json(f)}});
+  return text_of_json({{"schema", "plumb.overflow/1"},
+                       {"tool", tool_json()},
+                       {"path", f.path},
+                       {"convention", f.set->convention},
+                       {"verdict", name_of(f.verdict())},
+                       {"first", first_json(f)},
+                       {"records", std::move(records)},
+                       {"operators", std::move(operators)},
+                       {"totals", totals_json(f)},
+                       {"damaged", damaged_json(f)}});
 }
 
 }  // namespace plumb::scan

@@ -125,7 +125,7 @@ auto execution_of(const Entry& e) {
   return std::tie(e.step, e.timestamp, e.rank, e.graph, e.operator_name, e.type);
 }
 
-bool is_input(const Entry& e) {
+bool is_input_slot(const Entry& e) {
   return e.slot.kind == SlotKind::kInput || e.slot.kind == SlotKind::kParameter;
 }
 
@@ -139,9 +139,9 @@ class Tracer {
     bool has_inputs = false, all_seen = true;
     for (size_t i = begin; i < end; ++i) {
       const ScannedTensor& tensor = scan_.tensors[i];
-      has_inputs |= is_input(*tensor.entry);
-      all_seen &= !is_input(*tensor.entry) || !(tensor.error || tensor.is_blind);
-      if (is_input(*tensor.entry) || tensor.is_clean()) continue;
+      has_inputs |= is_input_slot(*tensor.entry);
+      all_seen &= !is_input_slot(*tensor.entry) || !(tensor.error || tensor.is_blind);
+      if (is_input_slot(*tensor.entry) || tensor.is_clean()) continue;
       found.tensors.push_back(i);
       found.is_finite &= tensor.is_finite();
     }
@@ -151,7 +151,8 @@ class Tracer {
     if (ends_here) found.is_finite = false;
     for (size_t i = begin; i < end; ++i) {
       const ScannedTensor& tensor = scan_.tensors[i];
-      if (is_input(*tensor.entry) && !(found.is_finite ? tensor.is_clean() : tensor.is_finite()))
+      if (is_input_slot(*tensor.entry) &&
+          !(found.is_finite ? tensor.is_clean() : tensor.is_finite()))
         found.from.push_back(i);
     }
     const bool seen = seen_not_finite_ || (found.is_finite && seen_at_limit_);

@@ -2,6 +2,7 @@
 #include "scan/reduce_file.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include <fcntl.h>
@@ -22,7 +23,8 @@ using dump::ReducedTensor;
 
 constexpr std::string_view kTemporaryEnd = ".plumb-tmp";
 
-Result<ReducedTensor> measure(const io::TensorFile& file, const TensorInfo& info, bool sketch) {
+Result<ReducedTensor> reduced_tensor(const io::TensorFile& file, const TensorInfo& info,
+                                     bool sketch) {
   auto reader = file.open(info);
   if (!reader) return reader.error();
   const DKind kind = kind_of(reader->dtype());
@@ -62,7 +64,7 @@ Result<ReducedFile> read_dump(const std::filesystem::path& path, const FileStamp
   for (const auto& [key, value] : file->listing.properties)
     if (key == "op_name") reduced.op_name = value;
   for (const TensorInfo& info : file->listing.tensors) {
-    auto tensor = measure(*file, info, sketch);
+    auto tensor = reduced_tensor(*file, info, sketch);
     if (!tensor) return tensor.error();
     if (fx) tensor->slot = fx->slot;
     reduced.tensors.push_back(std::move(*tensor));
@@ -118,6 +120,9 @@ bool is_done(const std::filesystem::path& replacement, const FileStamp& stamp, b
 bool is_being_written(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) return false;
+  // Somebody may open the file at this very moment: the kernel then tells by SIGIO, which would end
+  // the process. SIGURG does nothing unless somebody asked for it.
+  ::fcntl(descriptor, F_SETSIG, SIGURG);
   const bool refused = ::fcntl(descriptor, F_SETLEASE, F_RDLCK) != 0;
   const bool written = refused && errno == EAGAIN;
   if (!refused) ::fcntl(descriptor, F_SETLEASE, F_UNLCK);

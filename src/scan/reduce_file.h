@@ -46,8 +46,7 @@ struct ReduceOutcome {
   bool was_done = false;  // the replacement was there already, a crash or --keep had left both
 };
 
-// `path` has a name that dump::reduced_name knows. A caller ignores SIGIO: the kernel may send it
-// when somebody opens the file at the very moment at which we ask whether it is open.
+// `path` has a name that dump::reduced_name knows.
 ReduceOutcome reduce_file(const std::filesystem::path& path, const ReduceOptions& options);
 
 // The name under which the replacement of a dump file is written, and whether a name is such a one.

@@ -304,7 +304,12 @@ Result<ReduceReport> reduce_tree(const Path& root, const ReduceTreeOptions& opti
         root.string(), "name the directory that the dump is written to"};
   auto lock = DirectoryLock::take(root, kReducing);
   if (!lock) return lock.error();
-  return on_threads_of(context, [&] { return TreeReducer(root, options, context, tell).run(); });
+  auto report =
+      on_threads_of(context, [&] { return TreeReducer(root, options, context, tell).run(); });
+  if (report.totals.files == 0 && report.left.empty() && report.before == 0 && !context.cancelled)
+    return Error{"nothing was reduced: there is no dump file", root.string(),
+                 "name the directory that device dumps or FX arrays were written to"};
+  return report;
 }
 
 }  // namespace plumb::scan

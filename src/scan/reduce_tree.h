@@ -45,8 +45,8 @@ struct ReduceReport {
 using ReduceTell = std::function<void(const std::filesystem::path& path,
                                       const ReduceOutcome& outcome, const ReduceProgress& now)>;
 
-// Fails if the directory cannot be used or another process has it. When the run is cancelled, files
-// in work are finished first.
+// Fails if the directory cannot be used, has no dump file, or another process has it. When the run
+// is cancelled, files in work are finished first.
 Result<ReduceReport> reduce_tree(const std::filesystem::path& root,
                                  const ReduceTreeOptions& options, const RunContext& context,
                                  const ReduceTell& tell);

@@ -8,7 +8,7 @@ namespace {
 
 using enum DType;
 
-constexpr std::array kTable{
+constexpr std::array kDTypes{
     DTypeInfo{kBool, "bool", 8, DKind::kBool, kBool, kBool},
     DTypeInfo{kUint1, "uint1", 1, DKind::kInteger, kUint8, kUint8},
     DTypeInfo{kInt4, "int4", 4, DKind::kInteger, kInt8, kInt8},
@@ -33,17 +33,17 @@ constexpr std::array kTable{
 };
 
 constexpr bool in_enum_order() {
-  for (size_t i = 0; i < kTable.size(); ++i)
-    if (static_cast<size_t>(kTable[i].dtype) != i) return false;
+  for (size_t i = 0; i < kDTypes.size(); ++i)
+    if (static_cast<size_t>(kDTypes[i].dtype) != i) return false;
   return true;
 }
 static_assert(in_enum_order());
 
-struct Alias {
+struct DTypeAlias {
   std::string_view alias;
   DType dtype;
 };
-constexpr Alias kAliases[] = {
+constexpr DTypeAlias kDTypeAliases[] = {
     {"f16", kFloat16},
     {"fp16", kFloat16},
     {"half", kFloat16},
@@ -73,14 +73,14 @@ constexpr Alias kAliases[] = {
 
 }  // namespace
 
-std::span<const DTypeInfo> dtypes() { return kTable; }
+std::span<const DTypeInfo> dtypes() { return kDTypes; }
 
-const DTypeInfo& info_of(DType dtype) { return kTable[static_cast<size_t>(dtype)]; }
+const DTypeInfo& info_of(DType dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 
 std::optional<DType> dtype_from_name(std::string_view name) {
-  for (const DTypeInfo& info : kTable)
+  for (const DTypeInfo& info : kDTypes)
     if (info.name == name && info.dtype != kOpaque) return info.dtype;
-  for (const Alias& alias : kAliases)
+  for (const DTypeAlias& alias : kDTypeAliases)
     if (alias.alias == name) return alias.dtype;
   return std::nullopt;
 }

@@ -99,6 +99,46 @@ TEST_F(JournalTest, AChangedByteEndsWhatIsBelieved) {
   EXPECT_EQ(journal->dropped_bytes(), whole.size() - third);
 }
 
+// One that the user names is changed only by what a kill leaves.
+TEST_F(JournalTest, AVisitedOneDropsHalfALineAndNothingElse) {
+  std::vector<std::pair<std::string, uint64_t>> seen;
+  const auto visit = [&](std::string_view line, uint64_t offset) -> Result<void> {
+    seen.emplace_back(line, offset);
+    return {};
+  };
+  {
+    auto journal = Journal::open(path_, visit);
+    ASSERT_TRUE(journal.ok());
+    EXPECT_EQ(journal->next_offset(), 9u);
+    for (const char* line : {"one", "two", "three"}) ASSERT_TRUE(journal->add(line).ok());
+    EXPECT_THAT(Journal::open(path_, visit).error().what, HasSubstr("another process"));
+  }
+  const std::string whole = text_of(path_);
+  for (size_t size = 0; size <= whole.size(); ++size) {
+    SCOPED_TRACE(size);
+    write(path_, whole.substr(0, size));
+    seen.clear();
+    ASSERT_TRUE(Journal::open(path_, visit).ok());
+    for (const auto& [line, offset] : seen) EXPECT_EQ(whole.substr(offset, line.size()), line);
+    EXPECT_EQ(text_of(path_), whole.substr(0, whole.substr(0, size).rfind('\n') + 1));
+  }
+  for (size_t at = 0; at < whole.size(); ++at) {
+    if (whole[at] == '\n') continue;
+    SCOPED_TRACE(at);
+    std::string changed = whole;
+    changed[at] = static_cast<char>(~changed[at]);
+    write(path_, changed);
+    EXPECT_FALSE(Journal::open(path_, visit).ok());
+    EXPECT_EQ(text_of(path_), changed);
+  }
+  write(path_, whole);
+  const auto refused = Journal::open(path_, [](std::string_view, uint64_t) -> Result<void> {
+    return Error{"foreign", "", ""};
+  });
+  EXPECT_EQ(refused.error().what, "foreign");
+  EXPECT_EQ(text_of(path_), whole);
+}
+
 TEST_F(JournalTest, AFullDiskIsAnErrorThatSaysHowToGoOn) {
   auto journal = Journal::open("/dev/full");
   if (!journal) return;  // it may not be there

@@ -6,13 +6,13 @@
 namespace plumb {
 namespace {
 
-struct Case {
+struct MatchCase {
   const char *pattern, *name;
   bool matches;
 };
 
 TEST(NamePattern, Operators) {
-  const Case cases[] = {
+  const MatchCase cases[] = {
       {"", "", true},
       {"", "conv1", false},
       {"*", "", true},
@@ -38,19 +38,19 @@ TEST(NamePattern, Operators) {
       {"a\\*b", "aab", false},
       {"a, b", "a, b", true},
   };
-  for (const Case& c : cases)
+  for (const MatchCase& c : cases)
     EXPECT_EQ(operator_matches(c.pattern, c.name), c.matches) << c.pattern << " " << c.name;
 }
 
 TEST(NamePattern, Slots) {
-  const Case cases[] = {
+  const MatchCase cases[] = {
       {"output:0", "output:0", true},       {"output.0", "output:0", true},
       {"output", "output:0", true},         {"output", "input:0", false},
       {"output:0", "output:01", false},     {"out", "output:0", false},
       {"input:1.2", "input:1.2", true},     {"input:*", "input:1.2", true},
       {"parameter:w", "parameter:w", true},
   };
-  for (const Case& c : cases)
+  for (const MatchCase& c : cases)
     EXPECT_EQ(slot_matches(c.pattern, c.name), c.matches) << c.pattern << " " << c.name;
 }
 

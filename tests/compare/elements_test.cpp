@@ -20,10 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr float kFloatInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr int64_t kChunk = metrics::kPairPiece * kPiecesPerChunk;
+constexpr int64_t kElementsPerChunk = metrics::kPairPiece * kPiecesPerChunk;
 
 // Two tensors of one shape.
 struct Pair {
@@ -49,7 +46,7 @@ struct Pair {
 };
 
 // "position: target golden error relative"
-std::vector<std::string> lines_of(const std::vector<Element>& elements) {
+std::vector<std::string> element_lines(const std::vector<Element>& elements) {
   std::vector<std::string> lines;
   for (const Element& e : elements)
     lines.push_back(
@@ -76,22 +73,22 @@ TEST(FirstDifference, IsTheFirstInPlainOrder) {
 
 TEST(WorstElements, WorstFirstThenByPosition) {
   Pair pair({1, 2, 3, 4, 5, 6}, {1, 3, 3, 5, 2, 5});
-  EXPECT_THAT(lines_of(pair.worst(10)),
+  EXPECT_THAT(element_lines(pair.worst(10)),
               ElementsAre("4: 5 2 3 1.5", fmt::format("1: 2 3 1 {}", 1.0 / 3), "3: 4 5 1 0.2",
                           "5: 6 5 1 0.2"));
-  EXPECT_THAT(lines_of(pair.worst(2)),
+  EXPECT_THAT(element_lines(pair.worst(2)),
               ElementsAre("4: 5 2 3 1.5", fmt::format("1: 2 3 1 {}", 1.0 / 3)));
   EXPECT_THAT(pair.worst(0), IsEmpty());
 }
 
 TEST(WorstElements, NothingDiffers) {
-  EXPECT_THAT(Pair({1, kNan, kFloatInf, -0.0f}, {1, kNan, kFloatInf, 0.0f}).worst(5), IsEmpty());
+  EXPECT_THAT(Pair({1, kNan, kInf, -0.0f}, {1, kNan, kInf, 0.0f}).worst(5), IsEmpty());
   EXPECT_THAT(Pair(std::vector<float>{}, std::vector<float>{}).worst(5), IsEmpty());
 }
 
 TEST(WorstElements, NumbersAgainstNone) {
-  Pair pair({kNan, 1, kFloatInf, 5, kFloatInf, 1}, {1, kNan, 1, 4, -kFloatInf, 0});
-  EXPECT_THAT(lines_of(pair.worst(10)),
+  Pair pair({kNan, 1, kInf, 5, kInf, 1}, {1, kNan, 1, 4, -kInf, 0});
+  EXPECT_THAT(element_lines(pair.worst(10)),
               ElementsAre("0: nan 1 inf inf", "1: 1 nan inf inf", "2: inf 1 inf inf",
                           "4: inf -inf inf inf", "3: 5 4 1 0.25", "5: 1 0 1 inf"));
 }
@@ -130,7 +127,7 @@ TEST(WorstElements, IntegersBeyondDoubles) {
 TEST(WorstElements, ComplexByDistance) {
   Pair pair(DType::kComplex64, std::vector<float>{1, 2, 3, 4, 0, 0, 1, kNan},
             std::vector<float>{1, 2, 0, 0, 0, -1, 1, 1}, {4});
-  EXPECT_THAT(lines_of(pair.worst(10)),
+  EXPECT_THAT(element_lines(pair.worst(10)),
               ElementsAre("3: 1+nani 1+1i inf inf", "1: 3+4i 0+0i 5 inf", "2: 0+0i 0-1i 1 1"));
 }
 
@@ -144,26 +141,28 @@ TEST(WorstElements, ValuesReadBack) {
   EXPECT_EQ(std::stof(floats.worst(1)[0].golden), 16777216.0f);
   Pair integers(DType::kInt32, std::vector<int32_t>{-2147483647 - 1},
                 std::vector<int32_t>{2147483647}, {1});
-  EXPECT_THAT(lines_of(integers.worst(1)),
+  EXPECT_THAT(element_lines(integers.worst(1)),
               ElementsAre(testing::StartsWith("0: -2147483648 2147483647 4294967295")));
   Pair bools(DType::kBool, std::vector<uint8_t>{1, 2}, std::vector<uint8_t>{0, 1}, {2});
-  EXPECT_THAT(lines_of(bools.worst(5)), ElementsAre("0: 1 0 1 inf"));
+  EXPECT_THAT(element_lines(bools.worst(5)), ElementsAre("0: 1 0 1 inf"));
 }
 
 // Ties and the worst lie in different chunks, and threads finish in any order.
 TEST(WorstElements, AcrossChunks) {
-  const int64_t count = 2 * kChunk + 3;
+  const int64_t count = 2 * kElementsPerChunk + 3;
   const std::vector<int8_t> golden(static_cast<size_t>(count), 0);
   std::vector<int8_t> target = golden;
-  const int64_t ones[] = {7, kChunk - 1, kChunk, 2 * kChunk, count - 1};
+  const int64_t ones[] = {7, kElementsPerChunk - 1, kElementsPerChunk, 2 * kElementsPerChunk,
+                          count - 1};
   for (int64_t at : ones) target[static_cast<size_t>(at)] = 1;
-  target[static_cast<size_t>(kChunk + 1)] = -9;
+  target[static_cast<size_t>(kElementsPerChunk + 1)] = -9;
   Pair pair(DType::kInt8, target, golden, {count});
   for (size_t threads : {1, 4}) {
     const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     std::vector<int64_t> positions;
     for (const Element& element : pair.worst(4)) positions.push_back(element.position);
-    EXPECT_THAT(positions, ElementsAre(kChunk + 1, 7, kChunk - 1, kChunk));
+    EXPECT_THAT(positions,
+                ElementsAre(kElementsPerChunk + 1, 7, kElementsPerChunk - 1, kElementsPerChunk));
   }
 }
 
@@ -224,15 +223,15 @@ TEST(ErrorsAlong, NoSuchAxis) {
 }
 
 TEST(ErrorsAlong, OddValuesAndZeros) {
-  Pair pair(DType::kFloat32, std::vector<float>{1, kNan, 3, kFloatInf, 2, kNan},
-            std::vector<float>{1, 2, 0, kFloatInf, 0, kNan}, {3, 2});
+  Pair pair(DType::kFloat32, std::vector<float>{1, kNan, 3, kInf, 2, kNan},
+            std::vector<float>{1, 2, 0, kInf, 0, kNan}, {3, 2});
   const auto columns = pair.along(1);
   EXPECT_EQ(columns[0].odd, 0);
   EXPECT_EQ(columns[0].dd, 13);
   EXPECT_EQ(columns[1].odd, 1);
   EXPECT_EQ(columns[1].dd, 0);
   const auto rows = pair.along(0);
-  EXPECT_EQ(rows[1].rel_euclid(), kInf);
+  EXPECT_EQ(rows[1].rel_euclid(), std::numeric_limits<double>::infinity());
   EXPECT_EQ(rows[2].odd, 0);
 }
 
@@ -255,7 +254,7 @@ TEST(ErrorsAlong, EmptyTensors) {
 // Chunk borders cut rows; a long axis makes the windows small. Neither shows.
 TEST(ErrorsAlong, AcrossChunks) {
   for (const int64_t length : {int64_t{3}, int64_t{700001}}) {
-    const int64_t rows = (2 * kChunk + 5) / length, count = rows * length;
+    const int64_t rows = (2 * kElementsPerChunk + 5) / length, count = rows * length;
     std::vector<int8_t> golden(static_cast<size_t>(count), 1), target = golden;
     for (int64_t row = 0; row < rows; ++row)
       target[static_cast<size_t>(row * length + length - 2)] = 4;
@@ -297,8 +296,8 @@ std::string difference_of(Pair& pair) {
 
 // The numbers are numpy's: target - golden, in the type of the result.
 TEST(SaveDifference, IsNumpysSubtraction) {
-  const std::vector<float> golden{1.25f, 2.5f, 0.3f, -3e38f, 1, kFloatInf};
-  Pair floats({1.5f, -2.25f, 0.1f, 3e38f, kNan, kFloatInf}, golden);
+  const std::vector<float> golden{1.25f, 2.5f, 0.3f, -3e38f, 1, kInf};
+  Pair floats({1.5f, -2.25f, 0.1f, 3e38f, kNan, kInf}, golden);
   EXPECT_THAT(difference_of(floats),
               testing::MatchesRegex(
                   R"(float32 \[6\]: 0\.25 -4\.75 -0\.20000001788139343 inf -?nan -?nan)"));

@@ -55,7 +55,7 @@ double value_of(const PairFacts& facts, std::string_view name) {
 }
 
 // Every bit of the facts, as text.
-std::string bits_of(const PairFacts& facts) {
+std::string exact_text_of(const PairFacts& facts) {
   const metrics::PairSums& s = facts.sums;
   std::string text = fmt::format("{} {} {} {}\n", name_of(facts.target_dtype),
                                  name_of(facts.golden_dtype), s.has_relative, s.exponent);
@@ -134,7 +134,7 @@ TEST(Gather, ChunkBordersLoseNothing) {
                      reinterpret_cast<const std::byte*>(pair.golden.data()), count});
     const auto first_lines = [](PairFacts facts) {
       facts.second_pass = {};
-      return bits_of(facts);
+      return exact_text_of(facts);
     };
     EXPECT_EQ(first_lines(found), first_lines(plain));
     for (const metrics::Metric& metric : metrics::metrics()) {
@@ -219,7 +219,7 @@ Paths pairs(const Tensors& dir) {
 
 std::string bits_of_all(const Paths& paths) {
   std::string text;
-  for (const auto& [t, g] : paths) text += bits_of(facts_of(t, g)) + "\n";
+  for (const auto& [t, g] : paths) text += exact_text_of(facts_of(t, g)) + "\n";
   return text;
 }
 

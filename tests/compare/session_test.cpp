@@ -16,14 +16,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compare/json_testing.h"
 #include "compare/session_state.h"
 #include "compare/tensors.h"
 #include "dump/memory.h"
-#include "report/writer.h"
 
 namespace plumb {
 namespace {
 
+using compare::json_of;
 using compare::or_throw;
 using compare::Tensors;
 using result::Row;
@@ -32,22 +33,12 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The whole result as text, but for the time it took.
-std::string json_of(result::Run run) {
-  run.elapsed_s = 0;
-  std::string text;
-  report::writer_for("result.json").value()->write(run, [&](std::string_view piece) {
-    text += piece;
-  });
-  return text;
-}
-
 // Tensors of all fates: equal, off, not a number, another shape, without a partner, of 16 bits and
 // behind them, empty.
-struct Dumps {
+struct SessionDumps {
   Tensors target, golden;
 
-  Dumps() {
+  SessionDumps() {
     std::mt19937 random(7);
     std::normal_distribution<float> normal;
     for (int i = 0; i < 40; ++i) {
@@ -92,7 +83,7 @@ std::string finished(const Session& session, RunInMemory& memory) {
 }
 
 TEST(Session, RowsDoNotDependOnHowTheyAreAskedFor) {
-  const Dumps dumps;
+  const SessionDumps dumps;
   RunContext context;
   const Session session = or_throw(Session::open(dumps.spec(), context));
   const std::string whole = json_of(or_throw(compare_all(session, context)));
@@ -128,7 +119,7 @@ TEST(Session, FinishWantsAllRows) {
     }
     std::vector<Row>& rows;
   };
-  const Dumps dumps;
+  const SessionDumps dumps;
   RunContext context;
   const Session session = or_throw(Session::open(dumps.spec(), context));
   RunInMemory memory(session.plan());
@@ -142,7 +133,7 @@ TEST(Session, FinishWantsAllRows) {
 }
 
 TEST(Session, RefusesRowsThatAreNotThere) {
-  const Dumps dumps;
+  const SessionDumps dumps;
   RunContext context;
   const Session session = or_throw(Session::open(dumps.spec(), context));
   RunInMemory memory(session.plan());
@@ -152,7 +143,7 @@ TEST(Session, RefusesRowsThatAreNotThere) {
 
 // What is selected changes no row, no id and no verdict.
 TEST(Session, SelectionOnlyHides) {
-  const Dumps dumps;
+  const SessionDumps dumps;
   RunContext context;
   const result::Run all =
       or_throw(compare_all(or_throw(Session::open(dumps.spec(), context)), context));
@@ -176,7 +167,7 @@ TEST(Session, SelectionOnlyHides) {
 }
 
 TEST(Session, CancelledRowsAreInterrupted) {
-  const Dumps dumps;
+  const SessionDumps dumps;
   RunContext context;
   const Session session = or_throw(Session::open(dumps.spec(), context));
   context.cancelled = true;
@@ -250,7 +241,7 @@ TEST(Session, TensorsOfTheNextSampleTakeThePlaceOfThoseBefore) {
   }
   // Nothing has changed, and files are never taken for what is in memory.
   EXPECT_EQ(json_of(or_throw(compare_all(session, context))), json_of(exchanged));
-  const Dumps dumps;
+  const SessionDumps dumps;
   Session of_files = or_throw(Session::open(dumps.spec(), context));
   const dump::DumpSet &target = of_files.state().target, &golden = of_files.state().golden;
   EXPECT_FALSE(of_files.exchange_tensors(target, golden));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -13,6 +14,9 @@
 #include "scratch.h"
 
 namespace plumb::compare {
+
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
 
 inline std::filesystem::path sample(const std::string& name) {
   return std::filesystem::path(PLUMB_TEST_DATA) / name;

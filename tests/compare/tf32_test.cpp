@@ -33,8 +33,8 @@ result::Row row_of(double error, double scaled, const char* type = "Conv") {
   return row;
 }
 
-const std::vector<const metrics::Metric*> kColumns = {metrics::metric_by_name("rel_euclid"),
-                                                      metrics::metric_by_name("norm_ratio")};
+const std::vector<const metrics::Metric*> kErrorColumns = {metrics::metric_by_name("rel_euclid"),
+                                                           metrics::metric_by_name("norm_ratio")};
 
 TEST(LikeTf32, UniformErrorsOfTenBits) {
   const Errors cases[] = {
@@ -49,14 +49,14 @@ TEST(LikeTf32, UniformErrorsOfTenBits) {
       {"bfloat16", many(0.02, 40)},
   };
   for (const Errors& c : cases) {
-    LikeTf32 like(kColumns);
+    LikeTf32 like(kErrorColumns);
     for (const double size : c.sizes) like.see(row_of(size, c.scaled));
     EXPECT_EQ(!like.note().empty(), c.looks_so) << c.name << ": " << like.note();
   }
 }
 
 TEST(LikeTf32, WhatIsNotComputedSaysNothing) {
-  LikeTf32 like(kColumns);
+  LikeTf32 like(kErrorColumns);
   for (int i = 0; i < 100; ++i) like.see(row_of(0, 0, i % 2 == 0 ? "Constant" : "Data"));
   for (int i = 0; i < 10; ++i) like.see(row_of(0.001, 0.05));
   EXPECT_THAT(like.note(), HasSubstr("10 float32 tensors differ by rel_euclid 0.001 to 0.001"));
@@ -64,7 +64,7 @@ TEST(LikeTf32, WhatIsNotComputedSaysNothing) {
 }
 
 TEST(LikeTf32, NarrowTensorsAndMissingColumnsSayNothing) {
-  LikeTf32 narrow(kColumns), without({kColumns[0]});
+  LikeTf32 narrow(kErrorColumns), without({kErrorColumns[0]});
   for (int i = 0; i < 10; ++i) {
     result::Row row = row_of(0.001, 0.05), shorter = row;
     shorter.values.pop_back();

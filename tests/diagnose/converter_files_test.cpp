@@ -28,7 +28,7 @@ result::Run run_with(const std::string& cause, const std::string& op = "conv1rel
   return run;
 }
 
-std::vector<std::string> names(const std::vector<ConverterFile>& files) {
+std::vector<std::string> file_names(const std::vector<ConverterFile>& files) {
   std::vector<std::string> list;
   for (const ConverterFile& file : files) list.push_back(file.name);
   return list;
@@ -36,7 +36,7 @@ std::vector<std::string> names(const std::vector<ConverterFile>& files) {
 
 TEST(ConverterFiles, TurnFusionOff) {
   const auto files = converter_files(run_with("fusion"));
-  ASSERT_THAT(names(files), ElementsAre("fusion_switch.cfg", "fusion_off.sh"));
+  ASSERT_THAT(file_names(files), ElementsAre("fusion_switch.cfg", "fusion_off.sh"));
   EXPECT_EQ(
       files[0].text,
       "{\"Switch\": {\"GraphFusion\": {\"ALL\": \"off\"}, \"UBFusion\": {\"ALL\": \"off\"}}}\n");
@@ -47,8 +47,8 @@ TEST(ConverterFiles, TurnFusionOff) {
 TEST(ConverterFiles, KeepTypes) {
   for (const char* cause : {"overflow", "precision_mode", "saturation"}) {
     const auto files = converter_files(run_with(cause));
-    ASSERT_THAT(names(files), ElementsAre("keep_dtype.cfg", "keep_dtype.sh", "mixlist.json",
-                                          "mixlist.sh", "origin.sh"));
+    ASSERT_THAT(file_names(files), ElementsAre("keep_dtype.cfg", "keep_dtype.sh", "mixlist.json",
+                                               "mixlist.sh", "origin.sh"));
     EXPECT_EQ(files[0].text, "conv1\nrelu1\n");
     EXPECT_THAT(files[1].text, HasSubstr("--precision_mode_v2=fp16 --keep_dtype="));
     EXPECT_EQ(files[2].text,
@@ -65,7 +65,7 @@ TEST(ConverterFiles, AreOfFindingsAboutTheConversion) {
   result::Run hostile = run_with("overflow");
   hostile.network = nullptr;
   hostile.rows[0].golden->operator_name = "a\nOpType::Add";  // no second line
-  EXPECT_THAT(names(converter_files(hostile)),
+  EXPECT_THAT(file_names(converter_files(hostile)),
               ElementsAre("mixlist.json", "mixlist.sh", "origin.sh"));
 }
 

@@ -8,9 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnose/made_network.h"
 #include "diagnose/rule.h"
-#include "graph/graph.h"
-#include "plumb/session.h"
 
 namespace plumb::diagnose {
 namespace {
@@ -18,22 +17,9 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr size_t kChannels = 8, kElements = 512;
+constexpr size_t kElements = kMadeElements;
 
-// The same numbers on every machine: sums of a linear generator, nearly normal.
-std::vector<float> numbers(uint32_t seed, double scale = 1) {
-  std::vector<float> values(kElements);
-  uint32_t state = seed * 2654435761U + 1;
-  for (float& value : values) {
-    double sum = 0;
-    for (int i = 0; i < 12; ++i) {
-      state = state * 1664525U + 1013904223U;
-      sum += static_cast<double>(state >> 8) / (1 << 24);
-    }
-    value = static_cast<float>((sum - 6) * scale);
-  }
-  return values;
-}
+std::vector<float> numbers(uint32_t seed, double scale = 1) { return made_numbers(seed, scale); }
 
 // data -> conv -> scale -> out: what each gives out, on both sides. A change of `conv` is handed
 // on.
@@ -58,43 +44,14 @@ struct Network {
     out = times(scale, 0.5F);
     if (scale_target.empty()) scale_target = times(conv_target, 3.1415927F);
     out_target = times(scale_target, 0.5F);
-    Spec spec;
-    const auto add = [](SideSpec& side, const char* op, const std::vector<float>& values) {
-      NamedTensor tensor;
-      tensor.op = op;
-      tensor.shape = {1, kChannels, 8, 8};
-      tensor.bytes = std::as_bytes(std::span(values));
-      side.tensors.push_back(tensor);
-    };
-    add(spec.golden, "data", data), add(spec.golden, "conv", conv);
-    add(spec.golden, "scale", scale), add(spec.golden, "out", out);
-    add(spec.target, "data", data_target), add(spec.target, "conv", conv_target);
-    add(spec.target, "scale", scale_target), add(spec.target, "out", out_target);
-    auto graph = std::make_shared<graph::Graph>();
-    const auto op = [&](const char* name, const char* type, const char* reads) {
-      graph::Operator& made = graph->operators.emplace_back();
-      made.name = name;
-      made.type = type;
-      if (reads != nullptr) made.inputs = {{reads, 0}};
-      made.outputs.resize(1);
-      made.outputs[0].origin = name;
-      made.outputs[0].origin_output = 0;
-      made.origins = {name};
-    };
-    op("data", "Data", nullptr), op("conv", "Conv2D", "data");
-    op("scale", "Mul", "conv"), op("out", "Mul", "scale");
-    graph->operators[1].origins = origins;
-    graph->outputs = {{"out", 0}};
-    spec.target.model = graph;
-    spec.mode = "offline-vs-original";
-    spec.profile = "standard";
-    RunContext context;
-    auto session = Session::open(spec, context);
-    if (!session) throw std::runtime_error(session.error().what + ": " + session.error().where);
-    auto run = compare_all(*session, context);
-    if (!run) throw std::runtime_error(run.error().what);
-    explain(*run, Tensors(&*session), context);
-    return std::move(*run);
+    MadeNetwork made;
+    made.operators = {{"data", "Data", "", data, data_target, {}},
+                      {"conv", "Conv2D", "data", conv, conv_target, origins},
+                      {"scale", "Mul", "conv", scale, scale_target, {}},
+                      {"out", "Mul", "scale", out, out_target, {}}};
+    auto [session, run] = made.compared();
+    explain(run, Tensors(&session), RunContext{});
+    return std::move(run);
   }
 };
 
@@ -260,6 +217,57 @@ TEST(Explain, OwnErrors) {
       EXPECT_LT(row.own_error->value, 0.01);
     }
   }
+}
+
+// Nothing is near a limit, and still one operator is hundreds of times worse than the others.
+TEST(Explain, WhoStandsOutIsToldThoughEverythingPasses) {
+  Network network;
+  network.scale_target = Network::times(network.conv, 3.1415927F);
+  const std::vector<float> other = numbers(9, 3e-4);
+  for (size_t i = 0; i < kElements; ++i) network.scale_target[i] += other[i];
+  const result::Run run = network.explained();
+  EXPECT_EQ(run.summary().verdict, result::Verdict::kPass);
+  const Found found = first(run);
+  EXPECT_EQ(found.op, "scale");
+  EXPECT_EQ(found.cause, "operator");
+}
+
+// A call of an API as a dump records it: a tensor, or an argument that is none.
+result::Row call_row(std::string op, std::string slot, bool is_tensor, bool differs) {
+  result::Row row;
+  row.target.emplace();
+  row.target->operator_name = std::move(op);
+  row.target->slot = std::move(slot);
+  row.target->dtype = is_tensor ? "torch.float32" : "int";
+  if (is_tensor) row.target->shape = Shape{4, 4};
+  row.golden = row.target;
+  row.verdict = differs ? result::Verdict::kFail : result::Verdict::kPass;
+  if (differs) row.reasons = {is_tensor ? "shape_mismatch" : "limit:equal_share"};
+  row.message = differs ? "2 in target, 1 in golden" : "";
+  return row;
+}
+
+result::Run calls(bool has_other_stride) {
+  result::Run run;
+  run.is_ordered = true;
+  run.rows = {call_row("relu.0", "input:0", true, false),
+              call_row("relu.0", "output:0", true, false),
+              call_row("conv2d.0", "input:0", true, false),
+              call_row("conv2d.0", "input:3.0", false, has_other_stride),
+              call_row("conv2d.0", "output:0", true, true),
+              call_row("relu.1", "input:0", true, true),
+              call_row("relu.1", "output:0", true, true)};
+  explain(run, Tensors(nullptr), RunContext{});
+  return run;
+}
+
+TEST(Explain, AnotherArgumentOfACall) {
+  const Found found = first(calls(true));
+  EXPECT_EQ(found.op, "conv2d.0");
+  EXPECT_EQ(found.cause, "operator");
+  EXPECT_EQ(found.detail, "argument:3.0");
+  for (const result::Finding& finding : calls(false).findings)
+    EXPECT_FALSE(finding.detail.starts_with("argument:"));
 }
 
 TEST(Rules, NamesAreUniqueAndSaySomething) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a model becomes on its way to a device: the same network in float16, with operands of products rounded as
-TF32 does, on eight bits with QuantizeLinear and DequantizeLinear, fused by the runtime, run by another engine.
+TF32 does, on eight bits with QuantizeLinear and DequantizeLinear, with batch norms folded into weights, fused by the
+runtime, run by another engine.
 
 A kind edits a model (after a fault was planted in it, if any) and says how `plumb dump` runs it. What only simulates an
 arithmetic (the rounding of operands) is taken out of the dump again, as no device would show it.
@@ -142,6 +143,37 @@ def float16(model, ranges):
     graph.node.extend(nodes)
 
 
+def folded(model, ranges):
+    """Batch norms become part of the weights of the convolutions before them, as converters do it."""
+    graph = model.graph
+    known = constants(model)
+    readers, givers = {}, {}
+    for node in graph.node:
+        givers.update((name, node) for name in node.output)
+        for name in node.input:
+            readers.setdefault(name, []).append(node)
+    kept = {each.name for each in graph.output}
+    for norm in [node for node in graph.node if node.op_type == "BatchNormalization"]:
+        conv = givers.get(norm.input[0])
+        if conv is None or conv.op_type != "Conv" or len(readers[norm.input[0]]) != 1 or norm.input[0] in kept:
+            continue
+        w = known.get(conv.input[1])
+        gamma, beta, mean, variance = (known.get(name) for name in norm.input[1:5])
+        if any(x is None for x in (w, gamma, beta, mean, variance)):
+            continue
+        epsilon = next((a.f for a in norm.attribute if a.name == "epsilon"), 1e-5)
+        factor = gamma.astype(float) / np.sqrt(variance.astype(float) + epsilon)
+        bias = known[conv.input[2]].astype(float) if len(conv.input) > 2 and conv.input[2] else 0.0
+        conv.name = conv.name or conv.output[0]
+        name = norm.output[0]
+        made = [add_constant(model, f"{name}_folded_weight", (w * factor.reshape(-1, *[1] * (w.ndim - 1))).astype(np.float32)),
+                add_constant(model, f"{name}_folded_bias", ((bias - mean) * factor + beta).astype(np.float32))]  # fmt: skip
+        conv.input[:] = [conv.input[0], *made]
+        conv.output[0] = name
+        graph.node.remove(norm)
+    del graph.value_info[:]
+
+
 def halved(array):
     return np.clip(array, -65504, 65504).astype(np.float16)
 
@@ -212,6 +244,7 @@ KINDS = {
         Kind("exact"),
         Kind("float16", edit=float16, limit=0.045),
         Kind("tf32", edit=tf32, limit=0.01, is_clean=False),
+        Kind("folded", edit=folded),
         Kind("fused", words=("--optimization", "extended"), run_words=("--target-optimization", "extended")),
         Kind("int8", edit=int8, profile="quantized", limit=0.15, is_clean=False),
         Kind("opencv", words=("--engine", "opencv"), run_words=("--target-engine", "opencv")),

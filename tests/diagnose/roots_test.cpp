@@ -50,7 +50,7 @@ result::Run run_of(const std::vector<Op>& operators, bool has_graph = true,
   return run;
 }
 
-std::vector<std::string> names(const result::Run& run) {
+std::vector<std::string> root_names(const result::Run& run) {
   const Net net = net_of(run);
   std::vector<std::string> found;
   for (const Root& root : find_roots(net).roots)
@@ -58,13 +58,13 @@ std::vector<std::string> names(const result::Run& run) {
   return found;
 }
 
-struct Case {
+struct RootsCase {
   std::string name;
   std::vector<Op> operators;
   std::vector<std::string> roots;
 };
 
-const Case kCases[] = {
+const RootsCase kRootsCases[] = {
     {"nothing", {}, {}},
     {"all agree", {{"a", {}, 0}, {"b", {"a"}, 1e-7}}, {}},
     {"one step",
@@ -85,9 +85,9 @@ const Case kCases[] = {
 };
 
 TEST(FindRoots, Table) {
-  for (const Case& each : kCases) {
+  for (const RootsCase& each : kRootsCases) {
     SCOPED_TRACE(each.name);
-    EXPECT_EQ(names(run_of(each.operators)), each.roots);
+    EXPECT_EQ(root_names(run_of(each.operators)), each.roots);
   }
 }
 
@@ -95,22 +95,22 @@ TEST(FindRoots, Table) {
 TEST(FindRoots, OrderOfTheListDecidesNothing) {
   const result::Run run =
       run_of({{"d", {"c"}, 0.18}, {"c", {"b"}, 0.21}, {"b", {"a"}, 0.2}, {"a", {}, 1e-7}});
-  EXPECT_THAT(names(run), ElementsAre("b"));
+  EXPECT_THAT(root_names(run), ElementsAre("b"));
 }
 
 TEST(FindRoots, WithoutEdgesTheOrderOfExecutionHasToDo) {
   result::Run run =
       run_of({{"a", {}, 1e-7}, {"b", {}, 0.2}, {"c", {}, 1e-7}, {"d", {}, 0.2}}, false);
-  EXPECT_THAT(names(run), ElementsAre("b"));
+  EXPECT_THAT(root_names(run), ElementsAre("b"));
   run.is_ordered = false;
-  EXPECT_THAT(names(run), IsEmpty());
+  EXPECT_THAT(root_names(run), IsEmpty());
 }
 
 // What ran first, and nothing says that it is an operator, is what the model was fed.
 TEST(FindRoots, WithoutAGraphTheFirstTensorIsAnInput) {
   result::Run run = run_of({{"x", {}, 0.1, ""}, {"a", {}, 0.1, ""}, {"b", {}, 0.1, ""}}, false);
   EXPECT_TRUE(net_of(run).nodes[0].is_source);
-  EXPECT_THAT(names(run), ElementsAre("x"));
+  EXPECT_THAT(root_names(run), ElementsAre("x"));
   run.rows[0].target->type = "Conv";
   EXPECT_FALSE(net_of(run).nodes[0].is_source);
 }
@@ -122,7 +122,7 @@ TEST(FindRoots, AFewStepsAreNotWhatIsNormal) {
   operators.push_back({"a", {"x"}, 0.4});
   operators.push_back({"b", {"a"}, 6});  // makes it larger
   operators.push_back({"c", {"b"}, 30});
-  EXPECT_THAT(names(run_of(operators)), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(root_names(run_of(operators)), ElementsAre("a", "b", "c"));
 }
 
 // Products round their operands to eleven bits, everything else is exact.
@@ -137,10 +137,10 @@ TEST(FindRoots, Tf32IsKnownByItsProducts) {
     operators.push_back({relu, {conv}, error, "Relu"});
     before = relu;
   }
-  EXPECT_THAT(names(run_of(operators)), IsEmpty());
+  EXPECT_THAT(root_names(run_of(operators)), IsEmpty());
   operators[7].error = 0.02;  // conv3
   for (size_t i = 8; i < operators.size(); ++i) operators[i].error = 0.02;
-  EXPECT_THAT(names(run_of(operators)), ElementsAre("conv3"));
+  EXPECT_THAT(root_names(run_of(operators)), ElementsAre("conv3"));
 }
 
 // Every operator adds as much as the first.
@@ -170,7 +170,7 @@ TEST(FindRoots, AFaultOfTheFirstOperatorIsNoAccumulation) {
                          0.01 * (i % 3 == 0   ? 1.25
                                  : i % 3 == 1 ? 0.9
                                               : 1.05)});
-  EXPECT_THAT(names(run_of(operators, true, "float16")), ElementsAre("op0"));
+  EXPECT_THAT(root_names(run_of(operators, true, "float16")), ElementsAre("op0"));
 }
 
 TEST(FindRoots, MeasuredErrorsBeatSteps) {
@@ -178,9 +178,9 @@ TEST(FindRoots, MeasuredErrorsBeatSteps) {
       run_of({{"a", {}, 2e-3}, {"b", {"a"}, 3e-3}, {"c", {"b"}, 4e-3}, {"d", {"c"}, 4e-3}});
   const double own[] = {1e-3, 1e-3, 9e-3, 1e-3};
   for (size_t i = 0; i < 4; ++i) run.rows[i].own_error = {own[i], 1e-3, true};
-  EXPECT_THAT(names(run), ElementsAre("c"));
+  EXPECT_THAT(root_names(run), ElementsAre("c"));
   run.rows[2].own_error->value = 2e-3;  // below four times the usual one
-  EXPECT_THAT(names(run), IsEmpty());
+  EXPECT_THAT(root_names(run), IsEmpty());
 }
 
 TEST(FindRoots, ConsequencesAreGroupedUnderTheirRoot) {

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // An output of two dumps of one kind, with this cosine.
-result::Run run_of(double cosine, std::string_view convention = "ascend-dump") {
+result::Run run_with_cosine(double cosine, std::string_view convention = "ascend-dump") {
   result::Run run;
   run.command = "compare";
   run.scenario = "npu-vs-npu";
@@ -38,7 +38,7 @@ result::Finding accused(std::string cause, std::string detail, double confidence
   return finding;
 }
 
-void explain(result::Run& run, bool differs) {
+void explain_whole(result::Run& run, bool differs) {
   run.rows[0].verdict = differs ? result::Verdict::kFail : result::Verdict::kPass;
   explain_as_a_whole(run);
 }
@@ -64,10 +64,10 @@ const result::PackageFit kMisfit{"does_not_fit",
                                  "driver 24.1 and toolkit 9.0.0 do not belong together"};
 
 TEST(Environment, IsTheCauseOfWhatNothingElseExplains) {
-  result::Run run = run_of(0.91);
+  result::Run run = run_with_cosine(0.91);
   run.circumstances.changes = kUpgrade;
   run.findings = {accused("operator", "", 0.95)};
-  explain(run, true);
+  explain_whole(run, true);
   ASSERT_EQ(run.findings.size(), 2U);
   const result::Finding& finding = run.findings.front();
   EXPECT_EQ(finding.cause, "environment");
@@ -85,11 +85,11 @@ TEST(Environment, StandsBehindWhatTheDataShow) {
                                       {"inputs_differ", "channels_reversed"},
                                       {"operator", "missing:Relu"},
                                       {"weights", "scale:1.03"}}) {
-    result::Run run = run_of(0.91);
+    result::Run run = run_with_cosine(0.91);
     run.circumstances.changes = kUpgrade;
     run.circumstances.fits = {kMisfit};
     run.findings = {accused(cause, detail, 0.9)};
-    explain(run, true);
+    explain_whole(run, true);
     ASSERT_EQ(run.findings.size(), 2U) << cause;
     EXPECT_EQ(run.findings.front().cause, cause);
     EXPECT_EQ(run.findings[1].cause, "environment") << cause;
@@ -97,11 +97,11 @@ TEST(Environment, StandsBehindWhatTheDataShow) {
 }
 
 TEST(Environment, TellsPackagesThatDoNotFit) {
-  result::Run run = run_of(0.91);
+  result::Run run = run_with_cosine(0.91);
   run.circumstances.changes = kUpgrade;
   run.circumstances.fits = {kMisfit};
   run.findings = {accused("accumulated", "", 0.8, "")};
-  explain(run, true);
+  explain_whole(run, true);
   EXPECT_EQ(run.findings.front().cause, "environment");
   EXPECT_DOUBLE_EQ(run.findings.front().confidence, 0.85);
   EXPECT_THAT(text_of(run.findings.front()), HasSubstr("do not belong together"));
@@ -110,42 +110,42 @@ TEST(Environment, TellsPackagesThatDoNotFit) {
 
 // A model that moves from one platform to another has other versions by design.
 TEST(Environment, OtherPlatformsHaveOtherVersions) {
-  result::Run run = run_of(0.91);
+  result::Run run = run_with_cosine(0.91);
   run.golden.convention = "named-npy";
   run.circumstances.changes = kUpgrade;
-  explain(run, true);
+  explain_whole(run, true);
   EXPECT_THAT(run.findings, IsEmpty());
   run.circumstances.fits = {kMisfit};  // what does not fit is worth telling, behind the rest
   run.findings = {accused("operator", "", 0.9)};
-  explain(run, true);
+  explain_whole(run, true);
   ASSERT_EQ(run.findings.size(), 2U);
   EXPECT_EQ(run.findings[1].cause, "environment");
 }
 
 // Tools that dump on every platform alike: then the packages tell.
 TEST(Environment, ADriverOnOneSideIsAnotherPlatform) {
-  result::Run run = run_of(0.91, "msprobe");
+  result::Run run = run_with_cosine(0.91, "msprobe");
   run.circumstances.changes = {{"driver.Version", "24.1", ""}, {"toolkit.version", "8.0", ""}};
-  explain(run, true);
+  explain_whole(run, true);
   EXPECT_THAT(run.findings, IsEmpty());
 }
 
 TEST(Environment, IsSilentWhereNothingDiffersOrNothingChanged) {
-  result::Run run = run_of(1);
+  result::Run run = run_with_cosine(1);
   run.circumstances.changes = kUpgrade;
   run.circumstances.fits = {kMisfit};
-  explain(run, false);
+  explain_whole(run, false);
   EXPECT_THAT(run.findings, IsEmpty());
-  run = run_of(0.9);
+  run = run_with_cosine(0.9);
   run.circumstances.fits = {{"fits", "driver and toolkit belong together"}};
-  explain(run, true);
+  explain_whole(run, true);
   EXPECT_THAT(run.findings, IsEmpty());
 }
 
 TEST(Environment, ProcessorAndVariablesWeighLess) {
-  result::Run run = run_of(0.9, "plumb-dump");
+  result::Run run = run_with_cosine(0.9, "plumb-dump");
   run.circumstances.changes = {{"machine.processor", "A", "B"}};
-  explain(run, true);
+  explain_whole(run, true);
   ASSERT_EQ(run.findings.size(), 1U);
   EXPECT_LT(run.findings[0].confidence, 0.5);
 }
@@ -172,11 +172,11 @@ const StageCase kStages[] = {
 
 TEST(Stages, ByTopN) {
   for (const StageCase& each : kStages) {
-    result::Run run = run_of(0.999);
+    result::Run run = run_with_cosine(0.999);
     run.circumstances.topn_float = each.original;
     run.circumstances.topn_quant = each.quantized;
     run.circumstances.topn_offline = each.offline;
-    explain(run, false);
+    explain_whole(run, false);
     std::string details;
     for (const result::Finding& finding : run.findings) {
       details += (details.empty() ? "" : " ") + finding.detail;
@@ -189,11 +189,11 @@ TEST(Stages, ByTopN) {
 
 TEST(Stages, ThreePointsWeighMoreAndFewSamplesLess) {
   const auto confidence = [](double quantized, std::optional<int64_t> samples) {
-    result::Run run = run_of(0.999);
+    result::Run run = run_with_cosine(0.999);
     run.circumstances.topn_float = 0.76;
     run.circumstances.topn_quant = quantized;
     run.circumstances.topn_samples = samples;
-    explain(run, false);
+    explain_whole(run, false);
     return run.findings.empty() ? 0 : run.findings.front().confidence;
   };
   EXPECT_EQ(confidence(0.751, {}), 0);
@@ -205,14 +205,14 @@ TEST(Stages, ThreePointsWeighMoreAndFewSamplesLess) {
 
 TEST(Stages, ConversionSaysNodeAccumulatedOrFused) {
   const auto advice = [](std::vector<result::Finding> found, bool is_fused) {
-    result::Run run = run_of(0.9);
+    result::Run run = run_with_cosine(0.9);
     run.circumstances.topn_quant = 0.76;
     run.circumstances.topn_offline = 0.70;
     run.findings = std::move(found);
     if (is_fused)
       run.network = std::make_shared<result::Network>(
           result::Network{{{"conv1relu1", "Conv2D", {"conv1", "relu1"}, false}}, {}});
-    explain(run, true);
+    explain_whole(run, true);
     for (const result::Finding& finding : run.findings)
       if (finding.rule == "conversion-stage") return finding.advice;
     return std::string();
@@ -236,21 +236,21 @@ const CalibrationCase kCalibrations[] = {
 
 TEST(CalibrationSet, TenToAHundredSamples) {
   for (const CalibrationCase& each : kCalibrations) {
-    result::Run run = run_of(0.97);
+    result::Run run = run_with_cosine(0.97);
     run.circumstances.calibration_size = each.size;
     run.circumstances.topn_float = 0.76;
     run.circumstances.topn_quant = each.quantized;
-    explain(run, each.differs);
+    explain_whole(run, each.differs);
     const auto found =
         std::any_of(run.findings.begin(), run.findings.end(),
                     [](const auto& finding) { return finding.cause == "calibration_set"; });
     EXPECT_EQ(found, each.is_found) << each.size << " at " << each.quantized;
   }
-  result::Run run = run_of(0.97);  // without top-N the tensors decide
+  result::Run run = run_with_cosine(0.97);  // without top-N the tensors decide
   run.circumstances.calibration_size = 3;
-  explain(run, false);
+  explain_whole(run, false);
   EXPECT_THAT(run.findings, IsEmpty());
-  explain(run, true);
+  explain_whole(run, true);
   ASSERT_EQ(run.findings.size(), 1U);
   EXPECT_GE(numbers_in(run.findings[0]), 2);
 }

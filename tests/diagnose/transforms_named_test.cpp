@@ -14,81 +14,81 @@ namespace {
 
 using enum Kind;
 
-struct Tensors {
+struct TensorRecipes {
   std::vector<Recipe> pictures, maps, any;
 };
 
-const Tensors& first_tensors() {
-  static const Tensors tensors{.pictures = {{{1, 3, 32, 32}, kPicture, false, 1},
-                                            {{1, 3, 48, 40}, kPicture, true, 1},
-                                            {{1, 32, 32, 3}, kPicture, false, 3},
-                                            {{3, 40, 40}, kPicture, false, 0},
-                                            {{30, 44, 3}, kPicture, true, 2},
-                                            {{2, 3, 24, 24}, kPicture, false, 1},
-                                            {{1, 4, 28, 28}, kPicture, false, 1},
-                                            {{1, 24, 56, 3}, kPicture, true, 3},
-                                            {{4, 3, 16, 16}, kPicture, false, 1},
-                                            {{1, 3, 64, 64}, kPicture, true, 1}},
-                               .maps = {{{1, 16, 14, 14}, kActivation, false, 1},
-                                        {{1, 64, 7, 7}, kActivation, true, 1},
-                                        {{1, 14, 14, 32}, kActivation, false, 3},
-                                        {{2, 8, 12, 12}, kActivation, false, 1},
-                                        {{1, 12, 10, 16}, kHidden, true, 1},
-                                        {{1, 12, 20, 20}, kHidden, false, 1},
-                                        {{1, 32, 28, 28}, kActivation, true, 1},
-                                        {{4, 16, 8, 8}, kHidden, false, 1},
-                                        {{1, 5, 9, 11}, kLogits, false, 1},
-                                        {{1, 255, 13, 13}, kLogits, true, 1}},
-                               .any = {{{1, 1000}, kLogits, false, 1},
-                                       {{1, 16, 14, 14}, kActivation, true, 1},
-                                       {{1, 20, 64}, kHidden, false, 2},
-                                       {{8, 10}, kLogits, true, 1},
-                                       {{1, 3, 32, 32}, kPicture, false, 1},
-                                       {{2, 12, 48}, kHidden, true, 2},
-                                       {{1, 64, 1, 1}, kHidden, false, 1},
-                                       {{4096}, kLogits, false, 0},
-                                       {{1, 7, 7, 40}, kActivation, true, 3},
-                                       {{1, 8, 10, 12, 12}, kActivation, false, 1}}};
+const TensorRecipes& first_tensors() {
+  static const TensorRecipes tensors{.pictures = {{{1, 3, 32, 32}, kPicture, false, 1},
+                                                  {{1, 3, 48, 40}, kPicture, true, 1},
+                                                  {{1, 32, 32, 3}, kPicture, false, 3},
+                                                  {{3, 40, 40}, kPicture, false, 0},
+                                                  {{30, 44, 3}, kPicture, true, 2},
+                                                  {{2, 3, 24, 24}, kPicture, false, 1},
+                                                  {{1, 4, 28, 28}, kPicture, false, 1},
+                                                  {{1, 24, 56, 3}, kPicture, true, 3},
+                                                  {{4, 3, 16, 16}, kPicture, false, 1},
+                                                  {{1, 3, 64, 64}, kPicture, true, 1}},
+                                     .maps = {{{1, 16, 14, 14}, kActivation, false, 1},
+                                              {{1, 64, 7, 7}, kActivation, true, 1},
+                                              {{1, 14, 14, 32}, kActivation, false, 3},
+                                              {{2, 8, 12, 12}, kActivation, false, 1},
+                                              {{1, 12, 10, 16}, kHidden, true, 1},
+                                              {{1, 12, 20, 20}, kHidden, false, 1},
+                                              {{1, 32, 28, 28}, kActivation, true, 1},
+                                              {{4, 16, 8, 8}, kHidden, false, 1},
+                                              {{1, 5, 9, 11}, kLogits, false, 1},
+                                              {{1, 255, 13, 13}, kLogits, true, 1}},
+                                     .any = {{{1, 1000}, kLogits, false, 1},
+                                             {{1, 16, 14, 14}, kActivation, true, 1},
+                                             {{1, 20, 64}, kHidden, false, 2},
+                                             {{8, 10}, kLogits, true, 1},
+                                             {{1, 3, 32, 32}, kPicture, false, 1},
+                                             {{2, 12, 48}, kHidden, true, 2},
+                                             {{1, 64, 1, 1}, kHidden, false, 1},
+                                             {{4096}, kLogits, false, 0},
+                                             {{1, 7, 7, 40}, kActivation, true, 3},
+                                             {{1, 8, 10, 12, 12}, kActivation, false, 1}}};
   return tensors;
 }
 
-const Tensors& other_tensors() {
-  static const Tensors tensors{.pictures = {{{1, 3, 56, 36}, kPicture, true, 1},
-                                            {{1, 3, 28, 28}, kPicture, false, 1},
-                                            {{1, 40, 30, 3}, kPicture, true, 3},
-                                            {{3, 33, 47}, kPicture, true, 0},
-                                            {{52, 20, 3}, kPicture, false, 2},
-                                            {{3, 3, 20, 20}, kPicture, true, 1},
-                                            {{1, 4, 36, 22}, kPicture, true, 1},
-                                            {{2, 26, 26, 3}, kPicture, false, 3},
-                                            {{8, 3, 12, 12}, kPicture, false, 1},
-                                            {{1, 3, 50, 70}, kPicture, false, 1}},
-                               .maps = {{{1, 24, 11, 13}, kActivation, true, 1},
-                                        {{1, 96, 6, 6}, kActivation, false, 1},
-                                        {{1, 9, 17, 48}, kActivation, true, 3},
-                                        {{3, 10, 8, 8}, kActivation, true, 1},
-                                        {{1, 8, 15, 32}, kHidden, false, 1},
-                                        {{1, 6, 24, 24}, kHidden, true, 1},
-                                        {{1, 40, 20, 20}, kActivation, false, 1},
-                                        {{5, 12, 7, 9}, kHidden, true, 1},
-                                        {{1, 6, 5, 13}, kLogits, true, 1},
-                                        {{1, 85, 10, 10}, kLogits, false, 1}},
-                               .any = {{{1, 10}, kLogits, false, 1},
-                                       {{1, 21, 16, 16}, kLogits, false, 1},
-                                       {{1, 33, 96}, kHidden, true, 2},
-                                       {{16, 12}, kLogits, false, 1},
-                                       {{1, 44, 44, 3}, kPicture, true, 3},
-                                       {{3, 17, 32}, kHidden, false, 2},
-                                       {{1, 128}, kHidden, true, 1},
-                                       {{1500}, kLogits, true, 0},
-                                       {{1, 24, 9, 9}, kActivation, false, 1},
-                                       {{2, 6, 4, 10, 10}, kActivation, true, 1}}};
+const TensorRecipes& other_tensors() {
+  static const TensorRecipes tensors{.pictures = {{{1, 3, 56, 36}, kPicture, true, 1},
+                                                  {{1, 3, 28, 28}, kPicture, false, 1},
+                                                  {{1, 40, 30, 3}, kPicture, true, 3},
+                                                  {{3, 33, 47}, kPicture, true, 0},
+                                                  {{52, 20, 3}, kPicture, false, 2},
+                                                  {{3, 3, 20, 20}, kPicture, true, 1},
+                                                  {{1, 4, 36, 22}, kPicture, true, 1},
+                                                  {{2, 26, 26, 3}, kPicture, false, 3},
+                                                  {{8, 3, 12, 12}, kPicture, false, 1},
+                                                  {{1, 3, 50, 70}, kPicture, false, 1}},
+                                     .maps = {{{1, 24, 11, 13}, kActivation, true, 1},
+                                              {{1, 96, 6, 6}, kActivation, false, 1},
+                                              {{1, 9, 17, 48}, kActivation, true, 3},
+                                              {{3, 10, 8, 8}, kActivation, true, 1},
+                                              {{1, 8, 15, 32}, kHidden, false, 1},
+                                              {{1, 6, 24, 24}, kHidden, true, 1},
+                                              {{1, 40, 20, 20}, kActivation, false, 1},
+                                              {{5, 12, 7, 9}, kHidden, true, 1},
+                                              {{1, 6, 5, 13}, kLogits, true, 1},
+                                              {{1, 85, 10, 10}, kLogits, false, 1}},
+                                     .any = {{{1, 10}, kLogits, false, 1},
+                                             {{1, 21, 16, 16}, kLogits, false, 1},
+                                             {{1, 33, 96}, kHidden, true, 2},
+                                             {{16, 12}, kLogits, false, 1},
+                                             {{1, 44, 44, 3}, kPicture, true, 3},
+                                             {{3, 17, 32}, kHidden, false, 2},
+                                             {{1, 128}, kHidden, true, 1},
+                                             {{1500}, kLogits, true, 0},
+                                             {{1, 24, 9, 9}, kActivation, false, 1},
+                                             {{2, 6, 4, 10, 10}, kActivation, true, 1}}};
   return tensors;
 }
 
-struct Case {
+struct TransformCase {
   const char* name;
-  std::vector<Recipe> Tensors::*tensors;
+  std::vector<Recipe> TensorRecipes::*tensors;
   // Changes golden; says what the answer should be.
   std::string (*apply)(Made& made, const Recipe& recipe, Random& random);
 };
@@ -133,59 +133,59 @@ std::string normalise(Made& made, const Recipe& recipe, Random& random) {
   return "affine_per_channel";
 }
 
-const Case kCases[] = {
-    {"NCHW to NHWC", &Tensors::maps,
+const TransformCase kTransformCases[] = {
+    {"NCHW to NHWC", &TensorRecipes::maps,
      [](Made& m, const Recipe&, Random&) {
        return reorder(m, {0, 2, 3, 1});
      }},
-    {"NHWC to NCHW, with the old shape", &Tensors::maps,
+    {"NHWC to NCHW, with the old shape", &TensorRecipes::maps,
      [](Made& m, const Recipe&, Random&) {
        const Shape shape = m.shape;
        const std::string detail = reorder(m, {0, 3, 1, 2});
        m.shape = shape;
        return detail;
      }},
-    {"heads and tokens, flattened", &Tensors::maps,
+    {"heads and tokens, flattened", &TensorRecipes::maps,
      [](Made& m, const Recipe&, Random&) {
        const std::string detail = reorder(m, {0, 2, 1, 3});
        m.shape = {m.count()};
        return detail;
      }},
-    {"BGR", &Tensors::pictures,
+    {"BGR", &TensorRecipes::pictures,
      [](Made& m, const Recipe& r, Random&) {
        reverse(m, r.channels);
        return std::string("channels_reversed");
      }},
-    {"0..1 instead of 0..255", &Tensors::pictures,
+    {"0..1 instead of 0..255", &TensorRecipes::pictures,
      [](Made& m, const Recipe&, Random&) {
        m = each(m, [](double v) { return v / 255; });
        return std::string("scale:0.00392157");
      }},
-    {"scale", &Tensors::any,
+    {"scale", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) {
        m = each(m, [](double v) { return v * 1.03; });
        return std::string("scale:1.03");
      }},
-    {"offset", &Tensors::any,
+    {"offset", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) {
        m = each(m, [](double v) { return v + 0.75; });
        return std::string("offset:0.75");
      }},
-    {"affine", &Tensors::any,
+    {"affine", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) {
        m = each(m, [](double v) { return v * 0.4 - 3; });
        return std::string("affine:0.4,-3");
      }},
-    {"normalised", &Tensors::pictures, normalise},
-    {"scales of channels", &Tensors::maps, normalise},
-    {"shift around the end", &Tensors::any,
+    {"normalised", &TensorRecipes::pictures, normalise},
+    {"scales of channels", &TensorRecipes::maps, normalise},
+    {"shift around the end", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) {
        const size_t axis = longest_axis(m);
        const int64_t length = m.shape[axis];
        m = moved(m, axis, [=](int64_t i) { return (i + length - 1) % length; });
        return "shift:" + std::to_string(axis) + ",1";
      }},
-    {"shift, edge undefined", &Tensors::any,
+    {"shift, edge undefined", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random& random) {
        const size_t axis = longest_axis(m);
        const double size = rms(m);
@@ -193,14 +193,14 @@ const Case kCases[] = {
            m, axis, [](int64_t i) { return i + 2; }, [&] { return size * random.normal(); });
        return "shift:" + std::to_string(axis) + ",-2";
      }},
-    {"flip", &Tensors::any,
+    {"flip", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) { return reverse(m, longest_axis(m)); }},
-    {"padding", &Tensors::any,
+    {"padding", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) {
        m = padded(m, 1, 2);
        return std::string("padding");
      }},
-    {"saturated", &Tensors::any,
+    {"saturated", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) {
        const double limit = std::round(8 * rms(m)) / 8;
        const bool has_negative =
@@ -209,12 +209,12 @@ const Case kCases[] = {
        // Where nothing was below, the lower limit is what golden shows.
        return fmt::format("saturated:{},{}", has_negative ? fmt::format("{}", -limit) : "*", limit);
      }},
-    {"negated", &Tensors::any,
+    {"negated", &TensorRecipes::any,
      [](Made& m, const Recipe&, Random&) {
        m = each(m, [](double v) { return -v; });
        return std::string("negated");
      }},
-    {"cast to integers", &Tensors::any,
+    {"cast to integers", &TensorRecipes::any,
      [](Made& m, const Recipe& r, Random&) {
        const bool is_picture = r.kind == kPicture;
        m = each(m, [&](double v) {
@@ -222,7 +222,7 @@ const Case kCases[] = {
        });
        return std::string(is_picture ? "cast:uint8" : "cast:int8");
      }},
-    {"cast to bfloat16", &Tensors::maps,
+    {"cast to bfloat16", &TensorRecipes::maps,
      [](Made& m, const Recipe& r, Random&) {
        // Not to be told from the noise of float16, so of those to 8 bits.
        static const auto e5m2 = [](double v) {
@@ -238,13 +238,13 @@ const Case kCases[] = {
        });
        return std::string("cast:bfloat16");
      }},
-    {"BGR and normalised", &Tensors::pictures,
+    {"BGR and normalised", &TensorRecipes::pictures,
      [](Made& m, const Recipe& r, Random& random) {
        reverse(m, r.channels);
        normalise(m, r, random);
        return std::string("channels_reversed+affine_per_channel");
      }},
-    {"channels last and scaled", &Tensors::maps,
+    {"channels last and scaled", &TensorRecipes::maps,
      [](Made& m, const Recipe&, Random&) {
        m = each(m, [](double v) { return v * 16; });
        return reorder(m, {0, 2, 3, 1}) + "+scale:16";
@@ -272,9 +272,9 @@ bool is_alike(std::string_view found, std::string_view wanted) {
 }
 
 // Of all that was made, the share that is named.
-double named_share(const Tensors& tensors, uint64_t seed, std::string& misnamed) {
+double named_share(const TensorRecipes& tensors, uint64_t seed, std::string& misnamed) {
   int64_t all = 0, named = 0;
-  for (const Case& c : kCases) {
+  for (const TransformCase& c : kTransformCases) {
     for (const Recipe& recipe : tensors.*c.tensors) {
       Random random{seed + static_cast<uint64_t>(++all)};
       const Made golden = stored(make(recipe, random), recipe.is_half);

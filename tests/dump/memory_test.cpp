@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Tensors in memory that own their bytes.
-MemoryTensor tensor(std::string op, DType dtype, Shape shape, std::vector<std::byte> bytes) {
+MemoryTensor memory_tensor(std::string op, DType dtype, Shape shape, std::vector<std::byte> bytes) {
   auto owner = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   return {.op = std::move(op),
           .dtype = dtype,
@@ -84,7 +84,7 @@ TEST(Memory, ReadsWhatFilesWouldHold) {
   const auto add = [&](const std::string& op, DType dtype, Shape shape) {
     const auto bytes = counted(static_cast<size_t>(*byte_count(dtype, *element_count(shape))));
     dir.write(op + ".npy", io::npy_header(dtype, shape) + std::string(as_text(bytes)));
-    tensors.push_back(tensor(op, dtype, std::move(shape), bytes));
+    tensors.push_back(memory_tensor(op, dtype, std::move(shape), bytes));
   };
   for (DType dtype : {DType::kBool, DType::kInt8, DType::kUint16, DType::kInt64, DType::kFloat16,
                       DType::kFloat32, DType::kFloat64})
@@ -117,7 +117,7 @@ TEST(Memory, ReadsStridedTensors) {
       {"empty", {0, 3}, {100, 100}, 0, "int32 [0, 3]:"},
   };
   for (const Case& c : cases) {
-    MemoryTensor strided = tensor(c.name, DType::kInt32, c.shape, bytes_of(values));
+    MemoryTensor strided = memory_tensor(c.name, DType::kInt32, c.shape, bytes_of(values));
     strided.strides = c.strides;
     strided.first_element = c.first;
     const DumpSet set = set_of({strided});
@@ -126,7 +126,7 @@ TEST(Memory, ReadsStridedTensors) {
 }
 
 TEST(Memory, ReadsTypesSmallerThanAByte) {
-  MemoryTensor nibbles = tensor("a", DType::kInt4, {3}, {std::byte{0x21}, std::byte{0x0f}});
+  MemoryTensor nibbles = memory_tensor("a", DType::kInt4, {3}, {std::byte{0x21}, std::byte{0x0f}});
   MemoryTensor backwards = nibbles;
   backwards.op = "b";
   backwards.strides = {-1};
@@ -138,7 +138,7 @@ TEST(Memory, ReadsTypesSmallerThanAByte) {
 
 TEST(Memory, EntriesAreInTheOrderOfADump) {
   const auto one = [](std::string op, Slot slot, std::optional<int64_t> step, int64_t timestamp) {
-    MemoryTensor made = tensor(std::move(op), DType::kUint8, {1}, {std::byte{1}});
+    MemoryTensor made = memory_tensor(std::move(op), DType::kUint8, {1}, {std::byte{1}});
     made.slot = std::move(slot);
     made.step = step;
     made.timestamp = timestamp;
@@ -196,14 +196,14 @@ TEST(Memory, RefusesBytesThatDoNotCoverTheTensor) {
       {{2, 2}, {1}, 0, "one stride per axis is needed"},
   };
   for (const Case& c : cases) {
-    MemoryTensor hostile = tensor("op", DType::kFloat32, c.shape, counted(16));
+    MemoryTensor hostile = memory_tensor("op", DType::kFloat32, c.shape, counted(16));
     hostile.strides = c.strides;
     hostile.first_element = c.first;
     const std::string error = error_of(hostile);
     EXPECT_THAT(error, HasSubstr(c.says)) << plumb::to_string(c.shape);
     EXPECT_THAT(error, HasSubstr("memory, op output:0"));
   }
-  EXPECT_EQ(dump_of_tensors({}).error().where, "memory: no tensors");
+  EXPECT_EQ(dump_of_tensors(std::vector<MemoryTensor>{}).error().where, "memory: no tensors");
 }
 
 }  // namespace

@@ -331,6 +331,8 @@ TEST(DumpJson, DamagedFiles) {
       {R"({"data": []})", "dump.json lists no calls"},
       {R"({"data": {"a": {"output": [{"type": "int", "value": 1}}}})", "dump.json is damaged"},
       {R"({"data": {"a": {"output": [{"type": "int)", "dump.json is damaged"},
+      {R"({"data": {"a": {"output": [{"x": 1 "type": "int"}]}}})", "dump.json is damaged"},
+      {R"({"data": {"a": {"output": [{"x": 1, 5: "type"}]}}})", "dump.json is damaged"},
       {"{\"data\": {\"a\xff\": {}}}", "dump.json is damaged"},
       {R"({"data": {"a": {"output": )" + deep + shut + "}}}", "arguments are nested too deeply"},
       {R"({"data": {")" + std::string(5000, 'n') + R"(": {"output": []}}})", "a name is too long"},

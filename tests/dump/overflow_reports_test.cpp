@@ -13,7 +13,7 @@ using testing::IsEmpty;
 const std::string kDumps = "ascend-dump/dumps/";
 
 // "timestamp unit: dump file: operator slot, ..."
-std::vector<std::string> lines_of(const OverflowReports& found) {
+std::vector<std::string> report_lines(const OverflowReports& found) {
   std::vector<std::string> lines;
   for (const OverflowReport& report : found.reports) {
     std::string line =
@@ -30,7 +30,7 @@ TEST(OverflowReports, InOrderOfTimeWithTheirOperators) {
   const OverflowReports found = read_overflow_reports(set, {});
   EXPECT_EQ(found.records, 2u);
   EXPECT_THAT(found.damaged, IsEmpty());
-  EXPECT_THAT(lines_of(found),
+  EXPECT_THAT(report_lines(found),
               ElementsAre("1700000000000090 AI Core: Exp.layer0_exp.9.5.1700000000000080: "
                           "layer0_exp input:0 layer0_exp output:0",
                           "1700000000000100 AIC: Mul.layer1_mul.7.3.1700000000000099: "
@@ -63,7 +63,7 @@ TEST(OverflowReports, LooksInTheRecordsDirectory) {
   Scratch dir;
   dir.copy(kRecord, "a/Opdebug.Node_OpDebug.0.3.1700000000000100");
   dir.copy(kMul, "b/Mul.elsewhere.7.3.1700000000000001");
-  EXPECT_THAT(lines_of(read_overflow_reports(open(dir.root()), {})),
+  EXPECT_THAT(report_lines(read_overflow_reports(open(dir.root()), {})),
               ElementsAre("1700000000000100 AIC: :"));
   dir.copy(kMul, "a/Mul.late.7.3.1700000000000099");
   dir.copy(kMul, "a/Mul.other_stream.7.4.1700000000000001");
@@ -90,7 +90,7 @@ TEST(OverflowReports, HashedNames) {
       "111,Opdebug.Node_OpDebug.0.3.1700000000000100\n222,Mul.layer1_mul.7.3.1700000000000099\n");
   const DumpSet set = open(dir.root());
   EXPECT_THAT(
-      lines_of(read_overflow_reports(set, {})),
+      report_lines(read_overflow_reports(set, {})),
       ElementsAre("1700000000000100 AIC: deep/222: layer1_mul input:0 layer1_mul output:0"));
 }
 
@@ -146,7 +146,7 @@ TEST(OverflowReports, DamagedRecordsAndDumps) {
   ASSERT_EQ(found.damaged.size(), 1u);
   EXPECT_EQ(found.damaged[0].what, "overflow record is of an unknown unit");
   EXPECT_THAT(found.damaged[0].where, HasSubstr("1700000000000101, byte "));
-  EXPECT_THAT(lines_of(found),
+  EXPECT_THAT(report_lines(found),
               ElementsAre("1700000000000103 AIC: Mul.layer1_mul.7.3.1700000000000099:"));
 }
 

@@ -49,7 +49,8 @@ TEST(Reduced, CommonTypeIsNumpys) {
   EXPECT_EQ(common_dtype({}), DType::kFloat64);
 }
 
-ReducedTensor tensor(Slot slot, std::string dtype, Shape shape, long double min, long double max) {
+ReducedTensor reduced_tensor(Slot slot, std::string dtype, Shape shape, long double min,
+                             long double max) {
   ReducedTensor tensor;
   tensor.slot = std::move(slot);
   FullStatistics& s = tensor.full.emplace();
@@ -76,10 +77,11 @@ TEST(Reduced, WhatIsWrittenReadsBack) {
   const Scratch scratch;
   ReducedFile file{"conv/1", 12345, 1794803268827479572, {}, true};
   const int64_t kLow = std::numeric_limits<int64_t>::min();
-  file.tensors.push_back(tensor({SlotKind::kInput, 0, {}}, "int64", {3, 4}, kLow, 7));
-  file.tensors.push_back(tensor({SlotKind::kInput, 1, {}}, "bfloat16", {0, 4}, 0, 0));
-  file.tensors.push_back(tensor({SlotKind::kOutput, 0, {}}, "float16", {2}, -0.5, 65504));
-  file.tensors.push_back(tensor({SlotKind::kOther, kNamed, "space.0"}, "opaque", {64}, 0, 0));
+  file.tensors.push_back(reduced_tensor({SlotKind::kInput, 0, {}}, "int64", {3, 4}, kLow, 7));
+  file.tensors.push_back(reduced_tensor({SlotKind::kInput, 1, {}}, "bfloat16", {0, 4}, 0, 0));
+  file.tensors.push_back(reduced_tensor({SlotKind::kOutput, 0, {}}, "float16", {2}, -0.5, 65504));
+  file.tensors.push_back(
+      reduced_tensor({SlotKind::kOther, kNamed, "space.0"}, "opaque", {64}, 0, 0));
   file.tensors[2].full->nan = 1;
   file.tensors[2].full->zeros = 1;
   file.tensors[2].sketch.assign(100, std::byte{7});
@@ -116,7 +118,7 @@ TEST(Reduced, WhatIsWrittenReadsBack) {
 TEST(Reduced, ArraysHoldMoreBehindThem) {
   const Scratch scratch;
   ReducedFile file{"", 1, 2, {}, true};
-  file.tensors.push_back(tensor({SlotKind::kOutput, 2, "1"}, "float16", {4}, -1.5, 3));
+  file.tensors.push_back(reduced_tensor({SlotKind::kOutput, 2, "1"}, "float16", {4}, -1.5, 3));
   file.tensors[0].sketch.assign(10, std::byte{1});
   const auto path = scratch.root() / "mm-aten.mm.OUTPUT.2.1.20250601120000000001_min_max.npy";
   write(path, file);
@@ -137,7 +139,7 @@ TEST(Reduced, ArraysHoldMoreBehindThem) {
 TEST(Reduced, EmptyArray) {
   const Scratch scratch;
   ReducedFile file{"", 1, 2, {}, true};
-  file.tensors.push_back(tensor({}, "float32", {0}, 0, 0));
+  file.tensors.push_back(reduced_tensor({}, "float32", {0}, 0, 0));
   const auto path = scratch.root() / "mm-aten.mm.OUTPUT.0.20250601120000000001_min_max.npy";
   write(path, file);
   const auto entries = list_reduced(path, "x", Entry());
@@ -149,7 +151,7 @@ TEST(Reduced, EmptyArray) {
 TEST(Reduced, EveryCutIsRefused) {
   const Scratch scratch;
   ReducedFile file{"op", 1, 2, {}, true};
-  file.tensors.push_back(tensor({SlotKind::kInput, 0, {}}, "float32", {4}, -1, 3));
+  file.tensors.push_back(reduced_tensor({SlotKind::kInput, 0, {}}, "float32", {4}, -1, 3));
   for (const char* name : {"a_min_max.npz", "a_min_max.npy"}) {
     const auto path = scratch.root() / name;
     write(path, file);
@@ -169,7 +171,7 @@ TEST(Reduced, EveryCutIsRefused) {
 TEST(Reduced, DamagedStatisticsAreRefused) {
   const Scratch scratch;
   ReducedFile file{"op", 1, 2, {}, true};
-  file.tensors.push_back(tensor({SlotKind::kInput, 0, {}}, "float32", {4}, -1, 3));
+  file.tensors.push_back(reduced_tensor({SlotKind::kInput, 0, {}}, "float32", {4}, -1, 3));
   const auto path = scratch.root() / "a_min_max.npz";
   const auto spoil = [&](const auto& change) {
     ReducedFile other = file;
@@ -191,7 +193,7 @@ TEST(Reduced, OriginalsComeFirst) {
   const std::string stem = "0/mm-aten.mm.default.OUTPUT.0.20250601120000000001";
   scratch.npy(stem + ".npy");
   ReducedFile file{"", 1, 2, {}, true};
-  file.tensors.push_back(tensor({}, "float32", {3}, 1, 3));
+  file.tensors.push_back(reduced_tensor({}, "float32", {3}, 1, 3));
   write(scratch.root() / (stem + "_min_max.npy"), file);
   const DumpSet set = open(scratch.root());
   ASSERT_EQ(set.entries.size(), 1u);

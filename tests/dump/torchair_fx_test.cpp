@@ -8,14 +8,15 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 // The tensors of three operators, as the small test dumps have them.
-const std::vector<std::string> kThree{
+const std::vector<std::string> kFxTensors{
     "add_1-aten.add.Tensor input:0",    "add_1-aten.add.Tensor input:1",
     "add_1-aten.add.Tensor output:0",   "mm-aten.mm.default input:0",
     "mm-aten.mm.default input:1",       "mm-aten.mm.default output:0",
     "relu_2-aten.relu.default input:0", "relu_2-aten.relu.default output:0",
 };
 
-std::vector<std::string> with(std::string_view prefix, const std::vector<std::string>& lines) {
+std::vector<std::string> with_prefix(std::string_view prefix,
+                                     const std::vector<std::string>& lines) {
   std::vector<std::string> all;
   for (const std::string& line : lines) all.push_back(std::string(prefix) + line);
   return all;
@@ -29,8 +30,10 @@ std::vector<std::string> operator+(std::vector<std::string> a, const std::vector
 TEST(TorchairFx, RankedLayoutNamesTheToken) {
   const DumpSet set = open(sample("msprobe/multi_rank/golden"));
   EXPECT_EQ(set.convention, "torchair-fx");
-  EXPECT_EQ(lines_of(set), with("rank 0 step 0 ", kThree) + with("rank 0 step 1 ", kThree) +
-                               with("rank 1 step 0 ", kThree) + with("rank 1 step 1 ", kThree));
+  EXPECT_EQ(lines_of(set), with_prefix("rank 0 step 0 ", kFxTensors) +
+                               with_prefix("rank 0 step 1 ", kFxTensors) +
+                               with_prefix("rank 1 step 0 ", kFxTensors) +
+                               with_prefix("rank 1 step 1 ", kFxTensors));
   EXPECT_EQ(set.entries[0].type, "aten.add.Tensor");
   EXPECT_FALSE(set.entries[0].info);
   EXPECT_THAT(set.skipped, IsEmpty());
@@ -41,7 +44,8 @@ TEST(TorchairFx, OlderLayoutsNameTheTokenPlusOne) {
   for (std::string_view root : {"msprobe/ge_fx_710/golden", "msprobe/ge_fx_710/golden/data_dump"}) {
     const DumpSet set = open(sample(root));
     EXPECT_EQ(set.convention, "torchair-fx");
-    EXPECT_EQ(lines_of(set), with("step 0 ", kThree) + with("step 1 ", kThree));
+    EXPECT_EQ(lines_of(set),
+              with_prefix("step 0 ", kFxTensors) + with_prefix("step 1 ", kFxTensors));
     EXPECT_THAT(set.entries[0].parts[0].file, testing::HasSubstr("1/gm_"));
     expect_all_accounted(set);
   }
@@ -62,8 +66,9 @@ TEST(TorchairFx, OldestLayoutHasNoToken) {
 
 TEST(TorchairFx, SeveralGraphsAreNamed) {
   const DumpSet set = open(sample("msprobe/two_graphs/golden"));
-  EXPECT_EQ(lines_of(set), with("rank 0 step 0 [gm_20250601120000000001_dump] ", kThree) +
-                               with("rank 0 step 0 [gm_20250601120000000002_dump] ", kThree));
+  EXPECT_EQ(lines_of(set),
+            with_prefix("rank 0 step 0 [gm_20250601120000000001_dump] ", kFxTensors) +
+                with_prefix("rank 0 step 0 [gm_20250601120000000002_dump] ", kFxTensors));
 }
 
 TEST(TorchairFx, SlotsInNumericalOrder) {
@@ -84,7 +89,8 @@ TEST(TorchairFx, SlotsInNumericalOrder) {
 TEST(TorchairFx, ReducedFilesAreStatistics) {
   const DumpSet set = open(sample("msprobe/reduced_min_max/golden"));
   EXPECT_EQ(set.convention, "torchair-fx");
-  EXPECT_EQ(lines_of(set), with("rank 0 step 0 ", kThree) + with("rank 0 step 1 ", kThree));
+  EXPECT_EQ(lines_of(set),
+            with_prefix("rank 0 step 0 ", kFxTensors) + with_prefix("rank 0 step 1 ", kFxTensors));
   const Entry& relu = find(set, "rank 0 step 1 relu_2-aten.relu.default output:0");
   EXPECT_TRUE(relu.parts.empty());
   ASSERT_TRUE(relu.statistics);

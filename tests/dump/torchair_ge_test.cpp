@@ -7,13 +7,13 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-const std::vector<std::string> kThree{
+const std::vector<std::string> kGeTensors{
     "MatMul input:0", "MatMul input:1", "MatMul output:0", "Add_1 input:0",
     "Add_1 input:1",  "Add_1 output:0", "Relu_2 input:0",  "Relu_2 output:0",
 };
 
-std::vector<std::string> with(const std::vector<std::string>& prefixes,
-                              const std::vector<std::string>& lines) {
+std::vector<std::string> with_prefixes(const std::vector<std::string>& prefixes,
+                                       const std::vector<std::string>& lines) {
   std::vector<std::string> all;
   for (const std::string& prefix : prefixes)
     for (const std::string& line : lines) all.push_back(prefix + line);
@@ -24,7 +24,8 @@ TEST(TorchairGe, RanksAndTokens) {
   const DumpSet set = open(sample("msprobe/multi_rank/target"));
   EXPECT_EQ(set.convention, "torchair-ge");
   EXPECT_EQ(lines_of(set),
-            with({"rank 0 step 0 ", "rank 0 step 1 ", "rank 1 step 0 ", "rank 1 step 1 "}, kThree));
+            with_prefixes({"rank 0 step 0 ", "rank 0 step 1 ", "rank 1 step 0 ", "rank 1 step 1 "},
+                          kGeTensors));
   EXPECT_THAT(
       skipped_of(set),
       ElementsAre("dynamo_original_graph_1_rank_0_pid_4242_ts_20250601115959000001.txt: graph of "
@@ -40,18 +41,19 @@ TEST(TorchairGe, RanksAndTokens) {
 TEST(TorchairGe, WithoutRankLevel) {
   const DumpSet set = open(sample("msprobe/ge_fx_old/target"));
   EXPECT_EQ(set.convention, "torchair-ge");
-  auto four = kThree;
+  auto four = kGeTensors;
   for (std::string_view slot : {"input:0", "input:1", "output:0"})
     four.push_back(fmt::format("Bf_5 {}", slot));
-  EXPECT_EQ(lines_of(set), with({"step 0 ", "step 1 ", "step 2 "}, four));
+  EXPECT_EQ(lines_of(set), with_prefixes({"step 0 ", "step 1 ", "step 2 "}, four));
   expect_all_accounted(set);
 }
 
 TEST(TorchairGe, GraphsAreNamedWhereThereAreSeveral) {
-  EXPECT_EQ(lines_of(open(sample("msprobe/two_graphs/target"))),
-            with({"rank 0 step 0 [graph_1_0] ", "rank 0 step 0 [graph_2_0] "}, kThree));
+  EXPECT_EQ(
+      lines_of(open(sample("msprobe/two_graphs/target"))),
+      with_prefixes({"rank 0 step 0 [graph_1_0] ", "rank 0 step 0 [graph_2_0] "}, kGeTensors));
   EXPECT_EQ(lines_of(open(sample("msprobe/ge_fx_710/target"))),
-            with({"rank 0 step 0 ", "rank 0 step 1 "}, kThree));
+            with_prefixes({"rank 0 step 0 ", "rank 0 step 1 "}, kGeTensors));
   // One level up, where FX data lie beside it.
   const DumpSet both = open(sample("msprobe/ge_fx_710"));
   EXPECT_EQ(both.convention, "torchair-ge");
@@ -79,7 +81,7 @@ TEST(TorchairGe, AllOperatorsOfALargerDump) {
 TEST(TorchairGe, ReducedFilesAreStatistics) {
   const DumpSet set = open(sample("msprobe/reduced_min_max/target"));
   EXPECT_EQ(set.convention, "torchair-ge");
-  EXPECT_EQ(lines_of(set), with({"rank 0 step 0 ", "rank 0 step 1 "}, kThree));
+  EXPECT_EQ(lines_of(set), with_prefixes({"rank 0 step 0 ", "rank 0 step 1 "}, kGeTensors));
   const Entry& add = find(set, "rank 0 step 0 Add_1 input:1");
   EXPECT_TRUE(add.parts.empty());
   EXPECT_EQ(add.type, "Add");

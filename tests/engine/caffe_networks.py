@@ -308,6 +308,28 @@ def old_layers():
     return net
 
 
+def siblings(seed):
+    """Layers that read the same few blobs: an Eltwise may add, multiply or take the largest, and what ONNX needs several nodes for has helpers."""
+    net = Network(f"siblings_{seed}", (1, 4, 5, 3))
+    rng = random.Random(seed)
+    blobs = ["data", net.add("TanH", name="tanh"), net.add("Sigmoid", name="sigmoid")]
+    sums = ["", "operation: SUM coeff: 1 coeff: -1", "coeff: 0.5 coeff: 2", "operation: PROD", "operation: MAX"]
+    for i in range(rng.randint(4, 9)):
+        read = rng.sample(blobs[-4:] if rng.random() < 0.5 else blobs[:3], 2)
+        kind = rng.choice([*(["Eltwise"] * 5), "Power", "Power", "Scale", "ReLU", "AbsVal"])
+        if kind == "Eltwise":
+            net.add(kind, f"eltwise_param {{ {rng.choice(sums)} }}", bottoms=read, name=f"l{i}")
+        elif kind == "Scale":
+            net.add(kind, "scale_param { bias_term: true }", [net.normal(4), net.normal(4)], bottoms=read[:1], name=f"l{i}")
+        else:
+            numbers = f"power: {rng.choice([1, 2])} scale: {rng.choice([1, 0.5, 3])} shift: {rng.choice([0, 1, -0.5])}"
+            net.add(kind, f"power_param {{ {numbers} }}" if kind == "Power" else "", bottoms=read[:1], name=f"l{i}")
+        blobs.append(f"l{i}")
+    unread = [blob for blob in blobs[1:] if f'bottom: "{blob}"' not in "".join(net.layers)]
+    net.add("Concat", bottoms=unread if len(unread) > 1 else [*unread, "data"], name="out")
+    return net
+
+
 def families():
     yield from (convolutions(), deconvolutions(), inner_products(), normalizations(), elements(), moved(), in_place(), old_layers())
     yield by_numpy()

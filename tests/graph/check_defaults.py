@@ -14,7 +14,7 @@ IDLE = {"momentum", "is_test", "training_mode", "consumed_inputs", "broadcast", 
 
 def table():
     text = (ROOT / "src/graph/onnx_defaults.cpp").read_text(encoding="utf-8")
-    text = text[text.index("kDefaults[]") : text.index("kMoved[]")]
+    text = text[text.index("kOnnxDefaults[]") : text.index("kMoved[]")]
     return [(kind, name, int(since), value) for kind, name, since, value in
             re.findall(r'\{"(\w+)", "(\w+)", (\d+), "([^"]*)"\}', text)]  # fmt: skip
 

@@ -182,7 +182,8 @@ int64_t crossings_of(const DrawingSpec& spec, const Drawing& drawing) {
   return static_cast<int64_t>(found.size());
 }
 
-void expect_sound(const DrawingSpec& spec, const Drawings& drawings, const Drawing& drawing) {
+void expect_sound_drawing(const DrawingSpec& spec, const Drawings& drawings,
+                          const Drawing& drawing) {
   const auto nodes = static_cast<size_t>(spec.nodes);
   ASSERT_EQ(drawing.x.size(), nodes);
   ASSERT_EQ(drawing.y.size(), nodes);
@@ -240,7 +241,7 @@ void expect_sound(const DrawingSpec& spec, const Drawings& drawings, const Drawi
   }
 }
 
-struct Case {
+struct DrawingCase {
   const char* name;
   DrawingSpec (*make)(int32_t size);
   int32_t size;
@@ -248,7 +249,7 @@ struct Case {
 };
 
 // What an earlier layout of ours reached, or none.
-const Case kCases[] = {
+const DrawingCase kDrawingCases[] = {
     {"resnet", resnet, 30, 0},
     {"resnet", resnet, 300, 0},
     {"resnet", resnet, 5000, 0},
@@ -262,13 +263,13 @@ const Case kCases[] = {
 };
 
 TEST(Drawing, UsualNetworks) {
-  for (const Case& c : kCases) {
+  for (const DrawingCase& c : kDrawingCases) {
     SCOPED_TRACE(std::string(c.name) + " " + std::to_string(c.size));
     const DrawingSpec spec = c.make(c.size);
     const Drawings drawings = draw(spec, kShapes);
     ASSERT_EQ(drawings.folds.size(), std::size(kShapes));
     for (const Drawing& drawing : drawings.folds) {
-      expect_sound(spec, drawings, drawing);
+      expect_sound_drawing(spec, drawings, drawing);
       EXPECT_LE(crossings_of(spec, drawing), c.most_crossings);
     }
   }
@@ -279,7 +280,7 @@ TEST(Drawing, AnythingAtAll) {
     SCOPED_TRACE(seed);
     const DrawingSpec spec = random_network(seed);
     const Drawings drawings = draw(spec, kShapes);
-    for (const Drawing& drawing : drawings.folds) expect_sound(spec, drawings, drawing);
+    for (const Drawing& drawing : drawings.folds) expect_sound_drawing(spec, drawings, drawing);
   }
 }
 
@@ -288,16 +289,21 @@ TEST(Drawing, OddOnes) {
   DrawingSpec loop;
   loop.nodes = 1;
   loop.edges = {{0, 0}};
-  expect_sound(loop, draw(loop, kShapes), draw(loop, kShapes).folds[0]);
+  expect_sound_drawing(loop, draw(loop, kShapes), draw(loop, kShapes).folds[0]);
   EXPECT_EQ(draw(loop, kShapes).is_stub, std::vector<uint8_t>{1});
   DrawingSpec apart;  // no edges: one beside the other
   apart.nodes = 500;
-  expect_sound(apart, draw(apart, kShapes), draw(apart, kShapes).folds[0]);
+  expect_sound_drawing(apart, draw(apart, kShapes), draw(apart, kShapes).folds[0]);
   Network star;  // a row of many
   const int32_t root = star.add({});
   for (int i = 0; i < 1000; ++i) star.add({root});
-  expect_sound(star.spec, draw(star.spec, kShapes), draw(star.spec, kShapes).folds[0]);
-  EXPECT_LT(draw(star.spec, kShapes).folds[0].width, 72000);  // half of a single row
+  expect_sound_drawing(star.spec, draw(star.spec, kShapes), draw(star.spec, kShapes).folds[0]);
+  // A single row is 144,000 wide. Folded, it fills a screen like any other network.
+  for (const Drawing& fold : draw(star.spec, kShapes).folds) {
+    EXPECT_LT(fold.width, 8000);
+    EXPECT_LT(fold.width / fold.height, 5);
+  }
+  for (const Drawing& fold : draw(apart, kShapes).folds) EXPECT_LT(fold.width, 8000);
 }
 
 TEST(Drawing, TheSameEachTime) {

@@ -20,16 +20,16 @@ std::string with_operators(std::string_view operators) {
   return R"({"name":"m","graph":[{"name":"g","op":[)" + std::string(operators) + "]}]}";
 }
 
-Result<Graph> read(std::string_view text) { return graph_from_ge_json(as_bytes(text)); }
+Result<Graph> read_ge_json(std::string_view text) { return graph_from_ge_json(as_bytes(text)); }
 
-struct Refused {
+struct RefusedText {
   const char* name;
   std::string text;
   const char* where;
 };
 
 TEST(GeJson, SaysWhatIsWrongAndWhere) {
-  const Refused cases[] = {
+  const RefusedText cases[] = {
       {"empty", "", "byte 0 of 0: "},
       {"blank", "  \n", "byte 0 of 3: "},
       {"not an object", "[1]", "byte 0: "},
@@ -69,9 +69,9 @@ TEST(GeJson, SaysWhatIsWrongAndWhere) {
        "byte 13: text after the end of the model"},
       {"not utf-8", "{\"graph\":[],\"x\":\"\xff\"}", "UTF-8"},
   };
-  for (const Refused& c : cases) {
+  for (const RefusedText& c : cases) {
     SCOPED_TRACE(c.name);
-    const auto graph = read(c.text);
+    const auto graph = read_ge_json(c.text);
     ASSERT_FALSE(graph.ok());
     EXPECT_THAT(graph.error().where, HasSubstr(c.where)) << graph.error().what;
     EXPECT_THAT(graph.error().remedy, HasSubstr("atc --mode=1"));
@@ -82,16 +82,16 @@ TEST(GeJson, EveryTruncationIsRefused) {
   const std::string whole = with_operators(
       R"({"name":"a","type":"A","id":1,"input":["b:0"],"attr":[{"key":"scale","value":{"f":1.5}}],)"
       R"("output_desc":[{"shape":{"dim":[1,2]},"attr":[]}]})");
-  ASSERT_TRUE(read(whole).ok());
+  ASSERT_TRUE(read_ge_json(whole).ok());
   for (size_t size = 0; size < whole.size(); ++size)
-    EXPECT_FALSE(read(whole.substr(0, size)).ok()) << size;
+    EXPECT_FALSE(read_ge_json(whole.substr(0, size)).ok()) << size;
 }
 
 TEST(GeJson, EmptyGraphsAreGraphs) {
-  EXPECT_THAT(read(R"({"graph":[]})")->operators, IsEmpty());
-  EXPECT_THAT(read(R"({"graph":[{"op":[]}]})")->operators, IsEmpty());
-  EXPECT_EQ(read("\xEF\xBB\xBF"
-                 R"({"name":"m","graph":[]})")
+  EXPECT_THAT(read_ge_json(R"({"graph":[]})")->operators, IsEmpty());
+  EXPECT_THAT(read_ge_json(R"({"graph":[{"op":[]}]})")->operators, IsEmpty());
+  EXPECT_EQ(read_ge_json("\xEF\xBB\xBF"
+                         R"({"name":"m","graph":[]})")
                 ->name,
             "m");
 }
@@ -122,7 +122,7 @@ TEST(GeJson, OriginsTellInsertedFromUnrecorded) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    const auto graph = read(
+    const auto graph = read_ge_json(
         with_operators(R"({"name":"x","type":"X","attr":[)" + std::string(c.attributes) + "]}"));
     ASSERT_TRUE(graph.ok()) << graph.error().where;
     EXPECT_EQ(graph->operators[0].origins, c.origins);
@@ -156,8 +156,8 @@ TEST(GeJson, InputsAreEdgesWithoutControl) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.input);
-    const auto graph = read(with_operators(R"({"input":[")" + std::string(c.input) +
-                                           R"(","last:7"],"name":"reader","type":"X"})"));
+    const auto graph = read_ge_json(with_operators(R"({"input":[")" + std::string(c.input) +
+                                                   R"(","last:7"],"name":"reader","type":"X"})"));
     ASSERT_TRUE(graph.ok()) << graph.error().where;
     const std::vector<Edge>& inputs = graph->operators[0].inputs;
     ASSERT_EQ(inputs.size(), c.producer == nullptr ? 1u : 2u);
@@ -176,14 +176,15 @@ TEST(GeJson, InputsAreEdgesWithoutControl) {
 }
 
 TEST(GeJson, OneWarningPerOperator) {
-  const auto graph = read(with_operators(R"({"name":"a","type":"A","input":["x","y","z"]})"));
+  const auto graph =
+      read_ge_json(with_operators(R"({"name":"a","type":"A","input":["x","y","z"]})"));
   EXPECT_THAT(
       graph->warnings,
       ElementsAre("operator 'a': input 'x' is not written as producer:output, like 2 more"));
 }
 
 TEST(GeJson, OutputsKeepEverythingSaid) {
-  const auto graph = read(with_operators(R"(
+  const auto graph = read_ge_json(with_operators(R"(
     {"name":"conv_lxslice3","type":"Conv2D","id":"17","attr":[
        {"key":"_datadump_is_multiop","value":{"b":true}},
        {"key":"_L1_fusion_sub_graph_no","value":{"s":"5"}}],
@@ -231,8 +232,8 @@ TEST(GeJson, OutputsKeepEverythingSaid) {
 
 TEST(GeJson, QuantizationOfAscendQuantOnly) {
   const auto read_one = [](std::string_view type, std::string_view attributes) {
-    return read(with_operators(R"({"attr":[)" + std::string(attributes) +
-                               R"(],"name":"q","type":")" + std::string(type) + R"("})"))
+    return read_ge_json(with_operators(R"({"attr":[)" + std::string(attributes) +
+                                       R"(],"name":"q","type":")" + std::string(type) + R"("})"))
         ->operators[0]
         .quantization;
   };
@@ -277,7 +278,7 @@ TEST(GeJson, SingleStringsAreEscapedByNewerVersions) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.written);
-    const auto graph = read(with_operators(
+    const auto graph = read_ge_json(with_operators(
         R"({"name":"x","type":"X","output_desc":[{"attr":[{"key":"_datadump_origin_name","value":{"s":")" +
         std::string(c.written) + R"("}}]}]})"));
     ASSERT_TRUE(graph.ok()) << graph.error().where;
@@ -286,15 +287,15 @@ TEST(GeJson, SingleStringsAreEscapedByNewerVersions) {
 }
 
 TEST(GeJson, AnOutputThatSaysNothingIsNull) {
-  const auto graph =
-      read(with_operators(R"({"name":"x","type":"X","output_desc":[null,{"layout":"ND"},null]})"));
+  const auto graph = read_ge_json(
+      with_operators(R"({"name":"x","type":"X","output_desc":[null,{"layout":"ND"},null]})"));
   ASSERT_TRUE(graph.ok()) << graph.error().where;
   ASSERT_EQ(graph->operators[0].outputs.size(), 3u);
   EXPECT_EQ(graph->operators[0].outputs[1].layout, "ND");
 }
 
 TEST(GeJson, PropertiesSayHowTheModelWasMade) {
-  const auto graph = read(R"({"attr":[{"key":"soc_version","value":{"s":"Ascend310"}},7,
+  const auto graph = read_ge_json(R"({"attr":[{"key":"soc_version","value":{"s":"Ascend310"}},7,
     {"key":"om_info_list","value":{"list":{"i":[1]}}},{"key":"atc_cmdline","value":{"s":"atc x"}},
     {"key":"atc_version","value":{"s":"1.82"}},{"key":"opp_version"}],"graph":[]})");
   ASSERT_TRUE(graph.ok()) << graph.error().where;
@@ -304,7 +305,7 @@ TEST(GeJson, PropertiesSayHowTheModelWasMade) {
 }
 
 TEST(GeJson, SeveralGraphsNameTheirOperatorsPlace) {
-  const auto graph = read(R"({"graph":[
+  const auto graph = read_ge_json(R"({"graph":[
     {"op":[{"name":"a","type":"A"},{"name":"out","type":"NetOutput","input":["a:1","c:-1"]}],
      "name":"root"},
     {"name":"body","op":[{"name":"b","type":"B"},
@@ -319,7 +320,7 @@ TEST(GeJson, SeveralGraphsNameTheirOperatorsPlace) {
 }
 
 TEST(GeJson, CyclesAndRepeatedNamesDoNoHarm) {
-  const auto graph = read(with_operators(
+  const auto graph = read_ge_json(with_operators(
       R"({"name":"a","type":"A","input":["a:0","b:0"]},{"name":"b","type":"B","input":["a:0"]},)"
       R"({"name":"a","type":"C"})"));
   ASSERT_TRUE(graph.ok());
@@ -329,15 +330,16 @@ TEST(GeJson, CyclesAndRepeatedNamesDoNoHarm) {
 TEST(GeJson, MemoryIsBoundedByTheFile) {
   std::string outputs;
   for (int i = 0; i < 100000; ++i) outputs += "{},";
-  const auto many =
-      read(with_operators(R"({"name":"a","type":"A","output_desc":[)" + outputs + R"({}]})"));
+  const auto many = read_ge_json(
+      with_operators(R"({"name":"a","type":"A","output_desc":[)" + outputs + R"({}]})"));
   ASSERT_FALSE(many.ok());
   EXPECT_THAT(many.error().where, HasSubstr("32 times the file's size"));
 
   std::string operators;
   for (int i = 0; i < 2000; ++i) operators += R"({"name":"","type":""},)";
-  const auto long_name = read(R"({"graph":[{"op":[]},{"name":")" + std::string(200000, 'n') +
-                              R"(","op":[)" + operators + R"({"name":"","type":""}]}]})");
+  const auto long_name =
+      read_ge_json(R"({"graph":[{"op":[]},{"name":")" + std::string(200000, 'n') + R"(","op":[)" +
+                   operators + R"({"name":"","type":""}]}]})");
   EXPECT_FALSE(long_name.ok());
 }
 

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Result<Graph> read(std::string_view text) { return graph_from_ge_text(as_bytes(text)); }
+Result<Graph> read_ge_text(std::string_view text) { return graph_from_ge_text(as_bytes(text)); }
 
 TEST(GeText, SaysWhatIsWrongAndWhere) {
   struct Case {
@@ -33,7 +33,7 @@ TEST(GeText, SaysWhatIsWrongAndWhere) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    const auto graph = read(c.text);
+    const auto graph = read_ge_text(c.text);
     ASSERT_FALSE(graph.ok());
     EXPECT_THAT(graph.error().where, HasSubstr(c.where));
     EXPECT_THAT(graph.error().remedy, HasSubstr("DUMP_GE_GRAPH"));
@@ -41,7 +41,8 @@ TEST(GeText, SaysWhatIsWrongAndWhere) {
 }
 
 TEST(GeText, WholeOperatorsOfACutFileAreKept) {
-  const auto graph = read("op { name: \"a\" type: \"A\" }\nop { name: \"b\" input: \"a:0\"");
+  const auto graph =
+      read_ge_text("op { name: \"a\" type: \"A\" }\nop { name: \"b\" input: \"a:0\"");
   ASSERT_TRUE(graph.ok());
   ASSERT_EQ(graph->operators.size(), 1u);
   ASSERT_EQ(graph->warnings.size(), 1u);
@@ -52,9 +53,9 @@ TEST(GeText, WholeOperatorsOfACutFileAreKept) {
 TEST(GeText, EveryTruncationIsHandled) {
   const std::string whole =
       text_of(std::filesystem::path(PLUMB_TEST_DATA) / "graph/ge_proto_fused.txt");
-  const size_t all = read(whole)->operators.size();
+  const size_t all = read_ge_text(whole)->operators.size();
   for (size_t size = 0; size + 3 < whole.size(); ++size) {
-    const auto graph = read(std::string_view(whole).substr(0, size));
+    const auto graph = read_ge_text(std::string_view(whole).substr(0, size));
     EXPECT_TRUE(!graph.ok() || !graph->warnings.empty() || graph->operators.size() < all) << size;
   }
 }
@@ -75,7 +76,7 @@ TEST(GeText, QuantizationAndMultiOp) {
 TEST(GeText, MemoryIsBoundedByTheFile) {
   std::string text = "op{name:\"a\"} op{name:\"b\" output_desc:[";
   for (int i = 0; i < 100000; ++i) text += "{}";
-  const auto graph = read(text + "]}");
+  const auto graph = read_ge_text(text + "]}");
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ(graph->operators.size(), 1u);
   EXPECT_THAT(graph->warnings, ElementsAre(HasSubstr("32 times the file's size")));

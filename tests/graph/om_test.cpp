@@ -84,14 +84,14 @@ TEST(Om, FusionAndVersionsAreToldWithEnumeratedAttributes) {
   EXPECT_EQ(graph->by_name().at("quant_2")->quantization->scale, root * root);
 }
 
-struct Refused {
+struct RefusedFile {
   const char* file;
   const char* what;
   const char* where;
 };
 
 TEST(Om, DamagedFilesAreRefusedByWhatIsWrong) {
-  const Refused cases[] = {
+  const RefusedFile cases[] = {
       {"encrypted.om", "the offline model is encrypted", "byte 80"},
       {"short_header.om", "cut off", "byte 200: its header has 256 bytes"},
       {"only_header.om", "damaged", "byte 256: the table of a model needs 4 bytes, 0 are left"},
@@ -108,7 +108,7 @@ TEST(Om, DamagedFilesAreRefusedByWhatIsWrong) {
       {"svp_pico.om", "for SVP processors", "byte 0: starts with PICO"},
       {"om2_zip.om2", "of the form OM2", "byte 0: starts with PK"},
   };
-  for (const Refused& c : cases) {
+  for (const RefusedFile& c : cases) {
     SCOPED_TRACE(c.file);
     const auto graph = load_graph(kData / "bad" / c.file);
     ASSERT_FALSE(graph.ok());

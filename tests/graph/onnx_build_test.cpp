@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-using Ints = std::vector<int64_t>;
+using Integers = std::vector<int64_t>;
 using Floats = std::vector<float>;
 using Strings = std::vector<std::string>;
 
@@ -50,7 +50,7 @@ OnnxModel all_kinds() {
       {"value_int", -7},
       {"value_float", -0.5f},
       {"value_string", "text"},
-      {"value_ints", Ints{1, 0, -1}},
+      {"value_ints", Integers{1, 0, -1}},
       {"value_floats", Floats{0, 1.5f}},
       {"value_strings", Strings{"a", "", "c"}},
       {"value", tensor_of(DType::kFloat16, {1, 2}, halves)},
@@ -87,7 +87,7 @@ TEST(OnnxBuild, AttributesOfEveryKindComeBack) {
   EXPECT_EQ(std::get<int64_t>(value(0, "value_int")), -7);
   EXPECT_EQ(std::get<float>(value(1, "value_float")), -0.5f);
   EXPECT_EQ(std::get<std::string>(value(2, "value_string")), "text");
-  EXPECT_EQ(std::get<Ints>(value(3, "value_ints")), (Ints{1, 0, -1}));
+  EXPECT_EQ(std::get<Integers>(value(3, "value_ints")), (Integers{1, 0, -1}));
   EXPECT_EQ(std::get<Floats>(value(4, "value_floats")), (Floats{0, 1.5f}));
   EXPECT_EQ(std::get<Strings>(value(5, "value_strings")), (Strings{"a", "", "c"}));
   EXPECT_EQ(std::get<int64_t>(value(7, "value_int")), 0);
@@ -198,7 +198,7 @@ TEST(OnnxBuild, AttributesAreCopiedAsTheyAre) {
   ASSERT_TRUE(copy.ok());
   EXPECT_EQ(copy->domain, "com.microsoft");
   EXPECT_FALSE(copy->is_standard());
-  EXPECT_EQ(std::get<Ints>(attribute_of(*copy, "pads").value()), (Ints{1, 1, 1, 1}));
+  EXPECT_EQ(std::get<Integers>(attribute_of(*copy, "pads").value()), (Integers{1, 1, 1, 1}));
   EXPECT_EQ(as_text(attributes_of(*copy)[1]), as_text(attributes_of(conv)[0]));
 }
 

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-Result<OnnxModel> read(std::string_view bytes) { return read_onnx(as_bytes(bytes)); }
+Result<OnnxModel> read_model(std::string_view bytes) { return read_onnx(as_bytes(bytes)); }
 
 TEST(OnnxModel, SaysWhatIsWrongAndWhere) {
   struct Case {
@@ -30,7 +30,7 @@ TEST(OnnxModel, SaysWhatIsWrongAndWhere) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    const auto read_back = read(c.bytes);
+    const auto read_back = read_model(c.bytes);
     ASSERT_FALSE(read_back.ok());
     EXPECT_THAT(read_back.error().where, HasSubstr(c.where));
   }
@@ -41,7 +41,7 @@ TEST(OnnxModel, EveryTruncationIsRefused) {
     const std::string whole = text_of(kModels / file);
     const size_t graph_ends = whole.size() - 6;  // the version of the operator set follows
     for (size_t size = 0; size < graph_ends; ++size)
-      EXPECT_FALSE(read(std::string_view(whole).substr(0, size)).ok()) << size;
+      EXPECT_FALSE(read_model(std::string_view(whole).substr(0, size)).ok()) << size;
   }
 }
 
@@ -51,10 +51,10 @@ TEST(OnnxModel, WrittenModelIsTheOneRead) {
                            kModels / "external.onnx", kModels / "odd.onnx", kGraphs / "odd.onnx"}) {
     SCOPED_TRACE(path);
     const std::string file = text_of(path);
-    const auto first = read(file);
+    const auto first = read_model(file);
     ASSERT_TRUE(first.ok()) << first.error().where;
     const std::string written = write_onnx(*first);
-    const auto second = read(written);
+    const auto second = read_model(written);
     ASSERT_TRUE(second.ok()) << second.error().where;
     EXPECT_EQ(write_onnx(*second), written);
     EXPECT_EQ(names(second->graph.nodes), names(first->graph.nodes));
@@ -68,7 +68,7 @@ TEST(OnnxModel, WrittenModelIsTheOneRead) {
 
 TEST(OnnxModel, PartsOfAModel) {
   const std::string file = text_of(kModels / "chain.onnx");
-  const auto chain = read(file);
+  const auto chain = read_model(file);
   ASSERT_TRUE(chain.ok());
   EXPECT_EQ(chain->ir_version, 3);
   ASSERT_EQ(opsets_of(*chain).size(), 1u);
@@ -91,7 +91,7 @@ TEST(OnnxModel, PartsOfAModel) {
 
 TEST(OnnxModel, GraphInSeveralPiecesIsOne) {
   const std::string file = text_of(kModels / "odd.onnx");
-  const auto odd = read(file);
+  const auto odd = read_model(file);
   ASSERT_TRUE(odd.ok());
   EXPECT_EQ(odd->graph.name, "renamed");
   EXPECT_THAT(names(odd->graph.nodes),
@@ -106,7 +106,7 @@ TEST(OnnxModel, GraphInSeveralPiecesIsOne) {
 
 TEST(OnnxModel, BodiesTellWhatTheyReadFromOutside) {
   const std::string file = text_of(kModels / "branches.onnx");
-  const auto branches = read(file);
+  const auto branches = read_model(file);
   ASSERT_TRUE(branches.ok());
   const OnnxNode& node = branches->graph.nodes[1];
   ASSERT_EQ(node.bodies.size(), 2u);
@@ -118,12 +118,12 @@ TEST(OnnxModel, BodiesTellWhatTheyReadFromOutside) {
   EXPECT_THAT(branches->graph.nodes[0].captures, IsEmpty());
 
   const std::string loop_file = text_of(kModels / "loop.onnx");
-  EXPECT_THAT(read(loop_file)->graph.nodes[0].captures, ElementsAre("step"));
+  EXPECT_THAT(read_model(loop_file)->graph.nodes[0].captures, ElementsAre("step"));
 }
 
 TEST(OnnxModel, ExternalDataAreSeen) {
   const std::string file = text_of(kModels / "external.onnx");
-  const auto external = read(file);
+  const auto external = read_model(file);
   ASSERT_TRUE(external.ok());
   EXPECT_TRUE(external->is_external());
   EXPECT_TRUE(external->graph.initializers[0].is_external);
@@ -136,7 +136,7 @@ TEST(OnnxModel, ExternalDataAreSeen) {
   tensor.text(8, "w");
   graph.message(5, tensor);
   const std::string inside = model_of(graph);
-  EXPECT_FALSE(read(inside)->is_external());
+  EXPECT_FALSE(read_model(inside)->is_external());
 }
 
 TEST(OnnxModel, NodesAreNamedAsInTheGraph) {
@@ -153,7 +153,7 @@ TEST(OnnxModel, NodesAreNamedAsInTheGraph) {
   graph.message(1, node_of("", "Split", {}, {"", "z"}));
   graph.message(1, node_of("", "", {"", "z"}, {}));
   const std::string file = model_of(graph);
-  const auto read_back = read(file);
+  const auto read_back = read_model(file);
   ASSERT_TRUE(read_back.ok()) << read_back.error().where;
   EXPECT_THAT(names(read_back->graph.nodes), ElementsAre("y", "Sink_3", "z", "_5"));
   std::vector<std::string> operators = names(graph_from_onnx(as_bytes(file))->operators);
@@ -165,21 +165,22 @@ TEST(OnnxModel, NodesAreNamedAsInTheGraph) {
 TEST(OnnxModel, DepthIsBounded) {
   const ProtoWriter leaf = node_of("leaf", "Relu", {"far"}, {"y"});
   const std::string deep = nested_model(leaf, 32);
-  const auto read_back = read(deep);
+  const auto read_back = read_model(deep);
   ASSERT_TRUE(read_back.ok()) << read_back.error().where;
   EXPECT_THAT(read_back->graph.nodes[0].captures, ElementsAre("far"));
-  EXPECT_THAT(read(nested_model(leaf, 33)).error().where, HasSubstr("nested more than 32 deep"));
+  EXPECT_THAT(read_model(nested_model(leaf, 33)).error().where,
+              HasSubstr("nested more than 32 deep"));
 }
 
 TEST(OnnxModel, MemoryIsBoundedByTheFile) {
   ProtoWriter nodes, inputs;
   for (int i = 0; i < 100000; ++i) nodes.message(1, ProtoWriter());
-  EXPECT_THAT(read(model_of(nodes)).error().where, HasSubstr("32 times the file's size"));
+  EXPECT_THAT(read_model(model_of(nodes)).error().where, HasSubstr("32 times the file's size"));
 
   ProtoWriter greedy;
   for (int i = 0; i < 100000; ++i) greedy.message(1, Bytes());
   inputs.message(1, greedy);
-  EXPECT_THAT(read(model_of(inputs)).error().where, HasSubstr("32 times the file's size"));
+  EXPECT_THAT(read_model(model_of(inputs)).error().where, HasSubstr("32 times the file's size"));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Result<Graph> read(std::string_view bytes) { return graph_from_onnx(as_bytes(bytes)); }
+Result<Graph> read_onnx_graph(std::string_view bytes) { return graph_from_onnx(as_bytes(bytes)); }
 
 TEST(OnnxGraph, SaysWhatIsWrongAndWhere) {
   struct Case {
@@ -33,7 +33,7 @@ TEST(OnnxGraph, SaysWhatIsWrongAndWhere) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    const auto graph = read(c.bytes);
+    const auto graph = read_onnx_graph(c.bytes);
     ASSERT_FALSE(graph.ok());
     EXPECT_THAT(graph.error().where, HasSubstr(c.where));
     EXPECT_THAT(graph.error().remedy, HasSubstr("export the model again"));
@@ -44,7 +44,7 @@ TEST(OnnxGraph, EveryTruncationIsRefused) {
   const std::string whole = text_of(kGraphs / "odd.onnx");
   const size_t graph_ends = whole.size() - 4;  // the version of the operator set follows
   for (size_t size = 0; size < graph_ends; ++size)
-    EXPECT_FALSE(read(std::string_view(whole).substr(0, size)).ok()) << size;
+    EXPECT_FALSE(read_onnx_graph(std::string_view(whole).substr(0, size)).ok()) << size;
 }
 
 TEST(OnnxGraph, NodesWithoutNames) {
@@ -53,7 +53,7 @@ TEST(OnnxGraph, NodesWithoutNames) {
   graph.message(1, node_of("", "Sink", {"y"}, {}));
   graph.message(1, node_of("", "Split", {}, {"", "z"}));
   graph.message(1, ProtoWriter());
-  const auto read_back = read(model_of(graph));
+  const auto read_back = read_onnx_graph(model_of(graph));
   ASSERT_TRUE(read_back.ok()) << read_back.error().where;
   std::vector<std::string> names;
   for (const Operator& op : read_back->operators) names.push_back(op.name);
@@ -64,7 +64,7 @@ TEST(OnnxGraph, CyclesRepeatedAndUnknownTensorsDoNoHarm) {
   ProtoWriter graph;
   graph.message(1, node_of("a", "A", {"y", "x", "nothing"}, {"x"}));  // reads what it and b write
   graph.message(1, node_of("b", "B", {"x"}, {"y", "x"}));
-  const auto read_back = read(model_of(graph));
+  const auto read_back = read_onnx_graph(model_of(graph));
   ASSERT_TRUE(read_back.ok());
   EXPECT_EQ(list_edges(read_back->operators[0].inputs), " b:0 a:0 :0");
   EXPECT_THAT(
@@ -76,21 +76,24 @@ TEST(OnnxGraph, CyclesRepeatedAndUnknownTensorsDoNoHarm) {
 
 TEST(OnnxGraph, DepthIsBounded) {
   const ProtoWriter leaf = node_of("leaf", "Relu", {}, {"y"});
-  const auto deep = read(nested_model(leaf, 32));
+  const auto deep = read_onnx_graph(nested_model(leaf, 32));
   ASSERT_TRUE(deep.ok()) << deep.error().where;
   EXPECT_EQ(deep->operators.size(), 33u);
   EXPECT_THAT(deep->operators[2].subgraph, "n.b/n.b");
-  EXPECT_THAT(read(nested_model(leaf, 33)).error().where, HasSubstr("nested more than 32 deep"));
+  EXPECT_THAT(read_onnx_graph(nested_model(leaf, 33)).error().where,
+              HasSubstr("nested more than 32 deep"));
 }
 
 TEST(OnnxGraph, MemoryIsBoundedByTheFile) {
   ProtoWriter nodes, edges, copies;
   for (int i = 0; i < 100000; ++i) nodes.message(1, ProtoWriter());
-  EXPECT_THAT(read(model_of(nodes)).error().where, HasSubstr("32 times the file's size"));
+  EXPECT_THAT(read_onnx_graph(model_of(nodes)).error().where,
+              HasSubstr("32 times the file's size"));
 
   edges.message(1, node_of(std::string(100000, 'n'), "A", {}, {"x"}));
   for (int i = 0; i < 5000; ++i) edges.message(1, node_of("r", "R", {"x"}, {}));
-  EXPECT_THAT(read(model_of(edges)).error().where, HasSubstr("32 times the file's size"));
+  EXPECT_THAT(read_onnx_graph(model_of(edges)).error().where,
+              HasSubstr("32 times the file's size"));
 }
 
 TEST(OnnxGraph, ProbeLooksAtContent) {

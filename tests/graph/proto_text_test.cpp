@@ -23,7 +23,7 @@ void print(ProtoTextReader& reader, std::string& out) {
   }
 }
 
-std::string read(std::string_view text) {
+std::string read_fields(std::string_view text) {
   ProtoTextReader reader(text);
   std::string out;
   print(reader, out);
@@ -38,13 +38,13 @@ std::string read_top(std::string_view text) {
   return reader.ok() ? out : reader.where();
 }
 
-struct Case {
+struct FieldsCase {
   const char* name;
   std::string text;
   std::string expected;
 };
 
-const Case kCases[] = {
+const FieldsCase kFieldsCases[] = {
     {"empty", "", ""},
     {"blank", " \t\r\n", ""},
     {"comment", "# a: 1", ""},
@@ -79,9 +79,9 @@ const Case kCases[] = {
 };
 
 TEST(ProtoText, Table) {
-  for (const Case& c : kCases) {
+  for (const FieldsCase& c : kFieldsCases) {
     SCOPED_TRACE(c.name);
-    EXPECT_EQ(read(c.text), c.expected);
+    EXPECT_EQ(read_fields(c.text), c.expected);
   }
 }
 
@@ -95,7 +95,7 @@ TEST(ProtoText, UnwantedMessagesAreSteppedOver) {
 TEST(ProtoText, DepthIsBounded) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "a{";
-  EXPECT_EQ(read(deep), "line 1, column 202: messages are nested more than 100 deep");
+  EXPECT_EQ(read_fields(deep), "line 1, column 202: messages are nested more than 100 deep");
   const std::string closed = deep + std::string(100000, '}');
   EXPECT_EQ(read_top(closed), "a ");
 }

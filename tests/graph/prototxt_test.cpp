@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Result<Graph> read(std::string_view text) { return graph_from_prototxt(as_bytes(text)); }
+Result<Graph> read_prototxt(std::string_view text) { return graph_from_prototxt(as_bytes(text)); }
 
 TEST(Prototxt, SaysWhatIsWrongAndWhere) {
   struct Case {
@@ -33,7 +33,7 @@ TEST(Prototxt, SaysWhatIsWrongAndWhere) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    const auto graph = read(c.text);
+    const auto graph = read_prototxt(c.text);
     ASSERT_FALSE(graph.ok());
     EXPECT_THAT(graph.error().where, HasSubstr(c.where));
     EXPECT_THAT(graph.error().remedy, HasSubstr("deploy.prototxt"));
@@ -42,9 +42,9 @@ TEST(Prototxt, SaysWhatIsWrongAndWhere) {
 
 TEST(Prototxt, EveryTruncationIsHandled) {
   const std::string whole = text_of(std::filesystem::path(PLUMB_TEST_DATA) / "graph/net.prototxt");
-  const size_t all = read(whole)->operators.size();
+  const size_t all = read_prototxt(whole)->operators.size();
   for (size_t size = 0; size + 3 < whole.size(); ++size) {
-    const auto graph = read(std::string_view(whole).substr(0, size));
+    const auto graph = read_prototxt(std::string_view(whole).substr(0, size));
     EXPECT_TRUE(!graph.ok() || graph->operators.size() < all) << size;
   }
 }
@@ -63,7 +63,7 @@ TEST(Prototxt, OldTypesHaveNewNames) {
                         {"HDF5_DATA", "HDF5Data"},
                         {"SIGMOID_CROSS_ENTROPY_LOSS", "SigmoidCrossEntropyLoss"}};
   for (const Case& c : cases) {
-    const auto graph = read(std::string("layers { name: \"a\" type: ") + c.old + " }");
+    const auto graph = read_prototxt(std::string("layers { name: \"a\" type: ") + c.old + " }");
     ASSERT_TRUE(graph.ok());
     EXPECT_EQ(graph->operators[0].type, c.now);
   }
@@ -71,7 +71,7 @@ TEST(Prototxt, OldTypesHaveNewNames) {
 
 TEST(Prototxt, BlobsBelongToTheirLastWriter) {
   // A layer that reads what only later layers write, one without a name, a blob written twice.
-  const auto graph = read(R"(
+  const auto graph = read_prototxt(R"(
     layer { name: "a" type: "A" bottom: "later" top: "x" }
     layer { type: "B" bottom: "x" top: "later" top: "y" }
     layer { name: "c" type: "C" top: "x" }
@@ -98,7 +98,7 @@ TEST(Prototxt, BlobsBelongToTheirLastWriter) {
 }
 
 TEST(Prototxt, OnlyInputsIsANetwork) {
-  const auto graph = read("input: \"data\"");
+  const auto graph = read_prototxt("input: \"data\"");
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ(graph->operators[0].type, "Input");
   EXPECT_FALSE(graph->operators[0].outputs[0].shape);
@@ -107,7 +107,7 @@ TEST(Prototxt, OnlyInputsIsANetwork) {
 TEST(Prototxt, MemoryIsBoundedByTheFile) {
   std::string text = "layer{name:\"" + std::string(100000, 'n') + "\" top:\"t\"} layer{name:\"r\"";
   for (int i = 0; i < 10000; ++i) text += " bottom:\"t\"";
-  const auto graph = read(text + "}");
+  const auto graph = read_prototxt(text + "}");
   ASSERT_FALSE(graph.ok());
   EXPECT_THAT(graph.error().where, HasSubstr("32 times the file's size"));
 }

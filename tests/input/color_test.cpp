@@ -16,8 +16,6 @@ Image raw_image(const std::string& name, ColorSpace space) {
   return {{8, 6}, space, {first, first + file->bytes().size()}};
 }
 
-Image picture() { return {{20, 14}, ColorSpace::kBgr, bytes_of(expected("picture"))}; }
-
 TEST(Color, SwapsChannels) {
   const Image bgr = image_of(ColorSpace::kBgr, {2, 1}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(converted(bgr, ColorSpace::kRgb, {})->bytes, (std::vector<uint8_t>{3, 2, 1, 6, 5, 4}));

@@ -55,6 +55,8 @@ inline std::vector<uint8_t> bytes_of(const engine::Tensor& tensor) {
   return {first, first + tensor.bytes.size()};
 }
 
+inline Image picture() { return {{20, 14}, ColorSpace::kBgr, bytes_of(expected("picture"))}; }
+
 template <class T>
 std::vector<T> values_of(const engine::Tensor& tensor) {
   std::vector<T> values(tensor.bytes.size() / sizeof(T));

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string text_of(const std::string& name) {
+std::string content_of(const std::string& name) {
   auto file = MappedFile::open(data_file(name));
   EXPECT_TRUE(file);
   return std::string(as_text(file->bytes()));
@@ -31,7 +31,7 @@ Decoded decoded(const std::string& file) {
 TEST(Image, HarmlessWarningsOfTheLibraryAreNotPrinted) {
   SKIP_WITHOUT_CODEC();
   using namespace std::string_view_literals;
-  const std::string plain = text_of("picture.png");
+  const std::string plain = content_of("picture.png");
   std::string odd = plain;
   odd.insert(33, "\0\0\0\4gAMA\0\0\0\0\x8b\x25\x60\x4d"sv);  // behind IHDR: a gamma of 0
   const Decoded made = decoded(odd);
@@ -42,7 +42,7 @@ TEST(Image, HarmlessWarningsOfTheLibraryAreNotPrinted) {
 
 TEST(Image, WhatTheLibraryRefusesIsOurError) {
   SKIP_WITHOUT_CODEC();
-  const Decoded made = decoded(text_of("picture.png").substr(0, 300));
+  const Decoded made = decoded(content_of("picture.png").substr(0, 300));
   ASSERT_FALSE(made.image);
   EXPECT_EQ(made.image.error().what, "the picture cannot be decoded");
   EXPECT_THAT(made.image.error().where, HasSubstr("libpng error"));
@@ -52,7 +52,7 @@ TEST(Image, WhatTheLibraryRefusesIsOurError) {
 // It fills what it cannot decode with some colour: nobody else would tell.
 TEST(Image, DamageThatTheLibraryPapersOverIsPrinted) {
   SKIP_WITHOUT_CODEC();
-  std::string damaged = text_of("picture.jpg");
+  std::string damaged = content_of("picture.jpg");
   damaged.replace(damaged.size() - 200, 10, 10, 'U');
   EXPECT_THAT(decoded(damaged).printed, HasSubstr("Corrupt JPEG data"));
 }

@@ -8,8 +8,6 @@
 namespace plumb::input {
 namespace {
 
-Image picture() { return {{20, 14}, ColorSpace::kBgr, bytes_of(expected("picture"))}; }
-
 Resize resize_of(const char* text) {
   auto resize = resize_from_text(text);
   EXPECT_TRUE(resize) << why(resize.error());

@@ -43,6 +43,10 @@ inline std::string hex(Bytes bytes) {
   return text;
 }
 
+inline std::string text_of(const Error& e) { return e.what + " | " + e.where + " | " + e.remedy; }
+
+inline const Format& raw() { return *format_by_name("raw"); }
+
 // All elements, in pieces of a few bytes so that nothing depends on reading them at once.
 inline Result<std::vector<std::byte>> elements_of(const Format& format, Bytes file,
                                                   const TensorInfo& info,

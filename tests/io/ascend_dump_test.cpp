@@ -10,6 +10,7 @@
 
 #include "base/proto_wire.h"
 #include "io/ascend_vectors.h"
+#include "scratch.h"
 
 namespace plumb::io {
 namespace {
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-const Format& format() { return *format_by_name("ascend-dump"); }
+const Format& ascend_dump() { return *format_by_name("ascend-dump"); }
 
 TensorFile open_vector(std::string_view file) {
   auto opened = open_tensor_file(vectors() / file);
@@ -84,26 +85,8 @@ std::string dump_of(const std::vector<Made>& outputs, const std::string& extra =
   return with_length(header.bytes() + extra) + payload;
 }
 
-Listing listed(const std::string& file, std::string_view name = {}) {
-  auto listing = format().list(as_bytes(file), named(name));
-  if (!listing) {
-    ADD_FAILURE() << listing.error().what << ": " << listing.error().where;
-    return {};
-  }
-  return std::move(*listing);
-}
-
-Error refused(const std::string& file, std::string_view name = {}) {
-  auto listing = format().list(as_bytes(file), named(name));
-  if (listing.ok()) {
-    ADD_FAILURE() << "was accepted";
-    return {};
-  }
-  return listing.error();
-}
-
 Array read_listed(const std::string& file, const TensorInfo& info, const ReadOrder& order = {}) {
-  auto reader = TensorReader::open(format(), as_bytes(file), info, order);
+  auto reader = TensorReader::open(ascend_dump(), as_bytes(file), info, order);
   if (!reader) {
     ADD_FAILURE() << reader.error().what << ": " << reader.error().where;
     return {};
@@ -146,7 +129,7 @@ TEST(AscendDump, ReadsEveryVectorAsStored) {
           const std::string base = std::filesystem::path(name).filename().string() + ".";
           const std::string tensor = path.filename().stem().string().substr(base.size());
           SCOPED_TRACE(id + " " + tensor);
-          const Array actual = read_tensor(file, tensor, kStored);
+          const Array actual = read_tensor(file, tensor, kAsStored);
           Array expected;
           if (path.extension() == ".bin") {  // buffers and workspaces
             expected.elements = slurp(path);
@@ -355,7 +338,7 @@ TEST(AscendDump, OneShortRecordDoesNotHideTheOthers) {
 
   const std::string file = dump_of({{.shape = Shape{2, 2}, .payload = numbers(15)},
                                     {.type = 4, .shape = Shape{3}, .payload = "abc"}});
-  const Listing listing = listed(file);
+  const Listing listing = listed(ascend_dump(), file);
   ASSERT_EQ(listing.tensors.size(), 2u);
   EXPECT_TRUE(listing.tensors[0].error.has_value());
   EXPECT_EQ(read_listed(file, listing.tensors[1]).elements, "abc");
@@ -373,7 +356,7 @@ TEST(AscendDump, ReadsInt4LowNibbleFirst) {
 TEST(AscendDump, ReadsALayoutWithoutANameInTheReference) {
   const TensorFile file = open_vector("bad/Add.fmt47.1.1.1700000000000108");
   EXPECT_EQ(file.listing.tensors[0].layout.number, 47);
-  expect_equal(read_tensor(file, "output.0", {}), read_tensor(file, "output.0", kStored));
+  expect_equal(read_tensor(file, "output.0", {}), read_tensor(file, "output.0", kAsStored));
 }
 
 TEST(AscendDump, RefusesALogicalShapeThatDoesNotFit) {
@@ -386,7 +369,7 @@ TEST(AscendDump, RefusesALogicalShapeThatDoesNotFit) {
 TEST(AscendDump, ReadsGroupedWeights) {
   const TensorFile file = open_vector("bad/Conv2D.fzg.1.1.1700000000000114");
   EXPECT_EQ(file.listing.tensors[0].layout, (Layout{4, 2}));
-  const Array stored = read_tensor(file, "output.0", kStored);  // (1, 1, 16, 16)
+  const Array stored = read_tensor(file, "output.0", kAsStored);  // (1, 1, 16, 16)
   const Array logical = read_tensor(file, "output.0", {});
   ASSERT_EQ(logical.shape, (Shape{8, 4, 1, 1}));
   for (size_t n = 0; n < 8; ++n)  // the groups lie along the diagonal
@@ -397,7 +380,7 @@ TEST(AscendDump, ReadsGroupedWeights) {
 
 TEST(AscendDump, ReadsBlocksOf32) {
   const TensorFile file = open_vector("bad/MatMulV2.nzc32.1.1.1700000000000118");
-  const Array stored = read_tensor(file, "output.0", kStored);  // (2, 2, 16, 32)
+  const Array stored = read_tensor(file, "output.0", kAsStored);  // (2, 2, 16, 32)
   const Array logical = read_tensor(file, "output.0", {});
   ASSERT_EQ(logical.shape, (Shape{17, 40}));
   for (size_t m = 0; m < 17; ++m)
@@ -409,26 +392,28 @@ TEST(AscendDump, ReadsBlocksOf32) {
 TEST(AscendDump, SaysThatTheDeviceLeftOutTensorsWithoutAnAddress) {
   const std::string file = dump_of({{.shape = Shape{2}, .size = 8, .address = 0},
                                     {.shape = Shape{2}, .address = 64, .payload = numbers(8)}});
-  const Error error = refused(file);
+  const Error error = refused(ascend_dump(), file);
   EXPECT_EQ(error.what, "dump holds less data than its header promises");
   EXPECT_THAT(error.where, HasSubstr("output.1 needs 8 bytes, 0 are left; the payload is 8 bytes "
                                      "short, and output.0 has address 0"));
   // Without any address in the file, 0 means nothing.
-  EXPECT_THAT(refused(dump_of({{.shape = Shape{2}, .size = 8}})).where,
+  EXPECT_THAT(refused(ascend_dump(), dump_of({{.shape = Shape{2}, .size = 8}})).where,
               testing::Not(HasSubstr("address")));
 }
 
 TEST(AscendDump, SurvivesAbsurdNumbers) {
   // Sizes near 2^64 alone and in sum.
-  EXPECT_EQ(refused(dump_of({{.shape = Shape{2}, .size = UINT64_MAX}})).what,
+  EXPECT_EQ(refused(ascend_dump(), dump_of({{.shape = Shape{2}, .size = UINT64_MAX}})).what,
             "dump holds less data than its header promises");
-  EXPECT_EQ(refused(dump_of({{.size = UINT64_MAX}, {.size = UINT64_MAX, .address = 1}})).what,
-            "dump holds less data than its header promises");
+  EXPECT_EQ(
+      refused(ascend_dump(), dump_of({{.size = UINT64_MAX}, {.size = UINT64_MAX, .address = 1}}))
+          .what,
+      "dump holds less data than its header promises");
   // Header lengths near 2^64.
   for (uint64_t length : {UINT64_MAX, UINT64_MAX - 7, UINT64_MAX - 8, uint64_t{1} << 63}) {
     std::string file = dump_of({{.shape = Shape{1}, .payload = numbers(4)}});
     std::memcpy(file.data(), &length, sizeof length);
-    EXPECT_EQ(refused(file).what, "dump header is longer than its file");
+    EXPECT_EQ(refused(ascend_dump(), file).what, "dump header is longer than its file");
   }
   // Dimensions near 2^63, dynamic ones (-1), and products that overflow, also with a zero among
   // them.
@@ -436,10 +421,10 @@ TEST(AscendDump, SurvivesAbsurdNumbers) {
                              Shape{1LL << 32, 1LL << 32}, Shape{0, INT64_MAX, 2}, Shape{0, -1}}) {
     const std::string file = dump_of({{.shape = shape, .original = shape, .payload = numbers(4)},
                                       {.shape = Shape{1}, .payload = numbers(4)}});
-    const Listing listing = listed(file);
+    const Listing listing = listed(ascend_dump(), file);
     ASSERT_EQ(listing.tensors.size(), 2u);
     EXPECT_TRUE(listing.tensors[0].error.has_value()) << to_string(shape);
-    EXPECT_FALSE(TensorReader::open(format(), as_bytes(file), listing.tensors[0]).ok());
+    EXPECT_FALSE(TensorReader::open(ascend_dump(), as_bytes(file), listing.tensors[0]).ok());
     EXPECT_EQ(read_listed(file, listing.tensors[1]).elements, numbers(4));
   }
 }
@@ -447,15 +432,17 @@ TEST(AscendDump, SurvivesAbsurdNumbers) {
 TEST(AscendDump, BoundsWhatAHeaderCanCost) {
   std::string records;
   for (int i = 0; i < 70000; ++i) records += "\x1A\x00"s;
-  EXPECT_THAT(refused(with_length(records)).where, HasSubstr("more than 65536 records"));
-  EXPECT_THAT(refused(dump_of({{.shape = Shape(65, 1), .payload = numbers(4)}})).where,
-              HasSubstr("more than 64 numbers"));
+  EXPECT_THAT(refused(ascend_dump(), with_length(records)).where,
+              HasSubstr("more than 65536 records"));
+  EXPECT_THAT(
+      refused(ascend_dump(), dump_of({{.shape = Shape(65, 1), .payload = numbers(4)}})).where,
+      HasSubstr("more than 64 numbers"));
 }
 
 TEST(AscendDump, RefusesTextThatIsNotUtf8) {
   ProtoWriter name;
   name.text(6, "conv\xFF");
-  const Error error = refused(dump_of({}, name.bytes()));
+  const Error error = refused(ascend_dump(), dump_of({}, name.bytes()));
   EXPECT_EQ(error.what, "dump header is damaged");
   EXPECT_EQ(error.where, "byte 15: text of field 6 is not UTF-8");
 }
@@ -468,7 +455,7 @@ TEST(AscendDump, RefusesFieldsOfAnotherKind) {
   ProtoWriter record;
   record.message(3, nested);
   for (const ProtoWriter& damage : {number, text, record})
-    EXPECT_EQ(refused(dump_of({}, damage.bytes())).what, "dump header is damaged");
+    EXPECT_EQ(refused(ascend_dump(), dump_of({}, damage.bytes())).what, "dump header is damaged");
 }
 
 // ---- element types ----
@@ -482,7 +469,7 @@ TEST(AscendDump, KeepsTypesItCannotDecodeAsBytes) {
                         Case{30, "INT2"}, Case{32, "COMPLEX32"}, Case{36, "FLOAT8_E8M0"},
                         Case{42, "HIFLOAT4_SCALE"}, Case{43, "type 43"}, Case{999, "type 999"}}) {
     const std::string file = dump_of({{.type = c.type, .shape = Shape{2, 2}, .payload = "abcde"}});
-    const Listing listing = listed(file);
+    const Listing listing = listed(ascend_dump(), file);
     ASSERT_EQ(listing.tensors.size(), 1u);
     EXPECT_EQ(listing.tensors[0].dtype, DType::kOpaque);
     EXPECT_EQ(dtype_text(listing.tensors[0]), c.name);
@@ -499,7 +486,7 @@ TEST(AscendDump, ReadsQuantizedTypesAsIntegers) {
                                             {22, DType::kUint16}};
   for (auto [type, dtype] : all) {
     const Listing listing =
-        listed(dump_of({{.type = type, .shape = Shape{2}, .payload = numbers(8)}}));
+        listed(ascend_dump(), dump_of({{.type = type, .shape = Shape{2}, .payload = numbers(8)}}));
     EXPECT_EQ(listing.tensors[0].dtype, dtype);
     EXPECT_THAT(listing.tensors[0].notes, Contains("quantized type read as plain integers"));
   }
@@ -508,20 +495,20 @@ TEST(AscendDump, ReadsQuantizedTypesAsIntegers) {
 TEST(AscendDump, ReadsAsManyBitsAsTheShapeHas) {
   const std::string file =
       dump_of({{.type = 29, .shape = Shape{11}, .payload = "\xA5\xE0 padding"}});
-  const Array array = read_listed(file, listed(file).tensors[0]);
+  const Array array = read_listed(file, listed(ascend_dump(), file).tensors[0]);
   EXPECT_EQ(array.elements, "\1\0\1\0\0\1\0\1\1\1\1"s);
 }
 
 TEST(AscendDump, RecordsWithoutAShape) {
   // No shape at all: one element, and a word about the rest; or nothing if there is nothing.
-  Listing listing = listed(dump_of({{.payload = numbers(8)}, {}}));
+  Listing listing = listed(ascend_dump(), dump_of({{.payload = numbers(8)}, {}}));
   EXPECT_EQ(listing.tensors[0].shape, Shape{});
   EXPECT_THAT(listing.tensors[0].notes,
               ElementsAre("no shape in the header: one element read, 4 bytes ignored"));
   EXPECT_EQ(listing.tensors[1].shape, Shape{0});
   // An empty shape is a scalar, whatever the original shape's message holds.
   const std::string scalar = dump_of({{.shape = Shape{}, .original = Shape{}, .payload = "abcd"}});
-  listing = listed(scalar);
+  listing = listed(ascend_dump(), scalar);
   EXPECT_EQ(listing.tensors[0].shape, Shape{});
   EXPECT_EQ(listing.tensors[0].logical_shape, std::nullopt);
   EXPECT_EQ(read_listed(scalar, listing.tensors[0]).elements, "abcd");
@@ -529,17 +516,20 @@ TEST(AscendDump, RecordsWithoutAShape) {
 
 TEST(AscendDump, SplitsTheFormatWord) {
   const uint64_t word = 5u << 24 | 3u << 8 | 4;  // C0 of 16, three groups, FRACTAL_Z
-  EXPECT_EQ(listed(dump_of({{.format = word, .shape = Shape{1}, .payload = numbers(4)}}))
-                .tensors[0]
-                .layout,
-            (Layout{4, 3}));
   EXPECT_EQ(
-      listed(dump_of({{.format = word, .shape = Shape{1}, .payload = numbers(4), .sub_format = 2}}))
+      listed(ascend_dump(), dump_of({{.format = word, .shape = Shape{1}, .payload = numbers(4)}}))
+          .tensors[0]
+          .layout,
+      (Layout{4, 3}));
+  EXPECT_EQ(
+      listed(ascend_dump(),
+             dump_of({{.format = word, .shape = Shape{1}, .payload = numbers(4), .sub_format = 2}}))
           .tensors[0]
           .layout,
       (Layout{4, 2}));
   EXPECT_EQ(
-      listed(dump_of({{.format = 29, .shape = Shape{1}, .payload = numbers(4), .sub_format = -1}}))
+      listed(ascend_dump(),
+             dump_of({{.format = 29, .shape = Shape{1}, .payload = numbers(4), .sub_format = -1}}))
           .tensors[0]
           .layout,
       (Layout{29, 1}));
@@ -553,23 +543,23 @@ TEST(AscendDump, UsesDataInTheHeaderIfThereIsNoPayload) {
            dump_of({inside}), dump_of({{.shape = Shape{2}, .size = 0, .data = numbers(8)}}),
            dump_of({inside}).substr(8),  // no length word either
        }) {
-    const Listing listing = listed(file);
+    const Listing listing = listed(ascend_dump(), file);
     EXPECT_THAT(listing.warnings, IsEmpty());
     EXPECT_EQ(read_listed(file, listing.tensors[0]).elements, numbers(8));
-    EXPECT_EQ(*detect_format(as_bytes(file), {}), &format());
+    EXPECT_EQ(*detect_format(as_bytes(file), {}), &ascend_dump());
   }
 }
 
 TEST(AscendDump, PrefersThePayloadToDataInTheHeader) {
   const std::string file =
       dump_of({{.shape = Shape{2}, .payload = numbers(8, 50), .data = numbers(8)}});
-  const Listing listing = listed(file);
+  const Listing listing = listed(ascend_dump(), file);
   EXPECT_THAT(listing.warnings, ElementsAre(HasSubstr("data in the header ignored")));
   EXPECT_EQ(read_listed(file, listing.tensors[0]).elements, numbers(8, 50));
 }
 
 TEST(AscendDump, AMessageWithoutLengthWordMustHaveData) {
-  EXPECT_EQ(refused(dump_of({{.shape = Shape{2}, .size = 8}}).substr(8)).what,
+  EXPECT_EQ(refused(ascend_dump(), dump_of({{.shape = Shape{2}, .size = 8}}).substr(8)).what,
             "dump header is longer than its file");
 }
 
@@ -652,15 +642,17 @@ TEST(AscendFfts, TakesTheThreadFromTheFileName) {
   const std::string file =
       dump_of({{.shape = Shape{3}, .original = Shape{5}, .payload = numbers(12)}},
               with_attribute("any name", kTwoThreads));
-  EXPECT_EQ(listed(file, "Mul.m.1.2.1700000000000001.4.3.0.0").tensors[0].shape, Shape{3});
-  EXPECT_EQ(listed(file, "Mul.m.1.2.1700000000000001.4.3.1.0").tensors[0].shape, Shape{2});
-  const Error error = refused(file, "Mul.m.1.2.1700000000000001.4.3.2.0");
+  EXPECT_EQ(listed(ascend_dump(), file, "Mul.m.1.2.1700000000000001.4.3.0.0").tensors[0].shape,
+            Shape{3});
+  EXPECT_EQ(listed(ascend_dump(), file, "Mul.m.1.2.1700000000000001.4.3.1.0").tensors[0].shape,
+            Shape{2});
+  const Error error = refused(ascend_dump(), file, "Mul.m.1.2.1700000000000001.4.3.2.0");
   EXPECT_EQ(error.what, "FFTS+ slice description does not fit the dump");
   EXPECT_EQ(error.where,
             "byte 31: attribute 'any name', thread 2 is wanted, output slices are described for 2 "
             "threads");
 
-  const Listing renamed = listed(file, "renamed");
+  const Listing renamed = listed(ascend_dump(), file, "renamed");
   EXPECT_EQ(renamed.tensors[0].shape, Shape{3});
   EXPECT_EQ(renamed.tensors[0].logical_shape, std::nullopt);
   EXPECT_THAT(renamed.warnings, ElementsAre(HasSubstr("does not tell its thread")));
@@ -670,7 +662,7 @@ TEST(AscendFfts, RefusesTablesThatDoNotFit) {
   const std::string file = dump_of(
       {{.shape = Shape{3}, .payload = numbers(12)}, {.shape = Shape{3}, .payload = numbers(12)}},
       with_attribute("a", kTwoThreads));
-  EXPECT_EQ(refused(file, "Mul.m.1.2.1700000000000001.4.3.0.0").where,
+  EXPECT_EQ(refused(ascend_dump(), file, "Mul.m.1.2.1700000000000001.4.3.0.0").where,
             "byte 39: attribute 'a', thread 0 has 1 output slices, the dump has 2 output records");
 }
 
@@ -682,7 +674,7 @@ TEST(AscendFfts, ManualSlicesOfDeviceLayoutsKeepAShapeThatFits) {
   Made whole = nz, slice = nz;
   whole.original = {10, 20};
   slice.original = {10, 40};
-  const Listing listing = listed(dump_of({whole, slice}, manual));
+  const Listing listing = listed(ascend_dump(), dump_of({whole, slice}, manual));
   EXPECT_EQ(listing.tensors[0].logical_shape, (Shape{10, 20}));
   EXPECT_EQ(listing.tensors[1].logical_shape, std::nullopt);
 }
@@ -706,7 +698,7 @@ TEST(AscendFfts, TellsDescriptionsFromOtherAttributes) {
     const auto slices = ffts_slices_from_json(text);
     ASSERT_FALSE(slices.ok()) << text;
     EXPECT_EQ(slices.error().what, "FFTS+ slice description is damaged");
-    const Error error = refused(dump_of({}, with_attribute("cut", text)));
+    const Error error = refused(ascend_dump(), dump_of({}, with_attribute("cut", text)));
     EXPECT_THAT(error.where, testing::StartsWith("byte 13: attribute 'cut', member '"));
   }
 }
@@ -742,14 +734,14 @@ TEST(AscendDump, LeavesOtherFilesAlone) {
       const uint64_t length = 1 + random() % (file.size() - 8);
       std::memcpy(file.data(), &length, sizeof length);
     }
-    EXPECT_FALSE(format().probe(as_bytes(file), file.size())) << round;
+    EXPECT_FALSE(ascend_dump().probe(as_bytes(file), file.size())) << round;
   }
   // Small integers, the likeliest content of a headerless file that starts with a possible length.
   for (int64_t first = 0; first < 40; ++first)
     for (int64_t second = 0; second < 400; ++second) {
       std::vector<int64_t> values{first, second, second + 1, 7, 8, 9, 10, 11};
       const auto bytes = std::as_bytes(std::span(values));
-      EXPECT_FALSE(format().probe(bytes, bytes.size())) << first << " " << second;
+      EXPECT_FALSE(ascend_dump().probe(bytes, bytes.size())) << first << " " << second;
       std::vector<int32_t> narrow{static_cast<int32_t>(first),
                                   0,
                                   static_cast<int32_t>(second),
@@ -765,7 +757,8 @@ TEST(AscendDump, LeavesOtherFilesAlone) {
                                   9,
                                   10};
       const auto narrow_bytes = std::as_bytes(std::span(narrow));
-      EXPECT_FALSE(format().probe(narrow_bytes, narrow_bytes.size())) << first << " " << second;
+      EXPECT_FALSE(ascend_dump().probe(narrow_bytes, narrow_bytes.size()))
+          << first << " " << second;
     }
   for (
       const std::string& other :
@@ -773,7 +766,7 @@ TEST(AscendDump, LeavesOtherFilesAlone) {
        "\x28\0\0\0\0\0\0\0{\"weight\":{\"dtype\":\"F32\",\"shape\":[2]}}    12345678"s,  // safetensors
        "\x08\x07\x12\x07pytorch\x3A\x05graph"s,                                          // ONNX
        std::string(64, '\0'), std::string(64, '\xFF'), std::string(64, 'Z')})
-    EXPECT_FALSE(format().probe(as_bytes(other), other.size()));
+    EXPECT_FALSE(ascend_dump().probe(as_bytes(other), other.size()));
 }
 
 TEST(AscendDump, DetectionSurvivesCutHeads) {
@@ -782,7 +775,7 @@ TEST(AscendDump, DetectionSurvivesCutHeads) {
     if (is_nano_dump(as_bytes(file))) continue;
     // A probe that sees only the start of the file must come to the same answer.
     for (size_t size = 24; size <= file.size(); ++size)
-      EXPECT_TRUE(format().probe(as_bytes(file).first(size), file.size()))
+      EXPECT_TRUE(ascend_dump().probe(as_bytes(file).first(size), file.size()))
           << one["id"] << " " << size;
   }
 }
@@ -812,14 +805,14 @@ TEST(AscendDump, ThreadIsTheLastFieldButOne) {
 // ---- hostile bytes: an error or a fine read, never more ----
 
 void read_everything(const std::string& file, std::string_view name) {
-  auto listing = format().list(as_bytes(file), named(name));
+  auto listing = ascend_dump().list(as_bytes(file), named(name));
   if (!listing) {
     EXPECT_FALSE(listing.error().what.empty() || listing.error().where.empty());
     return;
   }
   for (const TensorInfo& info : listing->tensors)
-    for (const ReadOrder& order : {kStored, ReadOrder{}}) {
-      auto reader = TensorReader::open(format(), as_bytes(file), info, order);
+    for (const ReadOrder& order : {kAsStored, ReadOrder{}}) {
+      auto reader = TensorReader::open(ascend_dump(), as_bytes(file), info, order);
       if (!reader) continue;
       ASSERT_LE(reader->count(), static_cast<int64_t>(file.size() * 8));
       EXPECT_TRUE(reader->read(0, reader->count()).ok());
@@ -832,7 +825,7 @@ TEST(AscendDump, SurvivesTruncationAtEveryByte) {
     if (is_nano_dump(as_bytes(file))) continue;
     for (size_t size = 0; size < file.size(); ++size) {
       const std::string cut = file.substr(0, size);
-      const auto listing = format().list(as_bytes(cut), named(path));
+      const auto listing = ascend_dump().list(as_bytes(cut), named(path));
       if (one["id"] == "14-trailing" && size >= file.size() - 8) continue;
       EXPECT_FALSE(listing.ok()) << path << " cut to " << size;
     }
@@ -856,29 +849,16 @@ TEST(AscendDump, SurvivesDamageAtEveryByte) {
 
 // ---- writing ----
 
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "plumb-test-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(directory_); }
-  std::filesystem::path file(std::string_view name) const { return directory_ / name; }
-
- private:
-  std::filesystem::path directory_;
-};
-
-WriteItem item(std::string name, DType dtype, Shape shape, const std::string& elements) {
+WriteItem dump_item(std::string name, DType dtype, Shape shape, const std::string& elements) {
   return {std::move(name), dtype, shape, [=] {
             const Bytes bytes = as_bytes(elements);
             return Result(TensorReader::from_memory(dtype, shape, {bytes.begin(), bytes.end()}));
           }};
 }
 
-Result<TensorFile> written(const Scratch& scratch, std::string_view op_name,
-                           std::span<const AscendItem> items) {
-  const auto path = scratch.file("dump");
+Result<TensorFile> written_dump(const Scratch& scratch, std::string_view op_name,
+                                std::span<const AscendItem> items) {
+  const auto path = scratch.path() / "dump";
   auto sink = FileSink::create(path);
   if (!sink) return sink.error();
   if (auto done = write_ascend_dump(*sink, op_name, items); !done) return done.error();
@@ -899,7 +879,7 @@ TEST(AscendDumpWriter, WhatIsWrittenReadsBack) {
         Shape shape;
         do {
           dtype = dtypes()[random() % dtypes().size()].dtype;
-        } while (!format().writable(dtype));
+        } while (!ascend_dump().writable(dtype));
         if (is_memory) dtype = DType::kOpaque;
         for (size_t rank = is_memory ? 1 : random() % 5; rank-- > 0;) shape.push_back(random() % 6);
         std::string elements(
@@ -907,17 +887,17 @@ TEST(AscendDumpWriter, WhatIsWrittenReadsBack) {
             '\0');
         for (char& c : elements) c = static_cast<char>(random());
         const std::string name = std::string(kind) + "." + std::to_string(i);
-        items.push_back(item(name, dtype, shape, elements));
+        items.push_back(dump_item(name, dtype, shape, elements));
         expected[name] = elements;
       }
-    const auto path = scratch.file("Op.op.1.1.1700000000000001");
+    const auto path = scratch.path() / "Op.op.1.1.1700000000000001";
     auto sink = FileSink::create(path);
     ASSERT_TRUE(sink.ok());
-    ASSERT_TRUE(format().write(*sink, items).ok());
+    ASSERT_TRUE(ascend_dump().write(*sink, items).ok());
     ASSERT_TRUE(sink->commit(false).ok());
     auto file = open_tensor_file(path);
     ASSERT_TRUE(file.ok()) << file.error().what << file.error().where;
-    EXPECT_EQ(file->format, &format());
+    EXPECT_EQ(file->format, &ascend_dump());
     ASSERT_EQ(file->listing.tensors.size(), items.size());
     for (const WriteItem& one : items) {
       const TensorInfo* info = find(file->listing, one.name);
@@ -960,8 +940,8 @@ TEST(AscendDumpWriter, StoresDeviceLayouts) {
         '\0');
     for (char& byte : elements) byte = static_cast<char>(random());
     const AscendItem items[] = {
-        {item("output.0", c.dtype, c.logical, elements), *layout_from_name(c.layout), c.axes}};
-    auto file = written(scratch, "model/conv1", items);
+        {dump_item("output.0", c.dtype, c.logical, elements), *layout_from_name(c.layout), c.axes}};
+    auto file = written_dump(scratch, "model/conv1", items);
     ASSERT_TRUE(file.ok()) << file.error().what << ": " << file.error().where;
     EXPECT_THAT(file->listing.properties, Contains(Pair("op_name", "model/conv1")));
     const TensorInfo& info = file->listing.tensors[0];
@@ -980,12 +960,12 @@ TEST(AscendDumpWriter, StoresGroupsAsTheReferenceDoes) {
   const Array plain = read_tensor(weights, "output.0", {});
   const Layout layout{4, weights.listing.tensors[1].layout.groups};
   const AscendItem items[] = {
-      {item("output.0", plain.dtype, plain.shape, plain.elements), layout, "NCHW", 16}};
+      {dump_item("output.0", plain.dtype, plain.shape, plain.elements), layout, "NCHW", 16}};
   const Scratch scratch;
-  auto file = written(scratch, "gconv", items);
+  auto file = written_dump(scratch, "gconv", items);
   ASSERT_TRUE(file.ok()) << file.error().what;
   EXPECT_EQ(file->listing.tensors[0].layout, layout);
-  expect_equal(read_tensor(*file, "output.0", kStored),
+  expect_equal(read_tensor(*file, "output.0", kAsStored),
                load_npy(vectors() / "expect/20-group-fz/f-FRACTAL_Z" /
                         "Conv2D.gconv.20.7.1700000000000027.output.0.4x1x16x16.npy"));
 }
@@ -994,37 +974,37 @@ TEST(AscendDumpWriter, StoresGroupsAsTheReferenceDoes) {
 TEST(AscendDumpWriter, WritesTheWorkedExample) {
   const TensorFile example = open_vector("dumps/Const.c.16.7.1700000000000014");
   const Array array = read_tensor(example, "output.0", {});
-  const AscendItem items[] = {{item("output.0", array.dtype, array.shape, array.elements)}};
+  const AscendItem items[] = {{dump_item("output.0", array.dtype, array.shape, array.elements)}};
   const Scratch scratch;
-  ASSERT_TRUE(written(scratch, "c", items).ok());
+  ASSERT_TRUE(written_dump(scratch, "c", items).ok());
   std::string bytes = slurp(vectors() / "dumps/Const.c.16.7.1700000000000014");
   bytes.resize(bytes.size() - 8);  // trailing bytes
   bytes.erase(13, 9);              // dump_time
   bytes[0] = static_cast<char>(bytes[0] - 9);
-  EXPECT_EQ(slurp(scratch.file("dump")), bytes);
+  EXPECT_EQ(slurp(scratch.path() / "dump"), bytes);
 }
 
 TEST(AscendDumpWriter, RefusesWhatADumpCannotHold) {
   const Scratch scratch;
   const auto refusal = [&](const AscendItem& one) {
-    const auto file = written(scratch, "", std::span(&one, 1));
+    const auto file = written_dump(scratch, "", std::span(&one, 1));
     return file.ok() ? "accepted" : file.error().what;
   };
   const std::string four = numbers(4);
-  EXPECT_EQ(refusal({item("", DType::kFloat32, {}, four)}), "accepted");  // the only output
-  EXPECT_EQ(refusal({item("weight", DType::kFloat32, {}, four)}),
+  EXPECT_EQ(refusal({dump_item("", DType::kFloat32, {}, four)}), "accepted");  // the only output
+  EXPECT_EQ(refusal({dump_item("weight", DType::kFloat32, {}, four)}),
             "an Ascend dump has no place for a tensor of this name");
-  EXPECT_EQ(refusal({item("output.x", DType::kFloat32, {}, four)}),
+  EXPECT_EQ(refusal({dump_item("output.x", DType::kFloat32, {}, four)}),
             "an Ascend dump has no place for a tensor of this name");
-  EXPECT_EQ(refusal({item("output.1", DType::kFloat32, {}, four)}),
+  EXPECT_EQ(refusal({dump_item("output.1", DType::kFloat32, {}, four)}),
             "tensors of an Ascend dump must be numbered from 0 without gaps");
-  EXPECT_EQ(refusal({item("output.0", DType::kOpaque, {4}, four)}),
+  EXPECT_EQ(refusal({dump_item("output.0", DType::kOpaque, {4}, four)}),
             "Ascend dumps have no such element type");
-  EXPECT_EQ(refusal({item("output.0", DType::kFloat32, {2}, four)}),
+  EXPECT_EQ(refusal({dump_item("output.0", DType::kFloat32, {2}, four)}),
             "tensor is not what it was announced to be");
-  EXPECT_EQ(refusal({item("output.0", DType::kFloat32, {1}, four), Layout{3}}),
+  EXPECT_EQ(refusal({dump_item("output.0", DType::kFloat32, {1}, four), Layout{3}}),
             "tensor cannot be stored in this layout");
-  EXPECT_EQ(refusal({item("output.0", DType::kFloat32, {1}, four), Layout{40}}),
+  EXPECT_EQ(refusal({dump_item("output.0", DType::kFloat32, {1}, four), Layout{40}}),
             "layout RESERVED cannot be converted");
 }
 

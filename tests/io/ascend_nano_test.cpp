@@ -12,16 +12,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
 
-const Format& format() { return *format_by_name("ascend-nano"); }
+const Format& ascend_nano() { return *format_by_name("ascend-nano"); }
 
 constexpr const char* kVector = "dumps/MatMul.nano_mm.0.0.1700000000000026";
-
-template <class... T>
-std::string packed(T... values) {
-  std::string bytes;
-  (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
-  return bytes;
-}
 
 std::string tlv(uint32_t tag, const std::string& value) {
   return packed(tag, static_cast<uint32_t>(value.size())) + value;
@@ -37,32 +30,16 @@ std::string inputs(uint32_t count, const std::string& records) {
   return tlv(4, packed(count) + records);
 }
 
-std::string dump_of(const std::string& fields, const std::string& payload) {
+std::string nano_dump_of(const std::string& fields, const std::string& payload) {
   const std::string head = packed(uint32_t{0x5A5A5A5A}, uint32_t{1}) + fields;
   return packed(uint64_t{head.size()}) + head + payload;
-}
-
-Listing listed(const std::string& file) {
-  auto listing = format().list(as_bytes(file), {});
-  if (!listing) {
-    ADD_FAILURE() << listing.error().what << ": " << listing.error().where;
-    return {};
-  }
-  return std::move(*listing);
-}
-
-Error refused(const std::string& file) {
-  auto listing = format().list(as_bytes(file), {});
-  if (!listing.ok()) return listing.error();
-  ADD_FAILURE() << "was accepted";
-  return {};
 }
 
 // Types, shapes and elements of the vector are compared with the reference in ascend_dump_test.
 TEST(AscendNano, ListsWhatTheHeadSays) {
   auto file = open_tensor_file(vectors() / kVector);
   ASSERT_TRUE(file.ok());
-  EXPECT_EQ(file->format, &format());
+  EXPECT_EQ(file->format, &ascend_nano());
   EXPECT_THAT(file->listing.properties,
               ElementsAre(Pair("version", "1"), Pair("op_name", "nano_mm"),
                           Pair("dump_time", "1700000000000026"),
@@ -74,7 +51,7 @@ TEST(AscendNano, ListsWhatTheHeadSays) {
 TEST(AscendNano, DoesNotNeedItsName) {
   auto file = open_tensor_file(vectors() / "bad/MatMul.nano_short.0.0");
   ASSERT_TRUE(file.ok());
-  EXPECT_EQ(file->format, &format());
+  EXPECT_EQ(file->format, &ascend_nano());
   expect_equal(
       read_tensor(*file, "input.1", {}),
       load_npy(vectors() / "expect/19-nano/npy/MatMul.nano_mm.0.0.1700000000000026.input.1.npy"));
@@ -95,8 +72,8 @@ TEST(AscendNano, FieldsMayBeMissingOrUnknown) {
   // No shape: flat. An unknown field before and after: skipped.
   for (const std::string& fields :
        {shape, tlv(7, "odd") + shape, shape + tlv(1, "") + tlv(9, ""), tlv(1, ""), std::string()}) {
-    const Listing listing =
-        listed(dump_of(tlv(8, "x") + inputs(1, input_record(0, 24, fields)), payload));
+    const Listing listing = listed(
+        ascend_nano(), nano_dump_of(tlv(8, "x") + inputs(1, input_record(0, 24, fields)), payload));
     ASSERT_EQ(listing.tensors.size(), 1u);
     EXPECT_EQ(listing.tensors[0].name, "input.0");
     EXPECT_EQ(listing.tensors[0].dtype, DType::kFloat32);
@@ -104,7 +81,8 @@ TEST(AscendNano, FieldsMayBeMissingOrUnknown) {
               fields.find(shape) != std::string::npos ? (Shape{2, 3}) : Shape{6});
     EXPECT_FALSE(listing.tensors[0].error.has_value());
   }
-  EXPECT_THAT(listed(dump_of("", "")).warnings, ElementsAre("the dump header lists no tensors"));
+  EXPECT_THAT(listed(ascend_nano(), nano_dump_of("", "")).warnings,
+              ElementsAre("the dump header lists no tensors"));
 }
 
 TEST(AscendNano, NumbersTypesLikeTheGraphEngine) {
@@ -118,8 +96,8 @@ TEST(AscendNano, NumbersTypesLikeTheGraphEngine) {
       {34, "hifloat8"}, {35, "float8_e5m2"}, {36, "float8_e4m3fn"}, {43, "HIFLOAT4_SCALE"},
       {44, "type 44"},  {-1, "type -1"}};
   for (auto [type, name] : all) {
-    const Listing listing =
-        listed(dump_of(inputs(1, input_record(type, 16, "")), std::string(16, 'x')));
+    const Listing listing = listed(
+        ascend_nano(), nano_dump_of(inputs(1, input_record(type, 16, "")), std::string(16, 'x')));
     EXPECT_EQ(dtype_text(listing.tensors.at(0)), name);
   }
 }
@@ -129,36 +107,46 @@ TEST(AscendNano, SaysWhatIsWrong) {
   std::string huge = vector, tiny = vector;
   const uint64_t length = UINT64_MAX - 4;
   std::memcpy(huge.data(), &length, sizeof length);
-  EXPECT_EQ(refused(huge).where, "byte 0: header of 18446744073709551611 bytes, 429 are left");
+  EXPECT_EQ(refused(ascend_nano(), huge).where,
+            "byte 0: header of 18446744073709551611 bytes, 429 are left");
   const uint64_t four = 4;
   std::memcpy(tiny.data(), &four, sizeof four);
-  EXPECT_EQ(refused(tiny).where, "byte 8: no magic number and version");
-  EXPECT_EQ(refused(vector.substr(0, vector.size() - 1)).where,
+  EXPECT_EQ(refused(ascend_nano(), tiny).where, "byte 8: no magic number and version");
+  EXPECT_EQ(refused(ascend_nano(), vector.substr(0, vector.size() - 1)).where,
             "byte 413: output.0 needs 24 bytes, 23 are left");
 
-  EXPECT_EQ(refused(dump_of(inputs(2, input_record(0, 0, "")), "")).where,
+  EXPECT_EQ(refused(ascend_nano(), nano_dump_of(inputs(2, input_record(0, 0, "")), "")).where,
             "byte 68: input.1 is cut off");
-  EXPECT_EQ(refused(dump_of(inputs(0xFFFFFFFF, ""), "")).where, "byte 28: input.0 is cut off");
-  EXPECT_EQ(refused(dump_of(tlv(4, ""), "")).where, "byte 16: a list of tensors is cut off");
-  EXPECT_EQ(refused(dump_of("abc", "")).where, "byte 16: a field is cut off");
-  EXPECT_EQ(refused(dump_of(packed(uint32_t{6}, uint32_t{1}), "")).where,
+  EXPECT_EQ(refused(ascend_nano(), nano_dump_of(inputs(0xFFFFFFFF, ""), "")).where,
+            "byte 28: input.0 is cut off");
+  EXPECT_EQ(refused(ascend_nano(), nano_dump_of(tlv(4, ""), "")).where,
+            "byte 16: a list of tensors is cut off");
+  EXPECT_EQ(refused(ascend_nano(), nano_dump_of("abc", "")).where, "byte 16: a field is cut off");
+  EXPECT_EQ(refused(ascend_nano(), nano_dump_of(packed(uint32_t{6}, uint32_t{1}), "")).where,
             "byte 16: a field is cut off");
-  EXPECT_EQ(refused(dump_of(inputs(1, input_record(0, 0, tlv(0, "12345"))), "")).where,
+  EXPECT_EQ(refused(ascend_nano(), nano_dump_of(inputs(1, input_record(0, 0, tlv(0, "12345"))), ""))
+                .where,
             "byte 68: 5 bytes are no shape of input.0");
   EXPECT_EQ(
-      refused(dump_of(inputs(1, input_record(0, 0, tlv(0, std::string(65 * 8, '\1')))), "")).where,
+      refused(ascend_nano(),
+              nano_dump_of(inputs(1, input_record(0, 0, tlv(0, std::string(65 * 8, '\1')))), ""))
+          .where,
       "byte 68: 520 bytes are no shape of input.0");
   EXPECT_EQ(
-      refused(dump_of(inputs(1, input_record(0, 0, packed(uint32_t{0}, uint32_t{8}))), "")).where,
+      refused(ascend_nano(),
+              nano_dump_of(inputs(1, input_record(0, 0, packed(uint32_t{0}, uint32_t{8}))), ""))
+          .where,
       "byte 68: a field of input.0 is cut off");
-  EXPECT_EQ(refused(dump_of(inputs(1, input_record(0, UINT64_MAX, "")), "")).what,
-            "dump holds less data than its header promises");
+  EXPECT_EQ(
+      refused(ascend_nano(), nano_dump_of(inputs(1, input_record(0, UINT64_MAX, "")), "")).what,
+      "dump holds less data than its header promises");
 }
 
 TEST(AscendNano, OneShortRecordDoesNotHideTheOthers) {
   const std::string two = tlv(0, packed(uint64_t{2}));
   const Listing listing = listed(
-      dump_of(inputs(2, input_record(0, 4, two) + input_record(0, 8, two)), std::string(12, 'x')));
+      ascend_nano(), nano_dump_of(inputs(2, input_record(0, 4, two) + input_record(0, 8, two)),
+                                  std::string(12, 'x')));
   ASSERT_EQ(listing.tensors.size(), 2u);
   ASSERT_TRUE(listing.tensors[0].error.has_value());
   EXPECT_THAT(listing.tensors[0].error->where, HasSubstr("input.0, float32 [2], needs 8 bytes"));
@@ -166,20 +154,20 @@ TEST(AscendNano, OneShortRecordDoesNotHideTheOthers) {
 }
 
 TEST(AscendNano, WarnsAboutAListOfAnotherLength) {
-  std::string file = dump_of(inputs(1, input_record(0, 0, "")), "");
+  std::string file = nano_dump_of(inputs(1, input_record(0, 0, "")), "");
   file[20] = 99;
-  EXPECT_THAT(listed(file).warnings,
+  EXPECT_THAT(listed(ascend_nano(), file).warnings,
               ElementsAre("byte 16: list of tensors takes 44 bytes, not 99"));
 }
 
 TEST(AscendNano, SurvivesCutsAndDamageAtEveryByte) {
   std::string file = slurp(vectors() / kVector);
   const auto read_everything = [&] {
-    auto listing = format().list(as_bytes(file), {});
+    auto listing = ascend_nano().list(as_bytes(file), {});
     if (!listing) return;
     for (const TensorInfo& info : listing->tensors)
-      for (const ReadOrder& order : {kStored, ReadOrder{}}) {
-        auto reader = TensorReader::open(format(), as_bytes(file), info, order);
+      for (const ReadOrder& order : {kAsStored, ReadOrder{}}) {
+        auto reader = TensorReader::open(ascend_nano(), as_bytes(file), info, order);
         EXPECT_TRUE(!reader || reader->read(0, reader->count()).ok());
       }
   };
@@ -191,7 +179,7 @@ TEST(AscendNano, SurvivesCutsAndDamageAtEveryByte) {
     }
   while (!file.empty()) {
     file.pop_back();
-    EXPECT_FALSE(format().list(as_bytes(file), {}).ok()) << file.size();
+    EXPECT_FALSE(ascend_nano().list(as_bytes(file), {}).ok()) << file.size();
   }
 }
 

@@ -11,13 +11,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-template <class... T>
-std::string packed(T... values) {
-  std::string bytes;
-  (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
-  return bytes;
-}
-
 std::string new_record(uint32_t version, uint32_t valid, uint32_t type, uint32_t data_len,
                        int words) {
   std::string record = packed(uint32_t{0x5A5A5A5A}, version, valid, type, uint32_t{0}, data_len);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Access to tests/data/ascend-dump: the dumps, and the arrays the reference tool made of them.
+// Access to tests/data/ascend-dump: the dumps, and the arrays the reference tool made of them;
+// files that tests make themselves, and what they list.
 #pragma once
 
 #include <filesystem>
@@ -33,12 +34,38 @@ inline std::vector<nlohmann::json> cases(std::string_view folder) {
   return found;
 }
 
-inline const ReadOrder kStored{true, {}, {}};
+inline const ReadOrder kAsStored{true, {}, {}};
 
 inline ReadHints named(std::string_view file_name) {
   ReadHints hints;
   hints.file_name = file_name;
   return hints;
+}
+
+inline Listing listed(const Format& format, const std::string& file, std::string_view name = {}) {
+  auto listing = format.list(as_bytes(file), named(name));
+  if (!listing) {
+    ADD_FAILURE() << listing.error().what << ": " << listing.error().where;
+    return {};
+  }
+  return std::move(*listing);
+}
+
+inline Error refused(const Format& format, const std::string& file, std::string_view name = {}) {
+  auto listing = format.list(as_bytes(file), named(name));
+  if (listing.ok()) {
+    ADD_FAILURE() << "was accepted";
+    return {};
+  }
+  return listing.error();
+}
+
+// The bytes of these numbers, one after the other.
+template <class... T>
+std::string packed(T... values) {
+  std::string bytes;
+  (bytes.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+  return bytes;
 }
 
 // A tensor in memory, in a type that numpy knows.

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-const Format& format() { return *format_by_name("atb"); }
+const Format& atb() { return *format_by_name("atb"); }
 
 // Lines as the library writes them; what follows the last one is data.
 const std::string kSample =
@@ -19,18 +19,9 @@ const std::string kSample =
     "$Object.data=0,12\n$End=1\n"
     "0123456789ab";
 
-Listing listed(const std::string& file) {
-  auto listing = format().list(as_bytes(file), {});
-  if (!listing) {
-    ADD_FAILURE() << listing.error().what << ": " << listing.error().where;
-    return {};
-  }
-  return std::move(*listing);
-}
-
 TEST(Atb, ReadsASample) {
-  ASSERT_EQ(*detect_format(as_bytes(kSample), {}), &format());
-  const Listing listing = listed(kSample);
+  ASSERT_EQ(*detect_format(as_bytes(kSample), {}), &atb());
+  const Listing listing = listed(atb(), kSample);
   EXPECT_THAT(listing.properties, ElementsAre(Pair("version", "1.0")));
   ASSERT_EQ(listing.tensors.size(), 1u);
   const TensorInfo& info = listing.tensors[0];
@@ -38,7 +29,7 @@ TEST(Atb, ReadsASample) {
   EXPECT_EQ(info.dtype, DType::kFloat16);
   EXPECT_EQ(info.shape, (Shape{2, 3}));
   EXPECT_EQ(info.layout, kPlainLayout);
-  auto reader = TensorReader::open(format(), as_bytes(kSample), info);
+  auto reader = TensorReader::open(atb(), as_bytes(kSample), info);
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(as_text(*reader->read(0, 6)), "0123456789ab");
 }
@@ -49,7 +40,7 @@ TEST(Atb, ReadsWhatNumpySays) {
     const auto path = std::filesystem::path(PLUMB_TEST_DATA) / "atb" / name;
     auto file = open_tensor_file(path.string() + ".bin");
     ASSERT_TRUE(file.ok()) << file.error().what;
-    EXPECT_EQ(file->format, &format());
+    EXPECT_EQ(file->format, &atb());
     EXPECT_EQ(dtype_text(file->listing.tensors.at(0)), name);
     expect_equal(read_tensor(*file, "", {}), load_npy(path.string() + ".npy"));
   }
@@ -62,11 +53,11 @@ TEST(Atb, ReadsTheTypesItIsSaidToHave) {
   for (auto [number, dtype] : all) {
     const std::string header = "dtype=" + std::to_string(number) + "\ndims=2\n$End=1\n";
     const std::string file = header + std::string(static_cast<size_t>(bits_of(dtype)) / 4, 'x');
-    EXPECT_EQ(listed(file).tensors[0].dtype, dtype);
-    EXPECT_EQ(*detect_format(as_bytes(file), {}), &format());
+    EXPECT_EQ(listed(atb(), file).tensors[0].dtype, dtype);
+    EXPECT_EQ(*detect_format(as_bytes(file), {}), &atb());
   }
   const std::string odd = "dtype=5\ndims=2\n$End=1\nxyz";
-  EXPECT_EQ(listed(odd).tensors[0].dtype, DType::kOpaque);
+  EXPECT_EQ(listed(atb(), odd).tensors[0].dtype, DType::kOpaque);
 }
 
 TEST(Atb, SaysWhatIsWrong) {
@@ -98,7 +89,7 @@ TEST(Atb, SaysWhatIsWrong) {
        "byte 42: float32 [9223372036854775807, 2] needs more than 2^63 bytes, 0 are there"},
   };
   for (const Case& c : all) {
-    const auto listing = format().list(as_bytes(c.file), {});
+    const auto listing = atb().list(as_bytes(c.file), {});
     ASSERT_FALSE(listing.ok()) << c.file;
     EXPECT_EQ(listing.error().what, c.what) << c.file;
     EXPECT_EQ(listing.error().where, c.where) << c.file;
@@ -108,13 +99,13 @@ TEST(Atb, SaysWhatIsWrong) {
 
 TEST(Atb, LeavesOtherFilesAlone) {
   for (const char* other : {"", "a=b\n", "$End=1\n", "[section]\nkey=value\n", "dtype=0\ndims=2\n"})
-    EXPECT_FALSE(format().probe(as_bytes(other), std::string_view(other).size())) << other;
+    EXPECT_FALSE(atb().probe(as_bytes(other), std::string_view(other).size())) << other;
 }
 
 TEST(Atb, DoesNotReadTextForever) {
   std::string endless;
   while (endless.size() < 1 << 17) endless += "name=value\n";
-  const auto listing = format().list(as_bytes(endless), {});
+  const auto listing = atb().list(as_bytes(endless), {});
   ASSERT_FALSE(listing.ok());
   EXPECT_EQ(listing.error().where, "byte 65527: no line '$End=' in the first 65536 bytes");
 }
@@ -124,7 +115,7 @@ TEST(Atb, WhatIsWrittenReadsBack) {
   const std::filesystem::path directory = ::mkdtemp(pattern.data());
   std::mt19937 random(5);
   for (const DTypeInfo& type : dtypes()) {
-    if (!format().writable(type.dtype)) {
+    if (!atb().writable(type.dtype)) {
       EXPECT_TRUE(type.dtype == DType::kOpaque || type.unpacked != type.dtype) << type.name;
       continue;
     }
@@ -137,11 +128,11 @@ TEST(Atb, WhatIsWrittenReadsBack) {
                            }};
       auto sink = FileSink::create(directory / "outtensor0.bin");
       ASSERT_TRUE(sink.ok());
-      ASSERT_TRUE(format().write(*sink, std::span(&item, 1)).ok());
+      ASSERT_TRUE(atb().write(*sink, std::span(&item, 1)).ok());
       ASSERT_TRUE(sink->commit(false).ok());
       auto file = open_tensor_file(directory / "outtensor0.bin");
       ASSERT_TRUE(file.ok()) << file.error().what;
-      EXPECT_EQ(file->format, &format());
+      EXPECT_EQ(file->format, &atb());
       const TensorInfo& info = file->listing.tensors.at(0);
       EXPECT_EQ(info.dtype, type.dtype);
       EXPECT_EQ(info.shape, shape);
@@ -159,14 +150,14 @@ TEST(Atb, SurvivesCutsAndDamageAtEveryByte) {
   for (size_t at = 0; at < file.size(); ++at)
     for (int damage : {0x01, 0x80, 0xFF}) {
       file[at] = static_cast<char>(file[at] ^ damage);
-      if (auto listing = format().list(as_bytes(file), {})) {
-        auto reader = TensorReader::open(format(), as_bytes(file), listing->tensors.at(0));
+      if (auto listing = atb().list(as_bytes(file), {})) {
+        auto reader = TensorReader::open(atb(), as_bytes(file), listing->tensors.at(0));
         EXPECT_TRUE(!reader || reader->read(0, reader->count()).ok());
       }
       file[at] = static_cast<char>(file[at] ^ damage);
     }
   for (size_t size = 0; size < file.size(); ++size)
-    EXPECT_FALSE(format().list(as_bytes(file).first(size), {}).ok()) << size;
+    EXPECT_FALSE(atb().list(as_bytes(file).first(size), {}).ok()) << size;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "io/archive_testing.h"
 #include "io/file.h"
 #include "io/hdf5_records.h"
 
@@ -20,11 +21,9 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::StartsWith;
 
-const std::filesystem::path kData = PLUMB_TEST_DATA "/hdf5";
+const std::filesystem::path kHdf5Data = PLUMB_TEST_DATA "/hdf5";
 const std::filesystem::path kLibraries =
     std::filesystem::path(PLUMB_BINARY).parent_path() / "../lib";
-
-std::string text_of(const Error& e) { return e.what + " | " + e.where + " | " + e.remedy; }
 
 // For the time of a test; the environment is read whenever the plug-in is needed.
 class PluginDirectory {
@@ -52,7 +51,7 @@ TensorFile open_file(const std::filesystem::path& path) {
   return std::move(*file);
 }
 
-const TensorInfo& find(const TensorFile& file, std::string_view name) {
+const TensorInfo& listed_tensor(const TensorFile& file, std::string_view name) {
   for (const TensorInfo& info : file.listing.tensors)
     if (info.name == name) return info;
   ADD_FAILURE() << name << " is not listed";
@@ -60,7 +59,7 @@ const TensorInfo& find(const TensorFile& file, std::string_view name) {
   return none;
 }
 
-std::string elements_of(const TensorFile& file, const TensorInfo& info) {
+std::string elements_or_error(const TensorFile& file, const TensorInfo& info) {
   auto reader = file.open(info);
   if (!reader) return text_of(reader.error());
   std::string all;
@@ -80,7 +79,7 @@ void expect_arrays(const TensorFile& file, const std::filesystem::path& expected
     const DType dtype = info.dtype == DType::kBFloat16 ? DType::kUint16 : info.dtype;
     EXPECT_EQ(name_of(dtype), name_of(wanted.dtype)) << info.name;
     EXPECT_EQ(info.shape, wanted.shape) << info.name;
-    EXPECT_TRUE(elements_of(file, info) == elements_of(npy, wanted)) << info.name;
+    EXPECT_TRUE(elements_or_error(file, info) == elements_or_error(npy, wanted)) << info.name;
     ++seen;
   }
   const auto files = std::filesystem::directory_iterator(expected);
@@ -90,29 +89,29 @@ void expect_arrays(const TensorFile& file, const std::filesystem::path& expected
 TEST_F(Hdf5, EveryKindOfDatasetReadsAsNumpySays) {
   for (const char* name : {"earliest.h5", "latest.h5", "user_block.h5"}) {
     SCOPED_TRACE(name);
-    const TensorFile file = open_file(kData / name);
+    const TensorFile file = open_file(kHdf5Data / name);
     EXPECT_EQ(file.format->name, "hdf5");
-    expect_arrays(file, kData / "datasets.expected");
-    EXPECT_EQ(find(file, "/bfloat16").dtype, DType::kBFloat16);
+    expect_arrays(file, kHdf5Data / "datasets.expected");
+    EXPECT_EQ(listed_tensor(file, "/bfloat16").dtype, DType::kBFloat16);
     EXPECT_TRUE(file.listing.warnings.empty());
   }
 }
 
 TEST_F(Hdf5, WhatLiesInOnePieceIsReadFromTheFile) {
-  const TensorFile file = open_file(kData / "earliest.h5");
+  const TensorFile file = open_file(kHdf5Data / "earliest.h5");
   for (const char* name : {"/contiguous", "/half", "/big/f4", "/scalar", "/empty"})
-    EXPECT_EQ(find(file, name).packing, Packing::kPlain) << name;
+    EXPECT_EQ(listed_tensor(file, name).packing, Packing::kPlain) << name;
   for (const char* name : {"/packed/gzip", "/packed/chunked", "/compact", "/late"})
-    EXPECT_EQ(find(file, name).packing, Packing::kFormat) << name;
+    EXPECT_EQ(listed_tensor(file, name).packing, Packing::kFormat) << name;
 }
 
 TEST_F(Hdf5, PyTorchDumps) {
   for (const char* name : {"npu.h5", "gpu.h5"}) {
     SCOPED_TRACE(name);
-    const TensorFile file = open_file(kData / name);
-    expect_arrays(file, kData / (std::string(name) + ".expected"));
+    const TensorFile file = open_file(kHdf5Data / name);
+    expect_arrays(file, kHdf5Data / (std::string(name) + ".expected"));
   }
-  const Listing listing = open_file(kData / "npu.h5").listing;
+  const Listing listing = open_file(kHdf5Data / "npu.h5").listing;
   const std::map<std::string, std::string> properties(listing.properties.begin(),
                                                       listing.properties.end());
   EXPECT_THAT(properties, Contains(Pair("/AddmmBackward/1/input/mat1@DataType", "10")));
@@ -122,19 +121,19 @@ TEST_F(Hdf5, PyTorchDumps) {
 }
 
 TEST_F(Hdf5, StrideAttributesOfCpuAndGpuTensorsAreFollowedWhenTheyFit) {
-  const TensorFile file = open_file(kData / "strided.h5");
-  expect_arrays(file, kData / "strided.h5.expected");
-  EXPECT_EQ(find(file, "/Add/1/output/transposed").strides, (Shape{1, 3}));
-  EXPECT_TRUE(find(file, "/Add/1/output/plain").strides.empty());
-  EXPECT_THAT(find(file, "/Add/1/output/too_far").notes,
+  const TensorFile file = open_file(kHdf5Data / "strided.h5");
+  expect_arrays(file, kHdf5Data / "strided.h5.expected");
+  EXPECT_EQ(listed_tensor(file, "/Add/1/output/transposed").strides, (Shape{1, 3}));
+  EXPECT_TRUE(listed_tensor(file, "/Add/1/output/plain").strides.empty());
+  EXPECT_THAT(listed_tensor(file, "/Add/1/output/too_far").notes,
               ElementsAre("its Stride [1, 4] does not fit and is ignored"));
-  EXPECT_THAT(find(file, "/Add/1/input/alpha").notes,
+  EXPECT_THAT(listed_tensor(file, "/Add/1/input/alpha").notes,
               ElementsAre("not a tensor argument (Type 6)"));
 }
 
 TEST_F(Hdf5, LargeDatasetsComeInPieces) {
-  const TensorFile file = open_file(kData / "large.h5");
-  const std::string elements = elements_of(file, find(file, "/sevens"));
+  const TensorFile file = open_file(kHdf5Data / "large.h5");
+  const std::string elements = elements_or_error(file, listed_tensor(file, "/sevens"));
   ASSERT_EQ(elements.size(), 9'000'000u);
   size_t wrong = 0;
   for (size_t i = 0; i < elements.size(); ++i) wrong += elements[i] != static_cast<char>(i % 7);
@@ -142,7 +141,7 @@ TEST_F(Hdf5, LargeDatasetsComeInPieces) {
 }
 
 TEST_F(Hdf5, OdditiesAreListedOrMentioned) {
-  const TensorFile file = open_file(kData / "oddities.h5");
+  const TensorFile file = open_file(kHdf5Data / "oddities.h5");
   std::vector<std::string> names;
   for (const TensorInfo& info : file.listing.tensors) names.push_back(info.name);
   EXPECT_THAT(names, ElementsAre("/bomb", "/elsewhere", "/enumeration", "/fixed_text", "/lzf",
@@ -158,14 +157,14 @@ TEST_F(Hdf5, OdditiesAreListedOrMentioned) {
       {"/virtual", "a virtual dataset is put together from other datasets"},
   };
   for (const auto& [name, message] : kRefused)
-    EXPECT_THAT(elements_of(file, find(file, name)), HasSubstr(message)) << name;
+    EXPECT_THAT(elements_or_error(file, listed_tensor(file, name)), HasSubstr(message)) << name;
 
-  EXPECT_EQ(elements_of(file, find(file, "/enumeration")), std::string("\0\2", 2));
-  EXPECT_EQ(elements_of(file, find(file, "/fixed_text")), std::string("abcde\0", 6));
-  EXPECT_EQ(dtype_text(find(file, "/fixed_text")), "text of 3 bytes");
-  EXPECT_EQ(find(file, "/record").shape, (Shape{1, 12}));
-  EXPECT_EQ(find(file, "/null").shape, (Shape{0}));
-  EXPECT_EQ(elements_of(file, find(file, "/null")), "");
+  EXPECT_EQ(elements_or_error(file, listed_tensor(file, "/enumeration")), std::string("\0\2", 2));
+  EXPECT_EQ(elements_or_error(file, listed_tensor(file, "/fixed_text")), std::string("abcde\0", 6));
+  EXPECT_EQ(dtype_text(listed_tensor(file, "/fixed_text")), "text of 3 bytes");
+  EXPECT_EQ(listed_tensor(file, "/record").shape, (Shape{1, 12}));
+  EXPECT_EQ(listed_tensor(file, "/null").shape, (Shape{0}));
+  EXPECT_EQ(elements_or_error(file, listed_tensor(file, "/null")), "");
 
   std::string deep = "'/deep";
   for (int i = 0; i < 64; ++i) deep += "/d";
@@ -194,13 +193,8 @@ void read_all(Bytes bytes) {
   }
 }
 
-std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
-  const auto mapped = MappedFile::open(path);
-  return {mapped->bytes().begin(), mapped->bytes().end()};
-}
-
 TEST_F(Hdf5, TruncatedFilesAreRefused) {
-  const auto whole = bytes_of(kData / "strided.h5");
+  const auto whole = file_bytes(kHdf5Data / "strided.h5");
   for (size_t size = 8; size < whole.size(); size += whole.size() / 20) {
     const auto listing = format_by_name("hdf5")->list(Bytes(whole).first(size), {});
     ASSERT_FALSE(listing) << size;
@@ -210,7 +204,7 @@ TEST_F(Hdf5, TruncatedFilesAreRefused) {
 
 TEST_F(Hdf5, DamagedFilesDoNoHarm) {
   for (const char* name : {"strided.h5", "oddities.h5"}) {
-    auto bytes = bytes_of(kData / name);
+    auto bytes = file_bytes(kHdf5Data / name);
     for (size_t at = 0; at < bytes.size(); at += bytes.size() / 40 + 1) {
       for (std::byte flip : {std::byte{0x01}, std::byte{0xff}}) {
         bytes[at] ^= flip;
@@ -233,7 +227,7 @@ TEST(Hdf5Probe, LooksForTheSignatureWhereItMayBe) {
 
 TEST(Hdf5Plugin, MissingPluginIsAnErrorThatSaysWhatToDo) {
   const PluginDirectory directory("/nowhere");
-  const auto file = open_tensor_file(kData / "npu.h5");
+  const auto file = open_tensor_file(kHdf5Data / "npu.h5");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().what, "this build cannot read HDF5: libplumb_hdf5.so not found");
   EXPECT_THAT(file.error().where, HasSubstr("tried /nowhere/libplumb_hdf5.so"));

@@ -211,14 +211,14 @@ TEST(Npy, RefusesASecondArrayBehindTheFirst) {
   EXPECT_EQ(listing->tensors[0].notes.size(), 1u);
 }
 
-struct Refused {
+struct RefusedHeader {
   const char* name;
   std::string header;
   const char* what;
   const char* where;
 };
 
-const Refused kRefused[] = {
+const RefusedHeader kRefused[] = {
     {"empty header", "", "npy header is damaged", "byte 10: expected '{'"},
     {"no dictionary", "(1, 2)", "npy header is damaged", "byte 10: expected '{'"},
     {"empty dictionary", "{}", "npy header is damaged",
@@ -299,7 +299,7 @@ const Refused kRefused[] = {
 };
 
 TEST(Npy, SaysWhatIsWrongWithAHeader) {
-  for (const Refused& each : kRefused) {
+  for (const RefusedHeader& each : kRefused) {
     SCOPED_TRACE(each.name);
     auto listing = npy().list(npy_file(1, each.header, ""), {});
     ASSERT_FALSE(listing.ok());

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <libdeflate.h>
 
+#include "io/archive_testing.h"
 #include "io/file.h"
 
 namespace plumb::io {
@@ -20,11 +21,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::filesystem::path kData = PLUMB_TEST_DATA "/onnx_tensor";
+const std::filesystem::path kOnnxTensorData = PLUMB_TEST_DATA "/onnx_tensor";
 
-std::string text_of(const Error& e) { return e.what + " | " + e.where + " | " + e.remedy; }
-
-Result<std::string> elements_of(const TensorFile& file, const TensorInfo& info) {
+Result<std::string> elements_in(const TensorFile& file, const TensorInfo& info) {
   auto reader = file.open(info);
   if (!reader) return reader.error();
   std::string all;
@@ -33,15 +32,10 @@ Result<std::string> elements_of(const TensorFile& file, const TensorInfo& info) 
   return all;
 }
 
-std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
-  const auto mapped = MappedFile::open(path);
-  return {mapped->bytes().begin(), mapped->bytes().end()};
-}
-
-const Format& format() { return *format_by_name("onnx-tensor"); }
+const Format& onnx_tensor() { return *format_by_name("onnx-tensor"); }
 
 bool probe(Bytes file) {
-  return format().probe(file.first(std::min(file.size(), kProbeBytes)), file.size());
+  return onnx_tensor().probe(file.first(std::min(file.size(), kProbeBytes)), file.size());
 }
 
 // numpy's word for what a type is saved as: it has no small floats.
@@ -57,12 +51,12 @@ DType saved_as(DType dtype) {
 
 TEST(OnnxTensor, EveryTypeAndFieldReadsAsExpected) {
   int seen = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(kData)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kOnnxTensorData)) {
     if (entry.path().extension() != ".npy") continue;
     const std::string name = entry.path().stem().string();
     const auto expected = open_tensor_file(entry.path());
     ASSERT_TRUE(expected) << name;
-    const auto file = open_tensor_file(kData / (name + ".pb"));
+    const auto file = open_tensor_file(kOnnxTensorData / (name + ".pb"));
     ASSERT_TRUE(file) << name << ": " << text_of(file.error());
     EXPECT_EQ(file->format->name, "onnx-tensor") << name;
     ASSERT_EQ(file->listing.tensors.size(), 1u) << name;
@@ -70,8 +64,8 @@ TEST(OnnxTensor, EveryTypeAndFieldReadsAsExpected) {
     EXPECT_EQ(info.name, name == "packed_dims" ? "" : "x");
     EXPECT_EQ(info.shape, expected->listing.tensors[0].shape) << name;
     EXPECT_EQ(saved_as(info.dtype), expected->listing.tensors[0].dtype) << name;
-    const auto wanted = elements_of(*expected, expected->listing.tensors[0]);
-    const auto elements = elements_of(*file, info);
+    const auto wanted = elements_in(*expected, expected->listing.tensors[0]);
+    const auto elements = elements_in(*file, info);
     ASSERT_TRUE(elements) << name << ": " << text_of(elements.error());
     EXPECT_TRUE(*elements == *wanted) << name;
     ++seen;
@@ -98,7 +92,7 @@ TEST(OnnxTensor, TypesHaveTheirOwnNames) {
       {"int32_data_bfloat16", "bfloat16", Packing::kFormat},
   };
   for (const auto& [name, type, packing] : kCases) {
-    const auto file = open_tensor_file(kData / (std::string(name) + ".pb"));
+    const auto file = open_tensor_file(kOnnxTensorData / (std::string(name) + ".pb"));
     ASSERT_TRUE(file) << name;
     EXPECT_EQ(dtype_text(file->listing.tensors[0]), type) << name;
     EXPECT_EQ(file->listing.tensors[0].packing, packing) << name;
@@ -125,14 +119,14 @@ TEST(OnnxTensor, WhatCannotBeReadIsRefusedWithAReason) {
       {"not_sequence", "byte 5: field 3 of wire type 2 is not part of a tensor"},
   };
   for (const auto& [name, message] : kCases) {
-    const auto bytes = bytes_of(kData / (std::string(name) + ".pb"));
-    const auto listing = format().list(bytes, {});
+    const auto bytes = file_bytes(kOnnxTensorData / (std::string(name) + ".pb"));
+    const auto listing = onnx_tensor().list(bytes, {});
     if (!listing) {
       EXPECT_THAT(text_of(listing.error()), HasSubstr(message)) << name;
       EXPECT_FALSE(listing.error().remedy.empty()) << name;
       continue;
     }
-    const auto reader = TensorReader::open(format(), bytes, listing->tensors[0]);
+    const auto reader = TensorReader::open(onnx_tensor(), bytes, listing->tensors[0]);
     ASSERT_FALSE(reader) << name;
     EXPECT_THAT(text_of(reader.error()), HasSubstr(message)) << name;
   }
@@ -143,7 +137,7 @@ TEST(OnnxTensor, SequencesAndOptionalsAreCalledSo) {
   for (const char* name :
        {"not_sequence", "not_sequence_empty", "not_optional", "not_optional_sequence"}) {
     SCOPED_TRACE(name);
-    const auto bytes = bytes_of(kData / (std::string(name) + ".pb"));
+    const auto bytes = file_bytes(kOnnxTensorData / (std::string(name) + ".pb"));
     EXPECT_TRUE(is_onnx_sequence(bytes));
     const auto detected = detect_format(bytes, {});
     ASSERT_FALSE(detected);
@@ -152,11 +146,12 @@ TEST(OnnxTensor, SequencesAndOptionalsAreCalledSo) {
     EXPECT_FALSE(detected.error().remedy.empty());
   }
   // Its only tensor goes on behind the head.
-  auto large = bytes_of(kData / "not_optional.pb");
+  auto large = file_bytes(kOnnxTensorData / "not_optional.pb");
   large.resize(large.size() - 1);
   EXPECT_TRUE(is_onnx_sequence(large));
   for (const char* name : {"undefined", "raw_float32", "text", "long"})
-    EXPECT_FALSE(is_onnx_sequence(bytes_of(kData / (std::string(name) + ".pb")))) << name;
+    EXPECT_FALSE(is_onnx_sequence(file_bytes(kOnnxTensorData / (std::string(name) + ".pb"))))
+        << name;
   EXPECT_FALSE(is_onnx_sequence({}));
   EXPECT_FALSE(is_onnx_sequence(as_bytes(std::string_view("\x12\x03yes"))));  // text for a type
 }
@@ -164,7 +159,7 @@ TEST(OnnxTensor, SequencesAndOptionalsAreCalledSo) {
 TEST(OnnxTensor, OtherMessagesAreNotTakenForTensors) {
   for (const char* name :
        {"not_sequence", "not_sequence_empty", "not_optional", "not_optional_sequence", "undefined"})
-    EXPECT_FALSE(probe(bytes_of(kData / (std::string(name) + ".pb")))) << name;
+    EXPECT_FALSE(probe(file_bytes(kOnnxTensorData / (std::string(name) + ".pb")))) << name;
   const std::string kOthers[] = {
       "",
       std::string(4096, '\0'),
@@ -184,11 +179,11 @@ TEST(OnnxTensor, OtherMessagesAreNotTakenForTensors) {
 }
 
 TEST(OnnxTensor, CutOffFilesAreStillRecognized) {
-  const auto whole = bytes_of(kData / "long.pb");
+  const auto whole = file_bytes(kOnnxTensorData / "long.pb");
   for (size_t size : {100ul, 4096ul, 4097ul, whole.size() - 10}) {
     const Bytes cut = Bytes(whole).first(size);
     ASSERT_TRUE(probe(cut)) << size;
-    const auto listing = format().list(cut, {});
+    const auto listing = onnx_tensor().list(cut, {});
     ASSERT_FALSE(listing) << size;
     EXPECT_THAT(text_of(listing.error()),
                 HasSubstr("ONNX tensor is damaged or cut off | byte 5: field 9 needs 6000 bytes"));
@@ -196,16 +191,16 @@ TEST(OnnxTensor, CutOffFilesAreStillRecognized) {
 }
 
 TEST(OnnxTensor, DamagedFilesDoNoHarm) {
-  for (const auto& entry : std::filesystem::directory_iterator(kData)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kOnnxTensorData)) {
     if (entry.path().extension() != ".pb" || entry.file_size() > 1000) continue;
-    auto bytes = bytes_of(entry.path());
+    auto bytes = file_bytes(entry.path());
     for (size_t at = 0; at < bytes.size(); ++at) {
       for (unsigned flip = 1; flip < 256; flip *= 2) {
         bytes[at] ^= static_cast<std::byte>(flip);
         probe(bytes);
-        const auto listing = format().list(bytes, {});
+        const auto listing = onnx_tensor().list(bytes, {});
         if (listing) {
-          auto reader = TensorReader::open(format(), bytes, listing->tensors[0]);
+          auto reader = TensorReader::open(onnx_tensor(), bytes, listing->tensors[0]);
           if (reader) for_each_piece(*reader, [](Bytes, int64_t, int64_t) {}).ok();
         }
         bytes[at] ^= static_cast<std::byte>(flip);
@@ -218,11 +213,11 @@ TEST(OnnxTensor, WrittenTensorsReadBackTheSame) {
   const auto path = std::filesystem::path(::testing::TempDir()) / "plumb_onnx_tensor_test.pb";
   const Shape kShapes[] = {{}, {0}, {3}, {2, 0}, {2, 300}};
   for (const DTypeInfo& dtype : dtypes()) {
-    EXPECT_EQ(format().writable(dtype.dtype), dtype.unpacked == dtype.dtype &&
-                                                  dtype.dtype != DType::kOpaque &&
-                                                  dtype.dtype != DType::kHiFloat8)
+    EXPECT_EQ(onnx_tensor().writable(dtype.dtype), dtype.unpacked == dtype.dtype &&
+                                                       dtype.dtype != DType::kOpaque &&
+                                                       dtype.dtype != DType::kHiFloat8)
         << dtype.name;
-    if (!format().writable(dtype.dtype)) continue;
+    if (!onnx_tensor().writable(dtype.dtype)) continue;
     for (const Shape& shape : kShapes) {
       std::vector<std::byte> elements(
           static_cast<size_t>(*byte_count(dtype.dtype, *element_count(shape))));
@@ -232,7 +227,7 @@ TEST(OnnxTensor, WrittenTensorsReadBackTheSame) {
                            }};
       auto sink = FileSink::create(path);
       ASSERT_TRUE(sink);
-      ASSERT_TRUE(format().write(*sink, std::span(&item, 1)));
+      ASSERT_TRUE(onnx_tensor().write(*sink, std::span(&item, 1)));
       ASSERT_TRUE(sink->commit(false));
       const auto file = open_tensor_file(path);
       ASSERT_TRUE(file) << dtype.name << to_string(shape) << text_of(file.error());
@@ -241,7 +236,7 @@ TEST(OnnxTensor, WrittenTensorsReadBackTheSame) {
       EXPECT_EQ(info.name, "a name");
       EXPECT_EQ(info.dtype, dtype.dtype) << dtype.name;
       EXPECT_EQ(info.shape, shape) << dtype.name;
-      EXPECT_TRUE(*elements_of(*file, info) == as_text(elements)) << dtype.name << to_string(shape);
+      EXPECT_TRUE(*elements_in(*file, info) == as_text(elements)) << dtype.name << to_string(shape);
     }
   }
   std::filesystem::remove(path);
@@ -268,7 +263,7 @@ TEST(OnnxTensor, TestDataOfTheOnnxProject) {
     }
     const TensorInfo& info = file->listing.tensors[0];
     const std::string text = std::string(name_of(info.dtype)) + to_string(info.shape);
-    const auto elements = elements_of(*file, info);
+    const auto elements = elements_in(*file, info);
     ASSERT_TRUE(elements) << path << ": " << text_of(elements.error());
     crc = libdeflate_crc32(crc, text.data(), text.size());
     crc = libdeflate_crc32(crc, elements->data(), elements->size());

@@ -77,13 +77,13 @@ TEST(Pickle, ReadsWhatPythonPickled) {
   }
 }
 
-struct Case {
+struct PickleCase {
   const char* name;
   std::string pickle;
   std::string value;  // or, after "error: ", the end of `where`
 };
 
-const Case kCases[] = {
+const PickleCase kPickleCases[] = {
     {"nothing", ""s, "error: it ends in the middle"},
     {"no stop", "N"s, "error: it ends in the middle"},
     {"only stop", "."s, "error: 0 values are left at its end"},
@@ -194,7 +194,7 @@ const Case kCases[] = {
 };
 
 TEST(Pickle, FollowsTheProtocolAndStopsWhereItIsBroken) {
-  for (const Case& each : kCases) {
+  for (const PickleCase& each : kPickleCases) {
     SCOPED_TRACE(each.name);
     auto pickle = Pickle::parse(as_bytes(each.pickle));
     if (!each.value.starts_with("error: ")) {

@@ -93,7 +93,7 @@ std::string tensor_pickle() {
          "X\1\0\0\0kX\3\0\0\0cpuK\0NtQK\0))\x89}tRq\7"s;
 }
 
-struct Hostile {
+struct HostilePickle {
   const char* name;
   std::string pickle;
   const char* what;  // nullptr: fine
@@ -111,7 +111,7 @@ TEST(Pt, BoundsWhatPicklesDescribe) {
     memo_bomb += "]q"s + char(i) + "(h" + char(i - 1) + "h" + char(i - 1) + "e0";
   const std::string long_key = "X\0\x0f\0\0"s + std::string(0x0f00, 'k') + "q\2";
   const char* deep = "pickle is nested too deeply";
-  const Hostile cases[] = {
+  const HostilePickle cases[] = {
       {"one tensor", "\x80\x02"s + tensor + ".", nullptr, 1},
       {"list that holds itself", "]q\0h\0a."s, nullptr, 0},
       {"list that holds itself and a tensor", "]q\0(h\0"s + tensor + "h\0e."s, nullptr, 1},
@@ -142,7 +142,7 @@ TEST(Pt, BoundsWhatPicklesDescribe) {
        "pickle refers to the same objects too often"},
       {"long path", "}"s + long_key + "}h\2}h\2" + tensor + "sss.", nullptr, 1},
   };
-  for (const Hostile& each : cases) {
+  for (const HostilePickle& each : cases) {
     SCOPED_TRACE(each.name);
     auto listing = pt().list(legacy_file(each.pickle), {});
     if (each.what != nullptr) {

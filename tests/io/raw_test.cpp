@@ -5,8 +5,6 @@
 namespace plumb::io {
 namespace {
 
-const Format& raw() { return *format_by_name("raw"); }
-
 ReadHints hints(DType dtype, std::optional<Shape> shape = {}) {
   ReadHints wanted;
   wanted.dtype = dtype;
@@ -14,7 +12,7 @@ ReadHints hints(DType dtype, std::optional<Shape> shape = {}) {
   return wanted;
 }
 
-struct Case {
+struct RawCase {
   const char* name;
   size_t file_bytes;
   ReadHints wanted;
@@ -22,7 +20,7 @@ struct Case {
 };
 
 TEST(Raw, ReadsWhatItIsToldAndNothingElse) {
-  const Case cases[] = {
+  const RawCase cases[] = {
       {"flat without a shape", 12, hints(DType::kFloat32), Shape{3}},
       {"shaped", 24, hints(DType::kFloat32, Shape{2, 3}), Shape{2, 3}},
       {"scalar", 8, hints(DType::kInt64, Shape{}), Shape{}},
@@ -35,7 +33,7 @@ TEST(Raw, ReadsWhatItIsToldAndNothingElse) {
       {"overflow", 8, hints(DType::kFloat64, Shape{int64_t{1} << 62, 8}), {}},
       {"no type", 8, {}, {}},
   };
-  for (const Case& c : cases) {
+  for (const RawCase& c : cases) {
     SCOPED_TRACE(c.name);
     const std::vector<std::byte> file(c.file_bytes);
     auto listing = raw().list(file, c.wanted);

@@ -12,8 +12,6 @@
 namespace plumb::io {
 namespace {
 
-const Format& raw() { return *format_by_name("raw"); }
-
 std::vector<std::byte> counted(size_t size) {
   std::vector<std::byte> bytes(size);
   for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7 + 1);

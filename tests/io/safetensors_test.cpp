@@ -70,14 +70,14 @@ TEST(Safetensors, WritesNothing) {
   EXPECT_EQ(as_text(*file), std::string("\x08\0\0\0\0\0\0\0{}      ", 16));
 }
 
-struct Refused {
+struct RefusedItems {
   const char* name;
   std::vector<WriteItem> items;
   const char* what;
 };
 
 TEST(Safetensors, RefusesToWriteWhatItCannotHold) {
-  const Refused cases[] = {
+  const RefusedItems cases[] = {
       {"type", {item("a", DType::kComplex128, {0}, {})}, "safetensors has no such type"},
       {"name",
        {item("__metadata__", DType::kInt8, {0}, {})},
@@ -86,7 +86,7 @@ TEST(Safetensors, RefusesToWriteWhatItCannotHold) {
        {item("a", DType::kInt8, {0}, {}), item("a", DType::kInt8, {0}, {})},
        "two tensors of the same name"},
   };
-  for (const Refused& each : cases) {
+  for (const RefusedItems& each : cases) {
     SCOPED_TRACE(each.name);
     auto file = written(safetensors(), each.items);
     ASSERT_FALSE(file.ok());

@@ -9,12 +9,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "metrics/non_finite_testing.h"
 #include "report/writer.h"
 #include "scratch.h"
 
 namespace plumb::judge {
 namespace {
 
+using metrics::kInf;
+using metrics::kNan;
 using metrics::Value;
 using result::Baseline;
 using result::Change;
@@ -25,8 +28,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr double kUndefined = -7;  // no cosine or distance is
-const double kNan = std::numeric_limits<double>::quiet_NaN();
-const double kInf = std::numeric_limits<double>::infinity();
 
 result::Run empty_run() {
   result::Run run;

@@ -11,7 +11,7 @@ namespace {
 using result::Row;
 using result::Verdict;
 
-Row row(Verdict verdict, std::vector<std::string> reasons = {}) {
+Row row_with(Verdict verdict, std::vector<std::string> reasons = {}) {
   Row made;
   made.verdict = verdict;
   made.reasons = std::move(reasons);
@@ -19,17 +19,17 @@ Row row(Verdict verdict, std::vector<std::string> reasons = {}) {
   return made;
 }
 
-const Row kPass = row(Verdict::kPass);
-const Row kFail = row(Verdict::kFail, {"limit:cosine"});
-const Row kOpen = row(Verdict::kInconclusive, {"undefined:cosine"});
-const Row kNoGolden = row(Verdict::kNotCompared, {"no_golden"});
-const Row kNoTarget = row(Verdict::kNotCompared, {"no_target"});
-const Row kFiltered = row(Verdict::kNotCompared, {"filtered"});
-const Row kFused = row(Verdict::kNotCompared, {"inside_fusion"});
-const Row kDamaged = row(Verdict::kNotCompared, {"damaged_file"});
-const Row kInterrupted = row(Verdict::kNotCompared, {"interrupted"});
+const Row kPass = row_with(Verdict::kPass);
+const Row kFail = row_with(Verdict::kFail, {"limit:cosine"});
+const Row kOpen = row_with(Verdict::kInconclusive, {"undefined:cosine"});
+const Row kNoGolden = row_with(Verdict::kNotCompared, {"no_golden"});
+const Row kNoTarget = row_with(Verdict::kNotCompared, {"no_target"});
+const Row kFiltered = row_with(Verdict::kNotCompared, {"filtered"});
+const Row kFused = row_with(Verdict::kNotCompared, {"inside_fusion"});
+const Row kDamaged = row_with(Verdict::kNotCompared, {"damaged_file"});
+const Row kInterrupted = row_with(Verdict::kNotCompared, {"interrupted"});
 
-struct Case {
+struct OutcomeCase {
   const char* what;
   std::vector<Row> rows;
   std::vector<std::string> allowed;
@@ -38,7 +38,7 @@ struct Case {
 
 TEST(Outcome, OfRows) {
   using enum Outcome;
-  const Case cases[] = {
+  const OutcomeCase cases[] = {
       {"nothing", {}, {}, kTrouble},
       {"nothing compared", {kNoGolden, kDamaged}, {}, kTrouble},
       {"nothing compared, though that is allowed", {kNoGolden}, {"missing"}, kTrouble},
@@ -58,7 +58,7 @@ TEST(Outcome, OfRows) {
       {"damaged is not missing", {kPass, kDamaged}, {"missing"}, kDifference},
       {"interrupted", {kPass, kInterrupted}, {"missing"}, kDifference},
   };
-  for (const Case& each : cases) {
+  for (const OutcomeCase& each : cases) {
     result::Run run;
     run.rows = each.rows;
     const auto allowed = allowance_from(each.allowed);

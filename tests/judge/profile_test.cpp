@@ -21,7 +21,7 @@ std::vector<std::string> texts(const std::vector<Limit>& limits) {
   return all;
 }
 
-std::vector<std::string> names(const std::vector<const metrics::Metric*>& metrics) {
+std::vector<std::string> metric_names(const std::vector<const metrics::Metric*>& metrics) {
   std::vector<std::string> all;
   for (const metrics::Metric* metric : metrics) all.emplace_back(metric->name);
   return all;
@@ -402,7 +402,7 @@ TEST(LimitRules, FirstMatchDecides) {
   EXPECT_THAT(texts(own.float32->limits), ElementsAre("max_abs <= 0.5"));
   EXPECT_THAT(texts(own.float32->warnings), ElementsAre("sqnr_db >= 20"));
   // In the order of the table of metrics, each once.
-  EXPECT_THAT(names(rules.metrics()),
+  EXPECT_THAT(metric_names(rules.metrics()),
               ElementsAre("cosine", "pearson", "max_abs", "rmse", "mean_rel", "rel_euclid", "kl",
                           "sqnr_db", "slice_rel_euclid", "equal_share"));
 }
@@ -419,7 +419,8 @@ TEST(LimitRules, ExactNeedsChecksums) {
   auto rules = load_rules("exact", "");
   ASSERT_TRUE(rules);
   EXPECT_EQ(rules->name, "exact");
-  EXPECT_THAT(names(rules->metrics()), ElementsAre("equal_share", "target_crc32", "golden_crc32"));
+  EXPECT_THAT(metric_names(rules->metrics()),
+              ElementsAre("equal_share", "target_crc32", "golden_crc32"));
 }
 
 TEST(LimitRules, Complaints) {

@@ -4,19 +4,19 @@
 #include "judge/recorded_bounds.h"
 
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "compare/gather.h"
+#include "metrics/non_finite_testing.h"
 #include "metrics/tensor_stats.h"
 
 namespace plumb::judge {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+using metrics::kInf;
+using metrics::kNan;
 
 using Number = std::optional<double>;
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <random>
 
 #include <fmt/format.h>
@@ -11,10 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "metrics/checksums.h"
+#include "metrics/non_finite_testing.h"
 
 namespace plumb::judge {
 namespace {
 
+using metrics::kInf;
+using metrics::kNan;
 using metrics::Metric;
 using metrics::PairFacts;
 using metrics::Value;
@@ -23,9 +25,6 @@ using result::Verdict;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // The sums of a pair, by the plainest loop.
 PairFacts facts_of(const std::vector<double>& target, const std::vector<double>& golden) {
@@ -1044,14 +1043,14 @@ TEST(JudgeRecorded, Cases) {
        {text("2"), none, "int"},
        kFail,
        {"limit:equal_share"},
-       "the recorded values differ"},
+       "the recorded values differ: 1 in target, 2 in golden"},
       {"text against tensor",
        standard,
        {text("None"), none, "NoneType"},
        {plain, shape},
        kFail,
        {"limit:equal_share"},
-       "the recorded values differ"},
+       "the recorded values differ: None in target, nothing in golden"},
       {"texts cut short",
        standard,
        {text("[1, 2..."), none},

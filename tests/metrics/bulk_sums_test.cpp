@@ -26,13 +26,6 @@ Tensor halves(const std::vector<float>& values) {
   return tensor_of(DType::kFloat16, bits);
 }
 
-std::vector<float> normal_values(uint64_t seed, int64_t count) {
-  Random random{seed};
-  std::vector<float> values;
-  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(random.normal()));
-  return values;
-}
-
 TEST(BulkSums, OneOutlierDoesNotMaskTheRest) {
   std::vector<float> golden = normal_values(11, 10000), target(golden.size(), 0.0f);
   golden[4321] = target[4321] = 1e4f;
@@ -210,7 +203,7 @@ TEST(BulkSums, CandidatesKnowWhatTheyLack) {
 
 // Looking at golden's values first saves most of the work, and changes nothing.
 TEST(BulkSums, ExpectationsChangeNothing) {
-  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kFloatInf = std::numeric_limits<float>::infinity();
   struct Case {
     const char* name;
     float (*golden)(float x, size_t i);
@@ -231,8 +224,8 @@ TEST(BulkSums, ExpectationsChangeNothing) {
        [](float g, float noise, size_t i) { return i % 3 == 0 ? g * 2 : g + 1e-8F * noise; }},
       {"outliers", [](float x, size_t i) { return i % 1000 == 7 ? 1e4F : x; },
        [](float g, float, size_t) { return g > 1e3F ? g : 0; }},
-      {"not finite", [](float x, size_t i) { return i % 100 == 3 ? kInf : x; },
-       [](float g, float noise, size_t i) { return i % 70 == 9 ? kInf : g * (1 + noise); }},
+      {"not finite", [](float x, size_t i) { return i % 100 == 3 ? kFloatInf : x; },
+       [](float g, float noise, size_t i) { return i % 70 == 9 ? kFloatInf : g * (1 + noise); }},
   };
   for (const auto& [name, golden_of, target_of] : cases) {
     for (const size_t count : {5, 100, 20000}) {

@@ -12,11 +12,10 @@
 
 #include "metrics/bulk_block.h"
 #include "metrics/kl_block.h"
+#include "metrics/non_finite_testing.h"
 
 namespace plumb::metrics {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 TEST(LogRatio, AgreesWithLongDouble) {
   std::mt19937_64 random(1);

@@ -5,19 +5,17 @@
 #include "metrics/detail_sums.h"
 
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "metrics/non_finite_testing.h"
+
 namespace plumb::metrics {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-PairPiece piece_of(const std::vector<double>& target, const std::vector<double>& golden,
-                   size_t first, size_t count) {
+PairPiece piece_between(const std::vector<double>& target, const std::vector<double>& golden,
+                        size_t first, size_t count) {
   return {DType::kFloat64, reinterpret_cast<const std::byte*>(target.data() + first),
           DType::kFloat64, reinterpret_cast<const std::byte*>(golden.data() + first),
           static_cast<int64_t>(count)};
@@ -31,7 +29,7 @@ Details details_of(const Shape& shape, const std::vector<double>& target,
   for (size_t i = 0; i <= cuts.size(); ++i) {
     const size_t end = i < cuts.size() ? cuts[i] : target.size();
     DetailSums part = fresh;
-    part.add(piece_of(target, golden, first, end - first), static_cast<int64_t>(first));
+    part.add(piece_between(target, golden, first, end - first), static_cast<int64_t>(first));
     all.append(part);
     first = end;
   }
@@ -39,7 +37,7 @@ Details details_of(const Shape& shape, const std::vector<double>& target,
 }
 
 // Sums of floating point numbers depend on how they are cut; in fixed chunks they do not.
-void expect_same(const Details& a, const Details& b) {
+void expect_same_details(const Details& a, const Details& b) {
   EXPECT_EQ(a.histogram, b.histogram);
   EXPECT_EQ(a.heat, b.heat);
   ASSERT_EQ(a.worst.size(), b.worst.size());
@@ -71,7 +69,7 @@ TEST(DetailSums, PartsChangeNothing) {
     std::vector<size_t> cuts;
     for (size_t at = below(50); at < count; at += 1 + below(static_cast<unsigned>(count)))
       cuts.push_back(at);
-    expect_same(details_of(shape, target, golden, cuts), details_of(shape, target, golden));
+    expect_same_details(details_of(shape, target, golden, cuts), details_of(shape, target, golden));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cfloat>
 #include <cmath>
-#include <limits>
+#include <fstream>
 #include <numeric>
 #include <set>
 
@@ -11,12 +11,11 @@
 #include "metrics/checksums.h"
 #include "metrics/close_share.h"
 #include "metrics/metric.h"
+#include "metrics/non_finite_testing.h"
 #include "metrics/sums_of.h"
 
 namespace plumb::metrics {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 double number_of(const nlohmann::json& json) {
   if (json.is_string()) return json == "inf" ? kInf : -kInf;

@@ -3,65 +3,46 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include "metrics/non_finite_testing.h"
+#include "metrics/sums_of.h"
 #include "tensor/decode.h"
 #include "tensor/encode.h"
 
 namespace plumb::metrics {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-struct Tensor {
-  DType dtype;
-  std::vector<std::byte> bytes;
-};
-
-template <class T>
-Tensor tensor(DType dtype, const std::vector<T>& values) {
-  Tensor out{dtype, std::vector<std::byte>(values.size() * sizeof(T))};
-  if (!values.empty()) std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
-  return out;
-}
-
 Tensor encode(DType dtype, const std::vector<double>& values) {
   std::vector<float> floats(values.begin(), values.end());
   std::vector<uint16_t> codes;
   switch (dtype) {
-    case DType::kFloat64: return tensor(dtype, values);
-    case DType::kFloat32: return tensor(dtype, floats);
+    case DType::kFloat64: return tensor_of(dtype, values);
+    case DType::kFloat32: return tensor_of(dtype, floats);
     case DType::kFloat16:
       for (float value : floats) codes.push_back(half_from_float(value));
-      return tensor(dtype, codes);
+      return tensor_of(dtype, codes);
     case DType::kBFloat16:
       for (float value : floats) codes.push_back(bfloat16_from_float(value));
-      return tensor(dtype, codes);
+      return tensor_of(dtype, codes);
     case DType::kInt8: {
       std::vector<int8_t> ints;
       for (float value : floats)
         ints.push_back(std::isfinite(value) ? static_cast<int8_t>(std::fmod(value * 10.0, 100))
                                             : 0);
-      return tensor(dtype, ints);
+      return tensor_of(dtype, ints);
     }
     default: {
       std::vector<int32_t> ints;
       for (float value : floats)
         ints.push_back(std::isfinite(value) ? static_cast<int32_t>(std::fmod(value * 1e4, 1e6))
                                             : 0);
-      return tensor(DType::kInt32, ints);
+      return tensor_of(DType::kInt32, ints);
     }
   }
-}
-
-PairPiece piece_of(const Tensor& target, const Tensor& golden) {
-  return {target.dtype, target.bytes.data(), golden.dtype, golden.bytes.data(),
-          std::ssize(golden.bytes) / (bits_of(golden.dtype) / 8)};
 }
 
 bool same_bits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
@@ -286,12 +267,12 @@ TEST(PairSums, FirstElementBeyondTheLimit) {
 
 // A complex number is beyond by its size, whatever its parts; integers without rounding.
 TEST(PairSums, FirstElementBeyondOfOtherKinds) {
-  const Tensor golden = tensor<float>(DType::kComplex64, {1, 1, 100, 1, 100, 1});
-  const Tensor target = tensor<float>(DType::kComplex64, {1, 1, 100, 1.5, 100, 3});
+  const Tensor golden = tensor_of<float>(DType::kComplex64, {1, 1, 100, 1, 100, 1});
+  const Tensor target = tensor_of<float>(DType::kComplex64, {1, 1, 100, 1.5, 100, 3});
   EXPECT_EQ(pair_sums(piece_of(target, golden), {.shares = true}).first_beyond, 4);
   const int64_t big = int64_t{1} << 60;
-  const Tensor whole = tensor<int64_t>(DType::kInt64, {big, 0, 5, big});
-  const Tensor off = tensor<int64_t>(DType::kInt64, {big + 1, 0, 5, big / 2});
+  const Tensor whole = tensor_of<int64_t>(DType::kInt64, {big, 0, 5, big});
+  const Tensor off = tensor_of<int64_t>(DType::kInt64, {big + 1, 0, 5, big / 2});
   EXPECT_EQ(pair_sums(piece_of(off, whole), {.shares = true}).first_beyond, 3);
   EXPECT_EQ(pair_sums(piece_of(whole, whole), {.shares = true}).first_beyond, std::nullopt);
   EXPECT_EQ(pair_sums(piece_of(off, whole), {}).first_beyond, std::nullopt);
@@ -317,7 +298,7 @@ TEST(PairSums, AgreesWithLongDouble) {
     rel_max = std::max(rel_max, static_cast<double>(std::fabs(d) / std::fabs(y)));
   }
   PairSums all;
-  const Tensor target = tensor(DType::kFloat32, t), golden = tensor(DType::kFloat32, g);
+  const Tensor target = tensor_of(DType::kFloat32, t), golden = tensor_of(DType::kFloat32, g);
   for (int64_t first = 0; first < std::ssize(t); first += kPairPiece) {
     const int64_t n = std::min(kPairPiece, std::ssize(t) - first);
     all.append(pair_sums({DType::kFloat32, target.bytes.data() + 4 * first, DType::kFloat32,
@@ -341,14 +322,15 @@ TEST(PairSums, AgreesWithLongDouble) {
 
 TEST(PairSums, IntegersBeyondDoubles) {
   const int64_t big = (int64_t{1} << 53) + 1;
-  const Tensor target = tensor<int64_t>(DType::kInt64, {big, INT64_MAX, INT64_MIN, 5, 0});
-  const Tensor golden = tensor<int64_t>(DType::kInt64, {big - 1, INT64_MAX - 1, INT64_MAX, 5, 0});
+  const Tensor target = tensor_of<int64_t>(DType::kInt64, {big, INT64_MAX, INT64_MIN, 5, 0});
+  const Tensor golden =
+      tensor_of<int64_t>(DType::kInt64, {big - 1, INT64_MAX - 1, INT64_MAX, 5, 0});
   const PairSums sums = pair_sums(piece_of(target, golden), {.relative = true, .shares = true});
   EXPECT_EQ(sums.equal, 2);
   EXPECT_EQ(sums.abs_max, 0x1p64);  // nearest double of 2^64 - 1
   EXPECT_EQ(sums.t_zeros, 1);
-  const Tensor one = tensor<uint64_t>(DType::kUint64, {UINT64_MAX});
-  const Tensor two = tensor<int64_t>(DType::kInt64, {-1});
+  const Tensor one = tensor_of<uint64_t>(DType::kUint64, {UINT64_MAX});
+  const Tensor two = tensor_of<int64_t>(DType::kInt64, {-1});
   EXPECT_EQ(pair_sums(piece_of(one, two), {}).equal, 0);
   EXPECT_EQ(pair_sums(piece_of(one, two), {}).abs_max, 0x1p64);
 }
@@ -378,8 +360,8 @@ TEST(PairSums, NonFinitePairsAreSortedByKind) {
 TEST(PairSums, HugeAndTinyDoublesAreScaled) {
   for (double scale : {1e300, 1.7e308, 1e-300, 1e-200}) {
     SCOPED_TRACE(scale);
-    const Tensor target = tensor<double>(DType::kFloat64, {scale, -scale, scale / 2, 0});
-    const Tensor golden = tensor<double>(DType::kFloat64, {scale, -scale, scale / 4, 0});
+    const Tensor target = tensor_of<double>(DType::kFloat64, {scale, -scale, scale / 2, 0});
+    const Tensor golden = tensor_of<double>(DType::kFloat64, {scale, -scale, scale / 4, 0});
     const auto pass = better_pass(pair_sums(piece_of(target, golden), {}), {});
     ASSERT_TRUE(pass);
     const int exponent = pass->exponent;
@@ -449,8 +431,8 @@ TEST(PairSums, ShowsTheTypeThatValuesHave) {
 }
 
 TEST(PairSums, ComplexCountsAsTwoValues) {
-  const Tensor target = tensor<float>(DType::kComplex64, {1, 2, 3, 4});
-  const Tensor golden = tensor<double>(DType::kComplex128, {1, 2, 3, 5});
+  const Tensor target = tensor_of<float>(DType::kComplex64, {1, 2, 3, 4});
+  const Tensor golden = tensor_of<double>(DType::kComplex128, {1, 2, 3, 5});
   PairPiece piece = piece_of(target, golden);
   const PairSums s = pair_sums(piece, {});
   EXPECT_EQ(s.count, 4);

@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include "metrics/non_finite_testing.h"
+
 namespace plumb::metrics {
 namespace {
 
@@ -114,7 +116,6 @@ TEST(Sketch, EqualTensorsAgree) {
 }
 
 TEST(Sketch, UndefinedHasAReason) {
-  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const Sketch some = sketch_of({1, 2}), zero = sketch_of({0, 0});
   EXPECT_EQ(estimate(zero, zero).cosine.value, 1);
   EXPECT_STREQ(estimate(zero, some).undefined, "target is all zeros");

@@ -146,4 +146,11 @@ struct Random {
   }
 };
 
+inline std::vector<float> normal_values(uint64_t seed, int64_t count, double mean = 0) {
+  Random random{seed};
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i) values.push_back(static_cast<float>(random.normal() + mean));
+  return values;
+}
+
 }  // namespace plumb::metrics

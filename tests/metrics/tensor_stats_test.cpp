@@ -15,8 +15,8 @@
 namespace plumb::metrics {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kFloatInf = std::numeric_limits<float>::infinity();
+constexpr float kFloatNan = std::numeric_limits<float>::quiet_NaN();
 
 // The generator of tests/data/metrics/make_stats.py.
 struct Uniform {
@@ -111,9 +111,9 @@ struct OddCase {
 TEST(TensorStats, NonFiniteValuesAreCountedAndLeftOut) {
   const OddCase cases[] = {
       {"empty", {}, 0, 0, 0, 0, 0, 0},
-      {"only NaN", {kNan, kNan}, 2, 0, 0, 0, 0, 0},
-      {"both infinities", {kInf, -kInf, 2}, 0, 2, 0, 2, 2, 2},
-      {"among others", {1, kNan, -3, kInf, 0}, 1, 1, 1, -3, 1, -2.0 / 3},
+      {"only NaN", {kFloatNan, kFloatNan}, 2, 0, 0, 0, 0, 0},
+      {"both infinities", {kFloatInf, -kFloatInf, 2}, 0, 2, 0, 2, 2, 2},
+      {"among others", {1, kFloatNan, -3, kFloatInf, 0}, 1, 1, 1, -3, 1, -2.0 / 3},
       {"negative zero", {-0.0f, 0.0f}, 0, 0, 2, 0, 0, 0},
       {"denormal",
        {1e-45f},
@@ -176,7 +176,7 @@ TEST(TensorStats, ComplexCountsByModulus) {
   EXPECT_EQ(s.zeros, 1);
 }
 
-bool same_bits(const BlockStats& a, const BlockStats& b) {
+bool same_blocks(const BlockStats& a, const BlockStats& b) {
   return std::memcmp(&a.offset_sum, &b.offset_sum, 8) == 0 &&
          std::memcmp(&a.sum_squares, &b.sum_squares, 8) == 0 &&
          std::memcmp(&a.offset_sum_squares, &b.offset_sum_squares, 8) == 0 && a.zeros == b.zeros &&
@@ -195,17 +195,17 @@ TEST(BlockStats, FastKernelAgreesWithReference) {
       floats.push_back(static_cast<float>(doubles.back()));
     }
     EXPECT_TRUE(
-        same_bits(block_stats(floats.data(), n, 0.3), block_stats_scalar(floats.data(), n, 0.3)));
+        same_blocks(block_stats(floats.data(), n, 0.3), block_stats_scalar(floats.data(), n, 0.3)));
     EXPECT_TRUE(
-        same_bits(block_stats(doubles.data(), n, -2), block_stats_scalar(doubles.data(), n, -2)));
-    floats[static_cast<size_t>(n / 2)] = kNan;
+        same_blocks(block_stats(doubles.data(), n, -2), block_stats_scalar(doubles.data(), n, -2)));
+    floats[static_cast<size_t>(n / 2)] = kFloatNan;
     EXPECT_FALSE(block_stats(floats.data(), n, 0).finite);
     EXPECT_FALSE(block_stats_scalar(floats.data(), n, 0).finite);
   }
 }
 
 TEST(Histogram, CountsEveryFiniteValueOnce) {
-  std::vector<float> values{kNan, kInf};
+  std::vector<float> values{kFloatNan, kFloatInf};
   for (int i = 0; i < 100; ++i) values.push_back(static_cast<float>(i));
   Histogram h;
   h.low = 0;

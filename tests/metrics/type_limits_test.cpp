@@ -7,12 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include "metrics/non_finite_testing.h"
 #include "metrics/sums_of.h"
 
 namespace plumb::metrics {
 namespace {
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // Of the small types by looking at every value they have.
 TEST(Limits, AreTheLargestAndSmallestFiniteValue) {

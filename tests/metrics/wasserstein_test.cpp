@@ -26,13 +26,6 @@ TEST(Wasserstein, IsWithinAStepOfTheDistanceOfSortedValues) {
   }
 }
 
-std::vector<float> normal_values(uint64_t seed, int count, double mean) {
-  Random random{seed};
-  std::vector<float> values;
-  for (int i = 0; i < count; ++i) values.push_back(static_cast<float>(random.normal() + mean));
-  return values;
-}
-
 TEST(Wasserstein, LooksAtValuesNotAtPlaces) {
   const std::vector<float> golden = normal_values(1, 3000, 5), other = normal_values(2, 3000, 5.5);
   const std::vector<float> reversed(golden.rbegin(), golden.rend());

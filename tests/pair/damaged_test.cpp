@@ -5,17 +5,19 @@
 
 #include <gtest/gtest.h>
 
+#include "pair/entries_testing.h"
+
 namespace plumb::pair {
 namespace {
 
-struct Case {
+struct PromiseCase {
   const char* path;
   const char* op;
   const char* slot;  // "any" if the name does not tell
   bool is_told;
 };
 
-const Case kCases[] = {
+const PromiseCase kPromiseCases[] = {
     {"", "", "output:0", false},
     {"a", "a", "output:0", false},
     {"some/where/weights.npy", "some/where/weights", "output:0", false},
@@ -27,19 +29,12 @@ const Case kCases[] = {
 };
 
 TEST(Damaged, NamesTellWhatFilesShouldHaveHeld) {
-  for (const Case& each : kCases) {
+  for (const PromiseCase& each : kPromiseCases) {
     const Promise promise = promise_of(each.path);
     EXPECT_EQ(promise.op, each.op) << each.path;
     EXPECT_EQ(promise.slot ? to_string(*promise.slot) : "any", each.slot) << each.path;
     EXPECT_EQ(promise.is_told, each.is_told) << each.path;
   }
-}
-
-dump::Entry entry(std::string name, dump::Slot slot = {}) {
-  dump::Entry made;
-  made.operator_name = std::move(name);
-  made.slot = std::move(slot);
-  return made;
 }
 
 // One file may be several tensors; each waiting row of its operator gets it, once.

@@ -16,7 +16,7 @@ struct Named {
   std::string name, type;
 };
 
-DumpSet set_of(const std::vector<Named>& operators) {
+DumpSet device_set_of(const std::vector<Named>& operators) {
   DumpSet set;
   set.traits.is_device = true;
   for (const Named& op : operators) {
@@ -27,7 +27,7 @@ DumpSet set_of(const std::vector<Named>& operators) {
   return set;
 }
 
-graph::Graph graph_of(const std::vector<Named>& operators) {
+graph::Graph recorded_graph_of(const std::vector<Named>& operators) {
   graph::Graph graph;
   for (const Named& op : operators) {
     graph::Operator& made = graph.operators.emplace_back();
@@ -59,13 +59,13 @@ const std::vector<Named> kQuantizedDump(kQuantized.begin() + 1, kQuantized.end()
 std::vector<std::string> doubts(const std::vector<Named>& dump, const std::vector<Named>& graph,
                                 std::string_view mode = "") {
   Graphs graphs;
-  graphs.target = graph_of(graph);
-  return graph_doubts(set_of(dump), set_of({}), graphs, {"model.json", "", ""}, mode);
+  graphs.target = recorded_graph_of(graph);
+  return graph_doubts(device_set_of(dump), device_set_of({}), graphs, {"model.json", "", ""}, mode);
 }
 
 TEST(GraphFit, WhatIsInBothAndWhatIsNot) {
-  const graph::Graph graph = graph_of(kUnfused);
-  const GraphFit fit = fit_of(graph, set_of(kFusedDump));
+  const graph::Graph graph = recorded_graph_of(kUnfused);
+  const GraphFit fit = fit_of(graph, device_set_of(kFusedDump));
   EXPECT_EQ(fit.dumped, 3u);
   EXPECT_THAT(fit.unknown, ElementsAre("net_conv1relu1"));
   EXPECT_EQ(fit.described, 4u);
@@ -75,18 +75,18 @@ TEST(GraphFit, WhatIsInBothAndWhatIsNot) {
 }
 
 TEST(GraphFit, ADumpOfSeveralModelsIsJudgedByTheBest) {
-  DumpSet set = set_of(kFusedDump);
+  DumpSet set = device_set_of(kFusedDump);
   for (const char* name : {"a", "b", "c", "d"}) {
     set.entries.emplace_back().operator_name = name;
     set.entries.back().graph = "another model";
   }
-  EXPECT_THAT(fit_of(graph_of(kFused), set).unknown, IsEmpty());
+  EXPECT_THAT(fit_of(recorded_graph_of(kFused), set).unknown, IsEmpty());
 }
 
 TEST(GraphFit, ADamagedFileWasDumped) {
-  DumpSet set = set_of({{"net_conv1relu1", "Conv2D"}, {"prob", "SoftmaxV2"}});
+  DumpSet set = device_set_of({{"net_conv1relu1", "Conv2D"}, {"prob", "SoftmaxV2"}});
   set.skipped.push_back({"Pooling.pool.4.7.1767268800000004", "damaged", Error{"", "", ""}});
-  EXPECT_THAT(fit_of(graph_of(kFused), set).not_dumped, IsEmpty());
+  EXPECT_THAT(fit_of(recorded_graph_of(kFused), set).not_dumped, IsEmpty());
 }
 
 TEST(GraphDoubts, Table) {
@@ -110,19 +110,20 @@ TEST(GraphDoubts, Table) {
 
 TEST(GraphDoubts, TheFileOfTheQuantizationTool) {
   Graphs graphs;
-  graphs.quant = graph_of(kQuantized);
+  graphs.quant = recorded_graph_of(kQuantized);
   const GraphFiles files{"", "", "quant.json"};
-  EXPECT_THAT(graph_doubts(set_of(kQuantizedDump), set_of({}), graphs, files, ""), IsEmpty());
-  EXPECT_THAT(graph_doubts(set_of(kFusedDump), set_of({}), graphs, files, ""),
+  EXPECT_THAT(graph_doubts(device_set_of(kQuantizedDump), device_set_of({}), graphs, files, ""),
+              IsEmpty());
+  EXPECT_THAT(graph_doubts(device_set_of(kFusedDump), device_set_of({}), graphs, files, ""),
               ElementsAre(HasSubstr("quant.json: it describes a quantized model")));
 }
 
 // Limits are those of the model that was dumped, not of the one that was described.
 TEST(GraphFit, OnlyTheDumpMakesAModelQuantized) {
-  const graph::Graph graph = graph_of(kQuantized);
-  EXPECT_TRUE(is_quantized(set_of(kQuantizedDump), nullptr));
-  EXPECT_FALSE(is_quantized(set_of(kUnfusedDump), &graph));
-  DumpSet integers = set_of(kUnfusedDump);  // quantizing was fused into conv1
+  const graph::Graph graph = recorded_graph_of(kQuantized);
+  EXPECT_TRUE(is_quantized(device_set_of(kQuantizedDump), nullptr));
+  EXPECT_FALSE(is_quantized(device_set_of(kUnfusedDump), &graph));
+  DumpSet integers = device_set_of(kUnfusedDump);  // quantizing was fused into conv1
   integers.entries.front().info = TensorInfo();
   integers.entries.front().info->dtype = DType::kInt8;
   EXPECT_TRUE(is_quantized(integers, &graph));
@@ -132,7 +133,7 @@ TEST(GraphFit, OnlyTheDumpMakesAModelQuantized) {
 
   Graphs graphs;
   graphs.target = graph;
-  const auto scenario = find_scenario(set_of(kUnfusedDump), DumpSet(), graphs, "");
+  const auto scenario = find_scenario(device_set_of(kUnfusedDump), DumpSet(), graphs, "");
   ASSERT_TRUE(scenario);
   EXPECT_EQ((*scenario)->name, "offline-vs-original");
   EXPECT_EQ((*scenario)->profile, "standard");
@@ -140,21 +141,22 @@ TEST(GraphFit, OnlyTheDumpMakesAModelQuantized) {
 
 TEST(GraphFit, ExchangedGraphsAreRefused) {
   Graphs graphs;
-  graphs.target = graph_of(kUnfused);
-  graphs.golden = graph_of(kFused);
-  const auto exchanged = find_scenario(set_of(kFusedDump), set_of(kUnfusedDump), graphs, "");
+  graphs.target = recorded_graph_of(kUnfused);
+  graphs.golden = recorded_graph_of(kFused);
+  const auto exchanged =
+      find_scenario(device_set_of(kFusedDump), device_set_of(kUnfusedDump), graphs, "");
   ASSERT_FALSE(exchanged);
   EXPECT_EQ(exchanged.error().what, "--graph and --golden-graph seem to be exchanged");
-  EXPECT_TRUE(find_scenario(set_of(kUnfusedDump), set_of(kFusedDump), graphs, ""));
+  EXPECT_TRUE(find_scenario(device_set_of(kUnfusedDump), device_set_of(kFusedDump), graphs, ""));
 }
 
 TEST(GraphNotes, OperatorsThatWereNotDumped) {
   Graphs graphs;
-  graphs.target = graph_of(kFused);
-  const DumpSet part = set_of({{"net_conv1relu1", "Conv2D"}, {"prob", "SoftmaxV2"}});
+  graphs.target = recorded_graph_of(kFused);
+  const DumpSet part = device_set_of({{"net_conv1relu1", "Conv2D"}, {"prob", "SoftmaxV2"}});
   EXPECT_THAT(graph_notes(part, graphs, "", {}),
               ElementsAre("1 operator of the graph was not dumped: pool"));
-  EXPECT_THAT(graph_notes(set_of(kFusedDump), graphs, "", {}), IsEmpty());
+  EXPECT_THAT(graph_notes(device_set_of(kFusedDump), graphs, "", {}), IsEmpty());
   const auto only_prob = [](const dump::Entry& entry) { return entry.operator_name == "prob"; };
   EXPECT_THAT(graph_notes(part, graphs, "", only_prob), IsEmpty());
 }

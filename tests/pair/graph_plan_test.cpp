@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dump/listing.h"
+#include "pair/entries_testing.h"
 #include "pair/plan.h"
 
 namespace plumb::compare {
@@ -13,29 +13,15 @@ using dump::DumpSet;
 using dump::Entry;
 using dump::Slot;
 using dump::SlotKind;
+using pair::entry;
+using pair::input;
+using pair::set_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-Entry entry(std::string name, Slot slot = {}) {
-  Entry made;
-  made.operator_name = std::move(name);
-  made.slot = std::move(slot);
-  return made;
-}
-Slot input(int64_t k) { return {SlotKind::kInput, k, {}}; }
-
-DumpSet set_of(std::vector<Entry> entries, const std::vector<std::string>& damaged = {}) {
-  DumpSet set;
-  set.entries = std::move(entries);
-  dump::sort_entries(set.entries);
-  for (const std::string& file : damaged)
-    set.skipped.push_back({file, "damaged", Error{"file is damaged", file, "copy it"}});
-  return set;
-}
-
-graph::Operator op(std::string name, std::string type, std::vector<graph::Edge> inputs,
-                   std::vector<std::string> origins) {
+graph::Operator converted_op(std::string name, std::string type, std::vector<graph::Edge> inputs,
+                             std::vector<std::string> origins) {
   graph::Operator made;
   made.name = std::move(name);
   made.type = std::move(type);
@@ -52,28 +38,30 @@ graph::Operator op(std::string name, std::string type, std::vector<graph::Edge> 
 // data -> trans -> conv1relu1 (of conv1, bn1, relu1) -> fc, and a constant.
 graph::Graph network() {
   graph::Graph graph;
-  graph.operators = {
-      op("data", "Data", {}, {}), op("trans", "TransData", {{"data", 0}}, {}),
-      op("net/conv1relu1", "Conv2D", {{"trans", 0}, {"weight", 0}}, {"net/conv1", "bn1", "relu1"}),
-      op("weight", "Const", {}, {}), op("fc", "MatMulV2", {{"net/conv1relu1", 0}}, {"fc"})};
+  graph.operators = {converted_op("data", "Data", {}, {}),
+                     converted_op("trans", "TransData", {{"data", 0}}, {}),
+                     converted_op("net/conv1relu1", "Conv2D", {{"trans", 0}, {"weight", 0}},
+                                  {"net/conv1", "bn1", "relu1"}),
+                     converted_op("weight", "Const", {}, {}),
+                     converted_op("fc", "MatMulV2", {{"net/conv1relu1", 0}}, {"fc"})};
   return graph;
 }
 
-std::string line_of(const pair::PlannedRow& row) {
+std::string row_text(const pair::PlannedRow& row) {
   const auto name = [](const Entry* side) {
     return side == nullptr ? std::string("-") : side->operator_name + " " + to_string(side->slot);
   };
   return name(row.target) + " = " + name(row.golden) + " " +
          std::string(row.reason.empty() ? row.rule : row.reason);
 }
-std::vector<std::string> plan_of(const DumpSet& target, const DumpSet& golden,
-                                 pair::PlanOptions options = {},
-                                 const graph::Graph& graph = network()) {
+std::vector<std::string> planned_lines(const DumpSet& target, const DumpSet& golden,
+                                       pair::PlanOptions options = {},
+                                       const graph::Graph& graph = network()) {
   const pair::Matcher matcher(graph);
   options.matcher = &matcher;
   std::vector<std::string> lines;
   for (const pair::PlannedRow& row : pair::make_plan(target, golden, options))
-    lines.push_back(line_of(row));
+    lines.push_back(row_text(row));
   return lines;
 }
 
@@ -85,7 +73,7 @@ TEST(GraphPlan, InputsAndOutputsFindTheirTensors) {
   const DumpSet golden = set_of({entry("data"), entry("net_conv1"), entry("bn1"), entry("relu1"),
                                  entry("fc"), entry("other")});
   EXPECT_THAT(
-      plan_of(target, golden),
+      planned_lines(target, golden),
       UnorderedElementsAre(
           "trans input:0 = data output:0 own-name", "trans output:0 = data output:0 own-name",
           "net_conv1relu1 input:0 = data output:0 own-name",
@@ -98,16 +86,17 @@ TEST(GraphPlan, InputsAndOutputsFindTheirTensors) {
 // Tools save the inputs of a model as input_<name>, with or without the scopes before the name.
 TEST(GraphPlan, InputsOfTheModelAreFoundWithoutTheirScopes) {
   graph::Graph graph;
-  graph.operators = {op("a/ids", "Data", {}, {}), op("b/mask", "Data", {}, {}),
-                     op("b/weight", "Const", {}, {}),
-                     op("sum", "Add", {{"a/ids", 0}, {"b/mask", 0}, {"b/weight", 0}}, {"sum"})};
+  graph.operators = {
+      converted_op("a/ids", "Data", {}, {}), converted_op("b/mask", "Data", {}, {}),
+      converted_op("b/weight", "Const", {}, {}),
+      converted_op("sum", "Add", {{"a/ids", 0}, {"b/mask", 0}, {"b/weight", 0}}, {"sum"})};
   const DumpSet target = set_of(
       {entry("sum", input(0)), entry("sum", input(1)), entry("sum", input(2)), entry("sum")});
   const auto with = [&](const char* ids, const char* mask) {
-    return plan_of(target,
-                   set_of({entry(ids, input(0)), entry(mask, input(0)), entry("weight", input(0)),
-                           entry("sum")}),
-                   {}, graph);
+    return planned_lines(target,
+                         set_of({entry(ids, input(0)), entry(mask, input(0)),
+                                 entry("weight", input(0)), entry("sum")}),
+                         {}, graph);
   };
   for (const auto& [ids, mask] : {std::pair{"ids", "mask"}, {"a_ids", "mask"}, {"ids", "b_mask"}})
     EXPECT_THAT(
@@ -125,21 +114,21 @@ TEST(GraphPlan, InputsOfTheModelAreFoundWithoutTheirScopes) {
 // What the graph gives out and target did not dump is a loss, not a fusion.
 TEST(GraphPlan, AMissingDumpIsNoFusion) {
   EXPECT_THAT(
-      plan_of(set_of({entry("fc")}), set_of({entry("relu1"), entry("bn1"), entry("fc")})),
+      planned_lines(set_of({entry("fc")}), set_of({entry("relu1"), entry("bn1"), entry("fc")})),
       UnorderedElementsAre("fc output:0 = fc output:0 origin", "- = relu1 output:0 no_target",
                            "- = bn1 output:0 inside_fusion"));
   EXPECT_THAT(
-      plan_of(set_of({entry("net_conv1relu1")}), set_of({entry("fc")})),
+      planned_lines(set_of({entry("net_conv1relu1")}), set_of({entry("fc")})),
       UnorderedElementsAre("net_conv1relu1 output:0 = - no_golden", "- = fc output:0 no_target"));
 }
 
 TEST(GraphPlan, DamagedFilesFollowTheGraph) {
   EXPECT_THAT(
-      plan_of(set_of({entry("fc")}, {"Conv2D.net_conv1relu1.3.17.1682931245123456"}),
-              set_of({entry("relu1"), entry("fc")})),
+      planned_lines(set_of({entry("fc")}, {"Conv2D.net_conv1relu1.3.17.1682931245123456"}),
+                    set_of({entry("relu1"), entry("fc")})),
       UnorderedElementsAre("fc output:0 = fc output:0 origin", "- = relu1 output:0 damaged_file"));
-  EXPECT_THAT(plan_of(set_of({entry("net_conv1relu1"), entry("fc", input(0))}),
-                      set_of({}, {"relu1.0.1682931245123456.npy"})),
+  EXPECT_THAT(planned_lines(set_of({entry("net_conv1relu1"), entry("fc", input(0))}),
+                            set_of({}, {"relu1.0.1682931245123456.npy"})),
               UnorderedElementsAre("net_conv1relu1 output:0 = - damaged_file",
                                    "fc input:0 = - damaged_file"));
 }
@@ -148,8 +137,8 @@ TEST(GraphPlan, TheMapComesFirst) {
   pair::PlanOptions options;
   options.map.operators = {{"net_conv1relu1", "bn1"}};
   options.map.tensors = {{"fc output:0", {"other", Slot{}}}};
-  EXPECT_THAT(plan_of(set_of({entry("net_conv1relu1"), entry("fc")}),
-                      set_of({entry("bn1"), entry("other")}), options),
+  EXPECT_THAT(planned_lines(set_of({entry("net_conv1relu1"), entry("fc")}),
+                            set_of({entry("bn1"), entry("other")}), options),
               UnorderedElementsAre("net_conv1relu1 output:0 = bn1 output:0 map",
                                    "fc output:0 = other output:0 map"));
 }
@@ -158,8 +147,8 @@ TEST(GraphPlan, SelectionGoesByTheTargetsNames) {
   pair::PlanOptions options;
   options.wants = [](const Entry& e) { return e.operator_name == "fc"; };
   EXPECT_THAT(
-      plan_of(set_of({entry("net_conv1relu1"), entry("fc")}),
-              set_of({entry("relu1"), entry("bn1"), entry("fc")}), options),
+      planned_lines(set_of({entry("net_conv1relu1"), entry("fc")}),
+                    set_of({entry("relu1"), entry("bn1"), entry("fc")}), options),
       UnorderedElementsAre("net_conv1relu1 output:0 = relu1 output:0 filtered",
                            "fc output:0 = fc output:0 origin", "- = bn1 output:0 filtered"));
 }
@@ -172,7 +161,7 @@ TEST(GraphPlan, SelectedInputsKeepTheirGoldenTensors) {
   options.wants = [](const Entry& e) {
     return e.operator_name == "fc" && e.slot.kind == SlotKind::kInput;
   };
-  EXPECT_THAT(plan_of(target, golden, options),
+  EXPECT_THAT(planned_lines(target, golden, options),
               UnorderedElementsAre("net_conv1relu1 output:0 = - filtered",
                                    "fc input:0 = relu1 output:0 origin",
                                    "fc output:0 = fc output:0 filtered"));
@@ -187,14 +176,14 @@ Entry at(int64_t time, std::string name) {
 // Two quantized layers, each quantized, dequantized and followed by another operator.
 graph::Graph quantized_network() {
   graph::Graph graph;
-  graph.operators = {op("data", "Data", {}, {})};
+  graph.operators = {converted_op("data", "Data", {}, {})};
   std::string last = "data";
   for (const std::string n : {"1", "2"}) {
     const std::string quant = "conv" + n + "_quant_layer", dequant = "conv" + n + "_dequant_layer";
-    graph.operators.push_back(op(quant, "AscendQuant", {{last, 0}}, {quant}));
-    graph.operators.push_back(op("conv" + n, "Conv2D", {{quant, 0}}, {"conv" + n}));
-    graph.operators.push_back(op(dequant, "AscendDequant", {{"conv" + n, 0}}, {dequant}));
-    graph.operators.push_back(op("relu" + n, "Relu", {{dequant, 0}}, {"relu" + n}));
+    graph.operators.push_back(converted_op(quant, "AscendQuant", {{last, 0}}, {quant}));
+    graph.operators.push_back(converted_op("conv" + n, "Conv2D", {{quant, 0}}, {"conv" + n}));
+    graph.operators.push_back(converted_op(dequant, "AscendDequant", {{"conv" + n, 0}}, {dequant}));
+    graph.operators.push_back(converted_op("relu" + n, "Relu", {{dequant, 0}}, {"relu" + n}));
     last = "relu" + n;
   }
   return graph;
@@ -204,7 +193,7 @@ TEST(GraphPlan, OnlyTheLayerBeforeAFoldedOperatorIsInDoubt) {
   graph::Graph graph = quantized_network();
   const DumpSet target = set_of({entry("conv1_dequant_layer"), entry("conv2_dequant_layer")});
   const auto dequantized = [&](const DumpSet& golden) {
-    std::vector<std::string> lines = plan_of(target, golden, {}, graph);
+    std::vector<std::string> lines = planned_lines(target, golden, {}, graph);
     std::erase_if(lines, [](const std::string& line) { return line.starts_with("- ="); });
     return lines;
   };
@@ -219,7 +208,7 @@ TEST(GraphPlan, OnlyTheLayerBeforeAFoldedOperatorIsInDoubt) {
   EXPECT_THAT(dequantized(golden(2)), ElementsAre(no_first, second));
   EXPECT_THAT(dequantized(golden(5)), ElementsAre(first, no_second));
   // What hands the dequantized tensor on is not what reads it.
-  graph.operators.push_back(op("trans", "TransData", {{"conv1_dequant_layer", 0}}, {}));
+  graph.operators.push_back(converted_op("trans", "TransData", {{"conv1_dequant_layer", 0}}, {}));
   EXPECT_THAT(dequantized(golden(2)), ElementsAre(no_first, second));
   // conv2 comes after what reads it: not in the order of the graph. And none at all.
   EXPECT_THAT(dequantized(golden(2, 7)), ElementsAre(no_first, no_second));
@@ -230,22 +219,22 @@ TEST(GraphPlan, OnlyTheLayerBeforeAFoldedOperatorIsInDoubt) {
 
 // conv1 is no substitute for a conv1_dequant_layer that golden has, but that cannot be read.
 TEST(GraphPlan, NothingTakesThePlaceOfADamagedFile) {
-  EXPECT_THAT(plan_of(set_of({entry("conv1_dequant_layer"), entry("conv2_quant_layer")}),
-                      set_of({at(1, "conv1"), at(3, "relu1")},
-                             {"conv1_dequant_layer.0.1682931245123456.npy",
-                              "conv2_quant_layer.0.1682931245123457.npy"}),
-                      {}, quantized_network()),
+  EXPECT_THAT(planned_lines(set_of({entry("conv1_dequant_layer"), entry("conv2_quant_layer")}),
+                            set_of({at(1, "conv1"), at(3, "relu1")},
+                                   {"conv1_dequant_layer.0.1682931245123456.npy",
+                                    "conv2_quant_layer.0.1682931245123457.npy"}),
+                            {}, quantized_network()),
               UnorderedElementsAre("conv1_dequant_layer output:0 = - damaged_file",
                                    "conv2_quant_layer output:0 = - damaged_file",
                                    "- = conv1 output:0 no_target", "- = relu1 output:0 no_target"));
   EXPECT_THAT(
-      plan_of(set_of({entry("trans"), entry("fc")}),
-              set_of({entry("fc")}, {"data.0.1682931245123456.npy"})),
+      planned_lines(set_of({entry("trans"), entry("fc")}),
+                    set_of({entry("fc")}, {"data.0.1682931245123456.npy"})),
       UnorderedElementsAre("trans output:0 = - damaged_file", "fc output:0 = fc output:0 origin"));
 }
 
 TEST(GraphPlan, OperatorsTheGraphDoesNotKnowGoByName) {
-  EXPECT_THAT(plan_of(set_of({entry("extra")}), set_of({entry("extra")})),
+  EXPECT_THAT(planned_lines(set_of({entry("extra")}), set_of({entry("extra")})),
               ElementsAre("extra output:0 = extra output:0 name"));
 }
 

@@ -33,7 +33,7 @@ std::string text_of(const Result<NameMap>& map) {
   return text;
 }
 
-struct Case {
+struct MapCase {
   const char* what;
   std::string_view text;
   std::string_view expected;
@@ -41,7 +41,7 @@ struct Case {
 
 TEST(NameMap, Csv) {
   using namespace std::string_view_literals;
-  const Case cases[] = {
+  const MapCase cases[] = {
       {"nothing", "", ""},
       {"one", "a,b", "a=b"},
       {"header", "target,golden\na,b\n", "a=b"},
@@ -82,14 +82,14 @@ TEST(NameMap, Csv) {
       {"golden twice", "a,c\n\nb,c\n", "a golden operator is in two pairs of the map; line 3: c"},
       {"pair twice", "a,b\na,b\n", "a golden operator is in two pairs of the map; line 2: b"},
   };
-  for (const Case& c : cases) {
+  for (const MapCase& c : cases) {
     SCOPED_TRACE(c.what);
     EXPECT_EQ(text_of(parse_name_map_csv(c.text)), c.expected);
   }
 }
 
 TEST(NameMap, Toml) {
-  const Case cases[] = {
+  const MapCase cases[] = {
       {"empty table", "[pairs]\n", ""},
       {"pairs", "[pairs]\n\"net/a\" = \"b\"\nc = 'd'  # comment\n", "c=d net/a=b"},
       {"inline", "pairs = {a = \"b\"}", "a=b"},
@@ -109,7 +109,7 @@ TEST(NameMap, Toml) {
       {"golden twice", "[pairs]\na = \"c\"\nb = \"c\"\n",
        "a golden operator is in two pairs of the map; line 3, column 1: c"},
   };
-  for (const Case& c : cases) {
+  for (const MapCase& c : cases) {
     SCOPED_TRACE(c.what);
     EXPECT_EQ(text_of(parse_name_map_toml(c.text)), c.expected);
   }
@@ -152,14 +152,15 @@ TEST(NameMap, FilesByExtension) {
   EXPECT_THAT(text_of(load_name_map(dir.path() / "gone.csv")), HasSubstr("gone.csv"));
 }
 
-dump::DumpSet set_of(const std::vector<std::string>& names) {
+dump::DumpSet set_of_names(const std::vector<std::string>& names) {
   dump::DumpSet set;
   for (const std::string& name : names) set.entries.emplace_back().operator_name = name;
   return set;
 }
 
 TEST(NameMap, OperatorsHaveToExist) {
-  const dump::DumpSet target = set_of({"conv1", "conv2"}), golden = set_of({"relu1", "relu2"});
+  const dump::DumpSet target = set_of_names({"conv1", "conv2"}),
+                      golden = set_of_names({"relu1", "relu2"});
   EXPECT_TRUE(check_name_map({}, target, golden));
   EXPECT_TRUE(check_name_map({{{"conv1", "relu2"}}, {}}, target, golden));
   const auto no_target = check_name_map({{{"covn1", "relu1"}}, {}}, target, golden);
@@ -175,7 +176,7 @@ TEST(NameMap, OperatorsHaveToExist) {
   const auto tensors = parse_name_map_csv("conv1,relu1,input:my key,input:0\n");
   ASSERT_TRUE(tensors.ok());
   EXPECT_TRUE(check_name_map(*tensors, target, golden));
-  const auto unknown = check_name_map(*tensors, set_of({"conv2"}), golden);
+  const auto unknown = check_name_map(*tensors, set_of_names({"conv2"}), golden);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().where, "conv1");
   // The sides are not mixed up.
@@ -186,8 +187,8 @@ TEST(NameMap, OperatorsHaveToExist) {
 TEST(NameMap, AbsurdNamesAreNotSearchedFor) {
   std::vector<std::string> names;
   for (int i = 0; i < 20000; ++i) names.push_back("operator" + std::to_string(i));
-  const auto checked =
-      check_name_map({{{std::string(10'000'000, 'x'), "a"}}, {}}, set_of(names), set_of({"a"}));
+  const auto checked = check_name_map({{{std::string(10'000'000, 'x'), "a"}}, {}},
+                                      set_of_names(names), set_of_names({"a"}));
   EXPECT_FALSE(checked);
 }
 

@@ -14,7 +14,7 @@ using dump::Slot;
 using dump::SlotKind;
 using testing::HasSubstr;
 
-Entry entry(std::string name, Slot slot = {}, std::string type = {}) {
+Entry timed_entry(std::string name, Slot slot = {}, std::string type = {}) {
   Entry made;
   made.operator_name = std::move(name);
   made.slot = std::move(slot);
@@ -22,7 +22,7 @@ Entry entry(std::string name, Slot slot = {}, std::string type = {}) {
   made.timestamp = 1;
   return made;
 }
-DumpSet set_of(std::vector<Entry> entries) {
+DumpSet set_in_order(std::vector<Entry> entries) {
   DumpSet set;
   set.entries = std::move(entries);
   return set;
@@ -30,16 +30,18 @@ DumpSet set_of(std::vector<Entry> entries) {
 const Slot kInput{SlotKind::kInput, 0, {}};
 
 // "golden output:0 by rule", or "reason: message".
-std::string line_of(const Pairing& pairing) {
+std::string pairing_text(const Pairing& pairing) {
   if (!pairing.has_partner()) return fmt::format("{}: {}", pairing.reason, pairing.message);
   return fmt::format("{} {} by {}", pairing.op, to_string(pairing.slot), pairing.rule);
 }
 
 TEST(Partners, ByName) {
-  const DumpSet target = set_of({entry("a/b"), entry("conv1bn1"), entry("conv1bn1", kInput),
-                                 entry("x.y"), entry("x/y"), entry("gone"), entry("same")});
-  const DumpSet golden = set_of(
-      {entry("a_b"), entry("conv1"), entry("bn1"), entry("x_y"), entry("x:y"), entry("same")});
+  const DumpSet target = set_in_order(
+      {timed_entry("a/b"), timed_entry("conv1bn1"), timed_entry("conv1bn1", kInput),
+       timed_entry("x.y"), timed_entry("x/y"), timed_entry("gone"), timed_entry("same")});
+  const DumpSet golden =
+      set_in_order({timed_entry("a_b"), timed_entry("conv1"), timed_entry("bn1"),
+                    timed_entry("x_y"), timed_entry("x:y"), timed_entry("same")});
   const NameMap map;
   const Partners partners(map, nullptr, target, golden);
   struct Case {
@@ -56,23 +58,25 @@ TEST(Partners, ByName) {
       {6, "same output:0 by name"},
   };
   for (const Case& each : cases) {
-    EXPECT_EQ(line_of(partners.by_name(target.entries[each.entry])), each.line);
+    EXPECT_EQ(pairing_text(partners.by_name(target.entries[each.entry])), each.line);
     EXPECT_FALSE(partners.by_map(target.entries[each.entry]));
     EXPECT_FALSE(partners.by_graph(target.entries[each.entry]));
   }
   EXPECT_TRUE(partners.is_namesake(target.entries[6]));
   EXPECT_FALSE(partners.is_namesake(target.entries[0]));
   // ... and why golden tensors are left.
-  EXPECT_EQ(line_of(partners.why_left(golden.entries[1])),
+  EXPECT_EQ(pairing_text(partners.why_left(golden.entries[1])),
             "inside_fusion: by their names, fused into conv1bn1");
-  EXPECT_EQ(line_of(partners.why_left(golden.entries[3])),
+  EXPECT_EQ(pairing_text(partners.why_left(golden.entries[3])),
             "ambiguous_pair: 2 target and 2 golden operators are all written 'x_y'");
   EXPECT_EQ(partners.target_of(golden.entries[0]), "a/b");
 }
 
 TEST(Partners, ByMap) {
-  const DumpSet target = set_of({entry("a"), entry("a", kInput), entry("b"), entry("c")});
-  const DumpSet golden = set_of({entry("x"), entry("y"), entry("b"), entry("c")});
+  const DumpSet target = set_in_order(
+      {timed_entry("a"), timed_entry("a", kInput), timed_entry("b"), timed_entry("c")});
+  const DumpSet golden =
+      set_in_order({timed_entry("x"), timed_entry("y"), timed_entry("b"), timed_entry("c")});
   NameMap map;
   map.operators["a"] = "x";
   map.tensors["b output:0"] = {"y", {}};
@@ -80,7 +84,7 @@ TEST(Partners, ByMap) {
   const Partners partners(map, nullptr, target, golden);
   const auto line = [&](size_t i) {
     const auto pairing = partners.by_map(target.entries[i]);
-    return pairing ? line_of(*pairing) : "not in the map";
+    return pairing ? pairing_text(*pairing) : "not in the map";
   };
   EXPECT_EQ(line(0), "x output:0 by map");
   EXPECT_EQ(line(1), "x input:0 by map");
@@ -88,7 +92,7 @@ TEST(Partners, ByMap) {
   EXPECT_EQ(line(3), "not in the map");
 }
 
-graph::Operator op(std::string name, std::string type, std::vector<std::string> origins) {
+graph::Operator op_from(std::string name, std::string type, std::vector<std::string> origins) {
   graph::Operator made;
   made.name = std::move(name);
   made.type = std::move(type);
@@ -103,16 +107,18 @@ graph::Operator op(std::string name, std::string type, std::vector<std::string> 
 
 TEST(Partners, ByGraph) {
   graph::Graph graph;
-  graph.operators = {op("conv1relu1", "Conv2D", {"conv1", "relu1"}), op("trans", "TransData", {}),
-                     op("pool", "Pooling", {"pool"})};
+  graph.operators = {op_from("conv1relu1", "Conv2D", {"conv1", "relu1"}),
+                     op_from("trans", "TransData", {}), op_from("pool", "Pooling", {"pool"})};
   graph.operators[1].inputs = {{"conv1relu1", 0}};
   const Matcher matcher(graph);
-  const DumpSet target = set_of({entry("conv1relu1", {}, "Conv2D"), entry("pool", {}, "Pooling"),
-                                 entry("later_cast", {}, "Cast"), entry("unknown")});
-  const DumpSet golden = set_of({entry("conv1"), entry("relu1"), entry("unknown")});
+  const DumpSet target =
+      set_in_order({timed_entry("conv1relu1", {}, "Conv2D"), timed_entry("pool", {}, "Pooling"),
+                    timed_entry("later_cast", {}, "Cast"), timed_entry("unknown")});
+  const DumpSet golden =
+      set_in_order({timed_entry("conv1"), timed_entry("relu1"), timed_entry("unknown")});
   const NameMap map;
   const Partners partners(map, &matcher, target, golden);
-  const auto line = [&](size_t i) { return line_of(*partners.by_graph(target.entries[i])); };
+  const auto line = [&](size_t i) { return pairing_text(*partners.by_graph(target.entries[i])); };
   EXPECT_EQ(line(0), "relu1 output:0 by origin");
   EXPECT_THAT(line(1), HasSubstr("no_golden: golden has no pool"));
   EXPECT_THAT(line(2), HasSubstr("no_counterpart: the graph has no such operator, and Cast only"));
@@ -120,14 +126,15 @@ TEST(Partners, ByGraph) {
   EXPECT_EQ(partners.by_graph(target.entries[3])->evidence, "the graph has no such operator");
   ASSERT_TRUE(partners.by_graph(target.entries[1])->missing);
   EXPECT_EQ(partners.by_graph(target.entries[1])->missing->op, "pool");
-  EXPECT_THAT(line_of(partners.why_left(golden.entries[0])),
+  EXPECT_THAT(pairing_text(partners.why_left(golden.entries[0])),
               HasSubstr("inside_fusion: fused into conv1relu1"));
 }
 
 // Integers of a dump that quantizes stand for other numbers, also where the map names the partner.
 TEST(Partners, QuantizedTensorsAreMarked) {
-  const DumpSet target = set_of({entry("q", {}, "AscendQuant"), entry("conv", {}, "Conv2D")});
-  const DumpSet golden = set_of({entry("conv"), entry("other")});
+  const DumpSet target =
+      set_in_order({timed_entry("q", {}, "AscendQuant"), timed_entry("conv", {}, "Conv2D")});
+  const DumpSet golden = set_in_order({timed_entry("conv"), timed_entry("other")});
   NameMap map;
   const Partners plain(map, nullptr, target, golden);
   EXPECT_TRUE(plain.by_name(target.entries[1]).is_quantized);

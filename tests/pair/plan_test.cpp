@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dump/listing.h"
+#include "pair/entries_testing.h"
 
 namespace plumb::pair {
 namespace {
@@ -25,31 +25,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const Slot kOutput;
 Slot output(int64_t index) { return {SlotKind::kOutput, index, {}}; }
-Slot input(int64_t index) { return {SlotKind::kInput, index, {}}; }
-
-Entry entry(std::string name, Slot slot = {}, int64_t timestamp = 0) {
-  Entry made;
-  made.operator_name = std::move(name);
-  made.slot = std::move(slot);
-  made.timestamp = timestamp;
-  return made;
-}
 Entry in_step(std::optional<int64_t> step, std::string name, int64_t timestamp = 0) {
   Entry made = entry(std::move(name), {}, timestamp);
   made.step = step;
   return made;
-}
-
-DumpSet set_of(std::vector<Entry> entries, const std::vector<std::string>& damaged = {}) {
-  DumpSet set;
-  set.entries = std::move(entries);
-  dump::sort_entries(set.entries);
-  for (const std::string& file : damaged)
-    set.skipped.push_back(
-        {file, "damaged", Error{"file is damaged", file + ", byte 8", "copy it"}});
-  return set;
 }
 
 // "target output:0 = golden output:0 (rule)", "target output:0: reason" for one side alone, "-

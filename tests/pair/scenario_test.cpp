@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-DumpSet set_of(std::string_view convention, const std::vector<std::string>& operators) {
+DumpSet set_in_convention(std::string_view convention, const std::vector<std::string>& operators) {
   DumpSet set;
   for (const dump::Convention& known : dump::conventions())
     if (known.name == convention) set.traits = known.traits;
@@ -34,10 +34,11 @@ std::string told(const DumpSet& target, const DumpSet& golden, const Graphs& gra
                   : scenario.error().what + "|" + scenario.error().remedy;
 }
 
-const DumpSet kNpu = set_of("ascend-dump", {"conv1relu1"});
-const DumpSet kQuantizedNpu = set_of("ascend-dump", {"conv1_quant_layer", "conv1"});
-const DumpSet kNpy = set_of("named-npy", {"conv1", "relu1", "x_quantile"});
-const DumpSet kQuantizedNpy = set_of("named-npy", {"conv1_quant_layer", "conv1_dequant_layer"});
+const DumpSet kNpu = set_in_convention("ascend-dump", {"conv1relu1"});
+const DumpSet kQuantizedNpu = set_in_convention("ascend-dump", {"conv1_quant_layer", "conv1"});
+const DumpSet kNpy = set_in_convention("named-npy", {"conv1", "relu1", "x_quantile"});
+const DumpSet kQuantizedNpy =
+    set_in_convention("named-npy", {"conv1_quant_layer", "conv1_dequant_layer"});
 
 TEST(Scenario, ToldFromTheContent) {
   Graphs one, two, quant;
@@ -88,7 +89,8 @@ TEST(Scenario, QuantNeedsTheOriginalAsGolden) {
 }
 
 TEST(Scenario, ExchangedSidesOfTorchair) {
-  const DumpSet ge = set_of("torchair-ge", {"Add_1"}), fx = set_of("torchair-fx", {"add_1"});
+  const DumpSet ge = set_in_convention("torchair-ge", {"Add_1"}),
+                fx = set_in_convention("torchair-fx", {"add_1"});
   EXPECT_EQ(told(ge, fx), "torchair");
   EXPECT_THAT(told(fx, ge), HasSubstr("target and golden seem to be swapped"));
   EXPECT_EQ(told(fx, ge, {}, "dump-vs-dump"), "dump-vs-dump");

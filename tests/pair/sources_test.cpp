@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pair/entries_testing.h"
+
 namespace plumb::pair {
 namespace {
 
@@ -15,9 +17,7 @@ using dump::Slot;
 using dump::SlotKind;
 using testing::ElementsAre;
 
-const Slot kOutput;
-
-DumpSet set_of(const std::vector<std::string>& names) {
+DumpSet timed_set_of(const std::vector<std::string>& names) {
   DumpSet set;
   for (const std::string& name : names) {
     Entry entry;
@@ -36,8 +36,8 @@ TEST(Sources, StandInTheOrderInWhichTheyDecide) {
 
 // Everybody knows a partner of `op`, each another one. One after the other falls silent.
 TEST(Sources, TheFirstThatKnowsDecides) {
-  const DumpSet target = set_of({"op"});
-  const DumpSet golden = set_of({"op", "by_map", "by_graph", "told", "called"});
+  const DumpSet target = timed_set_of({"op"});
+  const DumpSet golden = timed_set_of({"op", "by_map", "by_graph", "told", "called"});
   graph::Graph graph;
   graph::Operator op;
   op.name = "op";
@@ -83,7 +83,7 @@ TEST(Sources, TheFirstThatKnowsDecides) {
 
 // A source that says there is none has decided, too.
 TEST(Sources, NoPartnerIsAnAnswer) {
-  const DumpSet target = set_of({"op", "other"}), golden = set_of({"op", "other"});
+  const DumpSet target = timed_set_of({"op", "other"}), golden = timed_set_of({"op", "other"});
   const NameMap map;
   const Partners partners(map, nullptr, target, golden);
   const Pairings none;

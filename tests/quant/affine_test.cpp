@@ -11,14 +11,12 @@
 
 #include "engine/engine.h"
 #include "graph/onnx_build.h"
+#include "quant/schemes_testing.h"
 
 namespace plumb::quant {
 namespace {
 
 using testing::ElementsAre;
-
-constexpr Scheme kU8{DType::kUint8}, kS8{DType::kInt8, true, true}, kU16{DType::kUint16},
-    kS16{DType::kInt16, true, true}, kS4{DType::kInt4, true, true};
 
 TEST(Affine, RangesBecomeGrids) {
   struct Case {
@@ -93,7 +91,7 @@ TEST(Affine, FourBitsShareAByte) {
   EXPECT_EQ(packed(integers, DType::kInt16).size(), 6U);
 }
 
-double sqnr_db(const std::vector<float>& values, const Grid& grid) {
+double rounding_sqnr_db(const std::vector<float>& values, const Grid& grid) {
   double noise = 0, signal = 0;
   for (const float value : values) {
     const double error = double{value} - grid.rounded(value);
@@ -111,9 +109,9 @@ TEST(Affine, NoiseIsWhatTheorySays) {
     positive[i] = std::uniform_real_distribution<float>(0, 1)(random);
     both[i] = std::uniform_real_distribution<float>(-1, 1)(random);
   }
-  EXPECT_NEAR(sqnr_db(positive, grid_of({0, 1}, kU8)), 54.15, 0.2);
-  EXPECT_NEAR(sqnr_db(both, grid_of({-1, 1}, kS8)), 48.10, 0.2);
-  EXPECT_NEAR(sqnr_db(both, grid_of({-1, 1}, kS16)), 96.3, 0.2);
+  EXPECT_NEAR(rounding_sqnr_db(positive, grid_of({0, 1}, kU8)), 54.15, 0.2);
+  EXPECT_NEAR(rounding_sqnr_db(both, grid_of({-1, 1}, kS8)), 48.10, 0.2);
+  EXPECT_NEAR(rounding_sqnr_db(both, grid_of({-1, 1}, kS16)), 96.3, 0.2);
 }
 
 // ---- against ONNX Runtime ----

@@ -285,6 +285,107 @@ TEST_F(LabTest, SmoothingKeepsTheFloatModelAndBlocksRun) {
   EXPECT_NEAR(fake_score->sqnr_db(), blocks_score->sqnr_db(), 0.01);
 }
 
+// A Relu makes a shift of noise: means that agree before it do not agree behind it, and behind it
+// is what the next layer reads.
+TEST_F(LabTest, BiasesAreCorrectedBehindTheActivation) {
+  Net net({1, 3, 48, 48}, {1, 4, 46, 46});
+  net.weight("w1", {16, 3, 3, 3});
+  net.weight("b1", {16});
+  net.weight("w2", {4, 16, 1, 1});
+  net.node("Conv", {"x", "w1", "b1"}, "c1");
+  net.node("Relu", {"c1"}, "r1");
+  net.node("Conv", {"r1", "w2"}, "y");
+  net.write(scratch_.path() / "relu.onnx");
+  const auto lab = open(scratch_.path() / "relu.onnx");
+  ASSERT_TRUE(lab);
+  input::SampleOptions random;
+  random.seed = "4";
+  const auto samples = trials(*lab, random);
+  // Channel means of a tensor.
+  const auto means = [&](const std::string& file, const std::string& tensor) {
+    std::vector<double> made(16);
+    auto ran = samples->run(
+        file, std::span(&tensor, 1), [](size_t) {},
+        [&](const std::string& name, std::span<const float> values, const Shape& shape) {
+          if (name != tensor) return;
+          const Channels channels = channels_of(shape, 1);
+          for (size_t i = 0; i < values.size(); ++i)
+            made[static_cast<size_t>(channels.of(static_cast<int64_t>(i)))] +=
+                values[i] / static_cast<double>(channels.outer * channels.inner);
+        },
+        context_);
+    EXPECT_TRUE(ran.ok());
+    return made;
+  };
+  Settings settings;
+  settings.has_integer_bias = false;
+  const Precision weights_only{std::nullopt, DType::kInt4};
+  const Quantization plain =
+      quantize(lab->plan(), std::vector<Observation>(lab->plan().quantizers.size()), lab->values(),
+               std::vector<Precision>(lab->plan().layers.size(), weights_only), settings);
+  const auto file_of = [&](const Quantization& made) {
+    return build_quantized(lab->prepared(), lab->plan(), made, Form::kFakeQuant)->file;
+  };
+  const std::string& golden = lab->prepared().file;
+  const auto error_behind = [&](const Quantization& made) {
+    const auto own = means(file_of(made), "r1"), wanted = means(golden, "r1");
+    double sum = 0;
+    for (size_t c = 0; c < own.size(); ++c) sum += std::abs(own[c] - wanted[c]);
+    return sum;
+  };
+  Quantization before = plain;
+  const auto own = means(file_of(plain), "c1"), wanted = means(golden, "c1");
+  for (size_t c = 0; c < own.size(); ++c)
+    before.values[0].bias[c] += static_cast<float>(wanted[c] - own[c]);
+  Quantization corrected = plain;
+  ASSERT_TRUE(correct_biases(*lab, *samples, settings, corrected, context_).ok());
+  EXPECT_LT(error_behind(corrected), 0.75 * error_behind(before));
+  EXPECT_LT(error_behind(corrected), 0.75 * error_behind(plain));
+}
+
+// The nodes between two tensors, as pulsar2 chooses a part of a model.
+TEST_F(LabTest, APartOfTheModelIsChosenByItsTensors) {
+  const auto lab = open(kModels / "digits.onnx");
+  ASSERT_TRUE(lab);
+  const auto wide = [&](const std::string& text) -> std::vector<std::string> {
+    auto requests = requests_from_table(text, "t.json", {});
+    EXPECT_TRUE(requests.ok()) << requests.error().what << requests.error().where;
+    if (!requests) return {};
+    auto precisions = apply_requests(lab->prepared(), lab->plan(), {}, *requests);
+    if (!precisions) return {precisions.error().what};
+    std::vector<std::string> names;
+    for (size_t i = 0; i < precisions->size(); ++i)
+      if ((*precisions)[i] != Precision{})
+        names.push_back(lab->plan().layers[i].name + " " + text_of((*precisions)[i]));
+    return names;
+  };
+  const auto part = [](const std::string& starts, const std::string& ends) {
+    return R"({"quant": {"layer_configs": [{"start_tensor_names": [")" + starts +
+           R"("], "end_tensor_names": [")" + ends + R"("], "data_type": "U16"}]}})";
+  };
+  EXPECT_THAT(wide(part("conv1_relu", "pw2_relu")), ElementsAre("dw2 a16w8", "pw2 a16w8"));
+  EXPECT_THAT(wide(part("concat4", "DEFAULT")),
+              ElementsAre("conv5 a16w8", "pool5 a16w8", "fc6 a16w8"));
+  EXPECT_EQ(wide(part("DEFAULT", "DEFAULT")).size(), lab->plan().layers.size());
+  EXPECT_THAT(wide(part("conv1_rely", "DEFAULT")),
+              ElementsAre("no tensor of the model is 'conv1_rely'"));
+  // Nothing lies between.
+  EXPECT_THAT(wide(part("pw2_relu", "conv1_relu")),
+              ElementsAre("no layer of the model is 'pw2_relu to conv1_relu'"));
+  // Tables of other tools.
+  EXPECT_THAT(wide(R"({"nodes_to_exclude": ["conv1", "fc6"]})"),
+              ElementsAre("conv1 float", "fc6 float"));
+  EXPECT_THAT(wide(R"({"skip_layers": ["dw2"]})"), ElementsAre("dw2 float"));
+  EXPECT_THAT(wide("# op  mode\nconv1 F32\n\ndw2 INT8\n"), ElementsAre("conv1 float"));
+  EXPECT_THAT(wide("operator_conf_items {\n  selector { op_name: \"conv1\" }\n  attributes { "
+                   "input_feature_type: UINT16 }\n}\n"),
+              ElementsAre("conv1 a16w8"));
+  for (const char* bad : {"", "conv1", "conv1 F99\n", "{}", "{"}) {
+    const auto requests = requests_from_table(bad, "t", {});
+    EXPECT_FALSE(requests.ok()) << bad;
+  }
+}
+
 TEST_F(LabTest, SensitivityHasEveryLayerOnce) {
   const auto lab = open(kModels / "digits.onnx");
   ASSERT_TRUE(lab);
@@ -310,6 +411,38 @@ TEST_F(LabTest, SensitivityHasEveryLayerOnce) {
     EXPECT_GT(*row.one, made->all_db) << row.layer;  // one layer loses less than all
     EXPECT_GE(*row.isolated + 1, *row.cumulative) << row.layer;
   }
+}
+
+// What sensitivity is for: bits spent on the layers that it names first bring more than the same
+// bits spent on those that it names last.
+TEST_F(LabTest, WideningSensitiveLayersHelpsMost) {
+  const auto lab = open(kModels / "digits.onnx");
+  ASSERT_TRUE(lab);
+  const auto samples = trials(*lab, digits());
+  auto set = input::open_samples(digits(), lab->model().inputs());
+  auto calibration = lab->calibrate(*set, {}, context_);
+  ASSERT_TRUE(calibration.ok());
+  const Precision narrow = *precision_from_text("a8w4", {}), wide;
+  SensitivityOptions options;
+  options.settings.per_channel = false;
+  options.part = Part::kWeights;
+  options.precisions.assign(lab->plan().layers.size(), narrow);
+  auto made = measure_sensitivity(*lab, *calibration, *samples, options, context_);
+  ASSERT_TRUE(made.ok()) << made.error().where;
+  std::vector<size_t> layers;  // with weights, worst first
+  for (const LayerSensitivity& row : made->layers)
+    if (const auto place = lab->plan().find_layer(row.layer); place && row.parameters > 0)
+      layers.push_back(*place);
+  ASSERT_EQ(layers.size(), 9U);
+  const auto with_wide = [&](std::span<const size_t> chosen) {
+    std::vector<Precision> precisions(lab->plan().layers.size(), narrow);
+    for (const size_t layer : chosen) precisions[layer] = wide;
+    const Quantization quantized =
+        quantize(lab->plan(), calibration->seen, lab->values(), precisions, options.settings);
+    auto built = build_quantized(lab->prepared(), lab->plan(), quantized, Form::kFakeQuant);
+    return samples->score(built->file, context_)->sqnr_db();
+  };
+  EXPECT_GT(with_wide(std::span(layers).first(3)), with_wide(std::span(layers).last(3)) + 2);
 }
 
 TEST_F(LabTest, NotANumberIsNamed) {

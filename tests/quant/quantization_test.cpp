@@ -78,6 +78,41 @@ TEST(QuantizeWeight, ByTensorThereIsOneGrid) {
   EXPECT_FLOAT_EQ(made.values.grids[0].scale, 0.06f / 127);
 }
 
+// Clipped weights are as large, along the weights, as those that they stand for: what a layer gives
+// does not shrink, whatever is clipped; and the error is never more than that of all weights
+// inside.
+TEST(QuantizeWeight, ClippingDoesNotMakeALayerSmaller) {
+  std::mt19937 random(8);
+  LayerWeight layer;
+  layer.shape = {6, 200};
+  LayerValues values;
+  values.weights.resize(1200);
+  for (float& weight : values.weights) weight = std::normal_distribution<float>(0, 1)(random);
+  Settings plain, clipped;
+  for (const Observer& observer :
+       {Observer{Method::kMse}, Observer{Method::kKl}, Observer{Method::kPercentile, 98}}) {
+    clipped.weight_observer = observer;
+    const auto made = quantize_weight(layer, values, DType::kInt4, std::nullopt, clipped);
+    const auto all = quantize_weight(layer, values, DType::kInt4, std::nullopt, plain);
+    EXPECT_GE(made.sqnr_db, all.sqnr_db) << text_of(observer);
+    const std::vector<float> numbers = made.numbers();
+    for (size_t row = 0; row < 6; ++row) {
+      double product = 0, square = 0;
+      for (size_t i = row * 200; i < (row + 1) * 200; ++i) {
+        product += double{numbers[i]} * values.weights[i];
+        square += double{values.weights[i]} * values.weights[i];
+      }
+      const bool is_plain = made.values.grids[row] == all.values.grids[row];
+      if (!is_plain) {
+        EXPECT_NEAR(product / square, 1, 1e-5) << text_of(observer) << row;
+      }
+    }
+  }
+  clipped.weight_observer = {Method::kMse};
+  EXPECT_GT(quantize_weight(layer, values, DType::kInt4, std::nullopt, clipped).sqnr_db,
+            quantize_weight(layer, values, DType::kInt4, std::nullopt, plain).sqnr_db + 0.5);
+}
+
 TEST(Precisions, WordsAndBack) {
   for (const char* text : {"a8w8", "a16w8", "a16w16", "a8w4", "float"})
     EXPECT_EQ(text_of(*precision_from_text(text, {})), text);

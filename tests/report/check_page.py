@@ -150,6 +150,13 @@ class Pages(unittest.TestCase):
             self.assertEqual(page.head["details"]["rows"], len(expected))
         self.assertIn("were not collected", self.pages["passing"].head["details"]["note"])
         self.assertEqual(self.pages["one_sided"].head["details"]["note"], "")
+        # What most rows lost altogether is said, too.
+        compared = sum(row["verdict"] != "not_compared" for row in self.documents["drawn"]["rows"])
+        self.assertEqual(
+            self.pages["drawn"].head["details"]["note"],
+            f"Of {compared} compared tensors, 2 keep histograms and worst elements, 1 also heat maps and errors by channel: "
+            "those that fail, are near a limit or have the largest errors.",
+        )
 
     def test_names_are_no_tags(self):
         data = [t for t in self.pages["empty"].tags]

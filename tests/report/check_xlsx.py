@@ -1,14 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Reads the workbooks with openpyxl: every cell against the CSV and the JSON of the same result, every fill
-against its verdict. Then what becomes of one when the disk is full.
+against its verdict. LibreOffice, where it is installed, must show the same. Then what becomes of one, and of the page and the
+picture, when the disk is full.
 
 usage: tests/report/check_xlsx.py MAKE_SAMPLE_REPORTS BIN
 """
 import csv
 import json
 import pathlib
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,12 +143,46 @@ class Workbooks(unittest.TestCase):
             for reason in {reason for row in rows for reason in row["reasons"]}:
                 self.assertEqual(said[reason], sum(reason in row["reasons"] for row in rows), f"{name} {reason}")
 
+    @unittest.skipUnless(shutil.which("soffice"), "LibreOffice is not installed (apt-get install libreoffice-calc)")
+    def test_libreoffice_shows_the_same(self):
+        """Read and written anew by LibreOffice: values, colours and the chart are still there, and it prints."""
+        work = self.directory / "office"
+        work.mkdir()
+        office = ["soffice", f"-env:UserInstallation=file://{work}/profile", "--headless", "--convert-to"]
+        name = "drawn"
+        for kind in ("xlsx:Calc MS Excel 2007 XML", "pdf"):
+            subprocess.run([*office, kind, "--outdir", work, self.directory / f"{name}.xlsx"], check=True, capture_output=True)
+        self.assertTrue((work / f"{name}.pdf").read_bytes().startswith(b"%PDF-"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what LibreOffice writes
+            again = openpyxl.load_workbook(work / f"{name}.xlsx")
+        self.assertEqual(again.sheetnames, self.books[name].sheetnames)
+        self.assertEqual(len(again["Course"]._charts), 1)
+        for sheet in self.books[name]:
+            for cells in sheet.rows:
+                for cell in cells:
+                    other = again[sheet.title][cell.coordinate]
+                    where = f"{sheet.title} {cell.coordinate}"
+                    if isinstance(cell.value, float):
+                        self.assertAlmostEqual(other.value, cell.value, delta=1e-14 * abs(cell.value), msg=where)
+                    else:
+                        self.assertEqual(other.value, cell.value, where)
+                    self.assertEqual(other.fill.fgColor.rgb, cell.fill.fgColor.rgb, where)
+
     def test_full_disk(self):
-        """Every size that a file may grow to, short of what the workbook needs, is an error without traces."""
+        """Every size that a file may grow to, short of what it needs, is an error without traces."""
         work = self.directory / "work"
         work.mkdir()
         subprocess.run([BIN / "make_example_dump", "demo"], cwd=work, check=True, capture_output=True)
-        command = [BIN / "plumb", "compare", "demo/npu", "demo/golden", "-o", "result.xlsx"]
+        compare = [BIN / "plumb", "compare", "demo/npu", "demo/golden"]
+        subprocess.run([*compare, "--json", "saved.json"], cwd=work, check=False, capture_output=True)
+        for name in ("result.xlsx", "result.html", "result.svg", "result.md"):
+            with self.subTest(name):
+                self.full_disk(work, [*compare, "-o", name], name)
+                self.full_disk(work, [BIN / "plumb", "report", "saved.json", "-o", name], name)
+
+    def full_disk(self, work, command, name):
+        (work / name).unlink(missing_ok=True)
 
         def limited(size):
             def limit():
@@ -154,15 +191,20 @@ class Workbooks(unittest.TestCase):
             return subprocess.run(command, cwd=work, capture_output=True, text=True, preexec_fn=limit)
 
         first = subprocess.run(command, cwd=work, capture_output=True, text=True)
-        whole = (work / "result.xlsx").read_bytes()
+        whole = (work / name).read_bytes()
         self.assertLess(first.returncode, 2, first.stderr)
-        for size in (0, 1, 200, len(whole) // 2, len(whole) - 23, len(whole) - 1):
+        there = {path.name for path in work.iterdir()}
+        slack = 200 if name.endswith(".html") else 0  # the time that it took is in it
+        for size in (0, 1, 200, len(whole) // 2, len(whole) - 23 - slack, len(whole) - 1 - slack):
             done = limited(size)
             self.assertEqual(done.returncode, 2, size)
-            self.assertRegex(done.stderr, r"error: cannot write the file\n  where: result\.xlsx: ")
-            self.assertEqual((work / "result.xlsx").read_bytes(), whole)
-            self.assertEqual(sorted(path.name for path in work.iterdir()), ["demo", "result.xlsx"])
-        self.assertEqual(limited(len(whole)).returncode, first.returncode)
+            self.assertRegex(done.stderr, rf"error: cannot write the file\n  where: {re.escape(name)}: ")
+            self.assertEqual((work / name).read_bytes(), whole)
+            self.assertEqual(sorted(path.name for path in work.iterdir()), sorted(there))
+        self.assertEqual(limited(len(whole) + slack).returncode, first.returncode)
+        (work / name).unlink()
+        self.assertEqual(limited(len(whole) // 2).returncode, 2)
+        self.assertEqual(sorted(path.name for path in work.iterdir()), sorted(there - {name}))
 
 
 if __name__ == "__main__":

@@ -20,8 +20,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
 // The parts of a workbook by name.
 class Parts {
  public:
@@ -114,7 +112,8 @@ TEST(Spreadsheet, NumbersAreExactOrTexts) {
             "<c r=\"A1\" s=\"0\"><v>0.30000000000000004</v></c>");
   EXPECT_EQ(cell_of(SheetCell::number(-1e-310)), "<c r=\"A1\" s=\"0\"><v>-1e-310</v></c>");
   EXPECT_EQ(cell_of(SheetCell::number(std::nan(""))), as_stored("nan"));
-  EXPECT_EQ(cell_of(SheetCell::number(-kInf)), as_stored("-inf", 1));
+  EXPECT_EQ(cell_of(SheetCell::number(-std::numeric_limits<double>::infinity())),
+            as_stored("-inf", 1));
   EXPECT_EQ(cell_of(SheetCell::count(int64_t{1} << 53)),
             "<c r=\"A1\" s=\"0\"><v>9007199254740992</v></c>");
   EXPECT_EQ(cell_of(SheetCell::count((int64_t{1} << 53) + 1)), as_stored("9007199254740993"));

@@ -2,7 +2,6 @@
 #include "scan/overflow_scan.h"
 
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,15 +13,14 @@
 namespace plumb::scan {
 namespace {
 
+using compare::kInf;
+using compare::kNan;
 using compare::or_throw;
 using compare::sample;
 using compare::Tensors;
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // FX dumps: every tensor a file, with its order of execution, inputs and outputs.
 class Network : public Tensors {

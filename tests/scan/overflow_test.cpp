@@ -10,8 +10,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-
 Result<OverflowFindings> find(const std::filesystem::path& path, const Request& request = {}) {
   auto found = find_overflow_records(path.string(), request, {});
   if (found) look_at_tensors(*found, request.hints, {});
@@ -33,7 +31,7 @@ TEST(Overflow, TheVerdictCountsWhatCouldNotBeSeen) {
   EXPECT_EQ(damaged->verdict(), OverflowVerdict::kIncomplete);
   EXPECT_TRUE(damaged->has_anything());
 
-  scratch.npy("c.npy", {1, kInf});
+  scratch.npy("c.npy", {1, std::numeric_limits<float>::infinity()});
   auto overflow = find(scratch.root());
   ASSERT_TRUE(overflow);
   EXPECT_EQ(overflow->verdict(), OverflowVerdict::kOverflow);

@@ -8,7 +8,7 @@
 namespace plumb {
 namespace {
 
-struct Case {
+struct TableCase {
   DType dtype;
   std::string_view name;
   int bits;
@@ -17,7 +17,7 @@ struct Case {
   DType portable;
 };
 
-constexpr Case kCases[] = {
+constexpr TableCase kTableCases[] = {
     {DType::kBool, "bool", 8, DKind::kBool, DType::kBool, DType::kBool},
     {DType::kUint1, "uint1", 1, DKind::kInteger, DType::kUint8, DType::kUint8},
     {DType::kInt4, "int4", 4, DKind::kInteger, DType::kInt8, DType::kInt8},
@@ -33,7 +33,7 @@ constexpr Case kCases[] = {
 };
 
 TEST(DType, Table) {
-  for (const Case& c : kCases) {
+  for (const TableCase& c : kTableCases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(name_of(c.dtype), c.name);
     EXPECT_EQ(bits_of(c.dtype), c.bits);

@@ -11,14 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "base/checked.h"
-#include "tensor/layout/layout.h"
+#include "tensor/layout_testing.h"
 
 namespace plumb {
 namespace {
-
-Layout layout(std::string_view name, int groups = 1) {
-  return {layout_from_name(name).value().number, groups};
-}
 
 // Calls `use` with every index of the shape, the last axis fastest.
 template <class Use>

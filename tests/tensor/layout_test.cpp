@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tensor/layout_testing.h"
+
 namespace plumb {
 namespace {
 
@@ -14,12 +16,6 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr int64_t kHuge = INT64_MAX;
-
-Layout layout(std::string_view name, int groups = 1) {
-  auto found = layout_from_name(name);
-  EXPECT_TRUE(found) << name;
-  return {found->number, groups};
-}
 
 // The numbering of the dump header's OutputFormat.
 constexpr std::pair<int, std::string_view> kNames[] = {
@@ -111,6 +107,13 @@ TEST(Layout, OnlyConvertibleOnesAreOffered) {
   EXPECT_FALSE(plain_map(Layout{77}, {2, 3}, Shape{2, 3}));
 }
 
+TEST(Layout, ShapesTellBlocks) {
+  EXPECT_EQ(blocked_layout({1, 1, 6, 6, 16}, {1, 8, 6, 6}), layout("NC1HWC0"));
+  EXPECT_EQ(blocked_layout({2, 1, 16, 16}, {5, 20}), layout("FRACTAL_NZ"));
+  EXPECT_EQ(blocked_layout({1, 8, 6, 6}, {1, 8, 6, 6}), std::nullopt);
+  EXPECT_EQ(blocked_layout({1, 2, 6, 6, 16}, {1, 8, 6, 6}), std::nullopt);  // a block too many
+}
+
 TEST(Layout, IsPlain) {
   for (std::string_view name : {"ND", "NCHW", "NHWC", "HWCN", "CHWN", "NCDHW", "NDHWC", "DHWCN",
                                 "DHWNC", "NCL", "NC", "CN"})
@@ -167,7 +170,7 @@ TEST(IndexMap, StridedStaysInside) {
               HasSubstr("it reaches from 0 to 5, 5 elements are stored"));
 }
 
-struct Case {
+struct MapCase {
   std::string_view name;
   std::string_view layout;
   Shape stored;
@@ -178,7 +181,7 @@ struct Case {
   int groups = 1;
 };
 
-const Case kCases[] = {
+const MapCase kMapCases[] = {
     {"scalar", "ND", {}, {}, "", Shape{}, ""},
     {"scalar, logical [1]", "ND", {}, Shape{1}, "", Shape{1}, ""},
     {"empty", "ND", {0, 5}, {}, "", Shape{0, 5}, ""},
@@ -561,7 +564,7 @@ void expect_inside(const IndexMap& map, int64_t stored_count) {
 }
 
 TEST(PlainMap, ShapesAndOrders) {
-  for (const Case& c : kCases) {
+  for (const MapCase& c : kMapCases) {
     SCOPED_TRACE(c.name);
     const auto map = plain_map(layout(c.layout, c.groups), c.stored, c.logical, c.order);
     if (c.shape) {

@@ -6,18 +6,18 @@
 namespace plumb {
 namespace {
 
-constexpr int64_t kHuge = INT64_MAX;
+constexpr int64_t kHugeExtent = INT64_MAX;
 
 TEST(Shape, ElementCount) {
   EXPECT_EQ(element_count({}), 1);
   EXPECT_EQ(element_count({0}), 0);
   EXPECT_EQ(element_count({2, 3, 5}), 30);
-  EXPECT_EQ(element_count({kHuge}), kHuge);
-  EXPECT_EQ(element_count({kHuge, 1, 1}), kHuge);
-  EXPECT_EQ(element_count({kHuge, 0}), 0);
-  EXPECT_EQ(element_count({kHuge, 2}), std::nullopt);
-  EXPECT_EQ(element_count({kHuge, 2, 0}), std::nullopt);  // empty, but absurd all the same
-  EXPECT_EQ(element_count({0, kHuge, kHuge}), std::nullopt);
+  EXPECT_EQ(element_count({kHugeExtent}), kHugeExtent);
+  EXPECT_EQ(element_count({kHugeExtent, 1, 1}), kHugeExtent);
+  EXPECT_EQ(element_count({kHugeExtent, 0}), 0);
+  EXPECT_EQ(element_count({kHugeExtent, 2}), std::nullopt);
+  EXPECT_EQ(element_count({kHugeExtent, 2, 0}), std::nullopt);  // empty, but absurd all the same
+  EXPECT_EQ(element_count({0, kHugeExtent, kHugeExtent}), std::nullopt);
   EXPECT_EQ(element_count({int64_t{1} << 32, int64_t{1} << 31}), std::nullopt);
   EXPECT_EQ(element_count({int64_t{1} << 31, int64_t{1} << 31}), int64_t{1} << 62);
   EXPECT_EQ(element_count({-1}), std::nullopt);
@@ -44,7 +44,7 @@ TEST(Shape, FromText) {
   EXPECT_EQ(shape_from_text("0"), Shape{0});
   EXPECT_EQ(shape_from_text("1,3,224,224"), (Shape{1, 3, 224, 224}));
   EXPECT_EQ(shape_from_text("1x3x224x224"), (Shape{1, 3, 224, 224}));
-  EXPECT_EQ(shape_from_text("9223372036854775807"), Shape{kHuge});
+  EXPECT_EQ(shape_from_text("9223372036854775807"), Shape{kHugeExtent});
   for (std::string_view bad : {",", "1,", ",1", "1,,2", "-1", "1,-2", "1 2", "a", "1x", "0x",
                                "9223372036854775808", "1.5", "scalarx", " 1"})
     EXPECT_EQ(shape_from_text(bad), std::nullopt) << bad;

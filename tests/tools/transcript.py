@@ -18,6 +18,7 @@ else stays exact.
 """
 import functools
 import os
+import pathlib
 import re
 import secrets
 import signal
@@ -94,6 +95,11 @@ def run(entries, directory, bin_directory, timeout_s):
     return results, output
 
 
+def _python_path(bin_directory):
+    """Where the Python module is that was built with the program."""
+    return pathlib.Path(bin_directory).parent / "python"
+
+
 def run_bash(script, directory, bin_directory, timeout_s):
     """Everything printed, and the exit status (None after a timeout)."""
     environment = {
@@ -101,6 +107,8 @@ def run_bash(script, directory, bin_directory, timeout_s):
         "HOME": str(directory),
         "LC_ALL": "C.UTF-8",
         "TERM": "dumb",
+        "PYTHONPATH": str(_python_path(bin_directory)),
+        "PYTHONDONTWRITEBYTECODE": "1",
     }
     for name, value in os.environ.items():  # which kernels, which sanitizer: the caller's choice
         if name.startswith("PLUMB_") or name.endswith("SAN_OPTIONS"):
@@ -178,12 +186,18 @@ def needed_engines(text):
 
 
 def missing_engines(text, bin_directory, models):
-    """Engines that `text` needs and this build or machine does not have: asked by running a model."""
+    """Engines that `text` needs and this build or machine does not have: asked by running a model. The Python module
+    ("python") and PyTorch ("torch") count among them."""
     return [name for name in needed_engines(text) if not _runs(name, bin_directory, models)]
 
 
 @functools.lru_cache(maxsize=None)
 def _runs(engine, bin_directory, models):
+    if engine in ("python", "torch"):
+        code = f"import {engine.replace('python', 'plumbline')}"
+        command = ["/usr/bin/python3", "-c", code]
+        environment = {"PYTHONPATH": str(_python_path(bin_directory)), "PYTHONDONTWRITEBYTECODE": "1"}
+        return subprocess.run(command, capture_output=True, check=False, env=environment).returncode == 0
     model = {"onnxruntime": "digits.onnx", "opencv": "digits.prototxt"}[engine]
     with tempfile.TemporaryDirectory() as scratch:
         command = [bin_directory / "plumb", "dump", models / model, "--quiet", "-o", scratch + "/dump"]

@@ -469,5 +469,37 @@ def brain(trap, honest):
     yield trap("brain/first", "nothing of bfloat16 comes before it", pair(base, device(ops[1:], {"a": 0.06}), golden), {"a": "fail"})
 
 
-FAMILIES = (detections, caches, masks, odd_ids, complex_numbers, eight_bits, strides, shapes, patterns, left_behind)  # names mean nothing in these
-NAMED_FAMILIES = (names, archives, runs, devices, brain)
+# ---- golden is the coarse side -----------------------------------------------------------------------------------------
+
+def coarse_golden(trap, honest):
+    """Sides exchanged: golden works in float16 and keeps some tensors in float32, the target is float32 throughout."""
+    ops = "abcdef"
+    base = lambda rng: {op: rng.normal(0, 1, (1, 16, 12, 12)).astype(f32) for op in ops}
+    device = lambda narrow, off: lambda d, rng: {
+        timed(f"Relu.{op}.3.7.{i + 1}"): ascend(op, (x + off.get(op, 1e-4) * rng.standard_normal(x.shape)).astype(f16 if op in narrow else f32), "ND", x.shape)
+        for i, (op, x) in enumerate(d.items())}
+    target = lambda d, _: {timed(f"{op}.0.{i + 1}"): x for i, (op, x) in enumerate(d.items())}
+    for where in "df":
+        most = ops.replace(where, "")
+        yield honest(f"coarse_golden/{where}", "behind float16 golden is no better", pair(base, target, device(most, {where: 0.004})))
+        yield trap(f"coarse_golden/{where}_too_far", "beyond what float16 leaves", pair(base, target, device(most, {where: 0.1})), {where: "fail"})
+        yield trap(f"coarse_golden/{where}_all_wide", "golden is float32 throughout", pair(base, target, device("", {op: 0.004 if op == where else 0 for op in ops})), {where: "fail"})
+    yield trap("coarse_golden/first", "nothing of float16 comes before it", pair(base, target, device(ops[1:], {"a": 0.004})), {"a": "fail"})
+
+
+# ---- other shapes, the same elements -------------------------------------------------------------------------------------
+
+def rearranged(trap, honest):
+    base = lambda rng: rng.normal(0, 1, (1, 6, 10, 4)).astype(f32)
+    padded = lambda x, _: np.pad(x, ((0, 0), (0, 2), (0, 0), (0, 0)))
+    changes = {"heads": (lambda x, _: x.transpose(0, 2, 1, 3).copy(), "shape_mismatch transposed"), "nhwc": (lambda x, _: x.transpose(0, 2, 3, 1).copy(), "shape_mismatch transposed"),
+               "joined": (lambda x, _: x.reshape(1, 60, 4), "shape_mismatch flattened"), "flat": (lambda x, _: x.reshape(-1), "shape_mismatch flattened"),
+               "padded": (padded, "size_mismatch padded")}
+    for (name, (change, reasons)), (how, rounded) in itertools.product(changes.items(), {"same": SAME, "half": HALF, "noise": noise(1e-4)}.items()):
+        for direction in ("forth", "back"):
+            sides = (lambda x, rng, change=change, rounded=rounded: rounded(change(x, rng), rng), SAME)
+            yield trap(f"rearranged/{name}_{how}_{direction}", "the elements are the same, the shape is not", pair(base, *(sides if direction == "forth" else sides[::-1])), "fail " + reasons)
+
+
+FAMILIES = (rearranged, detections, caches, masks, odd_ids, complex_numbers, eight_bits, strides, shapes, patterns, left_behind)  # names mean nothing in these
+NAMED_FAMILIES = (names, archives, runs, devices, brain, coarse_golden)

@@ -61,12 +61,11 @@ export function columnsOf(model: Model): Column[] {
             ? "close"
             : "",
     },
-    text("reason", "Reason", 168, true, (row) => report.text("row.reasons", row)),
-    text("type", "Type", 120, true, both("type")),
+    text("reason", "Reason", 160, true, (row) => report.text("row.reasons", row)),
     text("slot", "Slot", 78, true, (row) => report.slot(row)),
   ];
-  if (model.steps.length > 0) columns.push(place("step", "Step", report.step));
-  if (model.ranks.length > 0) columns.push(place("rank", "Rank", report.rank));
+  if (model.steps.length > 1) columns.push(place("step", "Step", report.step));
+  if (model.ranks.length > 1) columns.push(place("rank", "Rank", report.rank));
   if (report.head.baseline)
     columns.push({
       ...text(
@@ -85,6 +84,7 @@ export function columnsOf(model: Model): Column[] {
     columns.push(numberColumn("inherited", "Inherited", report.inherited, false, "the error its inputs brought"));
   }
   columns.push(
+    text("type", "Type", 130, true, both("type")),
     text("golden", "Golden operator", 220, true, side("golden", "operator")),
     text("dtype", "Types", 130, true, both("dtype")),
     text("shape", "Shape", 150, true, both("shape")),
@@ -109,12 +109,17 @@ function numberColumn(key: string, title: string, values: ArrayLike<number>, mai
   };
 }
 
-// Metrics with a limit first: they decide.
+// Metrics with a limit first: they decide; and of these the ones that most rows break.
 function metricColumns(model: Model): Column[] {
   const { report } = model;
   const limited = new Set(model.limits.all.map((limit) => limit.metric));
   const shown = report.head.metrics.filter(({ name }) => report.has(`metric.${name}`));
-  const order = [...shown.filter(({ name }) => limited.has(name)), ...shown.filter(({ name }) => !limited.has(name))];
+  const broken = new Map<string, number>();
+  for (let row = 0; row < report.rows; row++)
+    for (const reason of report.reasons(row)) broken.set(reason, (broken.get(reason) ?? 0) + 1);
+  const breaks = ({ name }: { name: string }) => broken.get(`limit:${name}`) ?? 0;
+  const deciding = shown.filter(({ name }) => limited.has(name)).sort((a, b) => breaks(b) - breaks(a));
+  const order = [...deciding, ...shown.filter(({ name }) => !limited.has(name))];
   return order.map(({ name, better }) => {
     const values = report.metric(name);
     const main = limited.has(name) || ["cosine", "rel_euclid", "max_abs", "sqnr_db"].includes(name);

@@ -65,7 +65,7 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
       "h3",
       {},
       h("span", { class: "order" }, `${place + 1}. `),
-      finding.operator ? operatorButton(model, finding.operator, 60) : "No single operator",
+      finding.operator ? operatorButton(model, finding.operator, 30) : "No single operator",
       ": ",
       h("span", { class: "cause" }, clean(causeOf(finding))),
     ),
@@ -227,7 +227,7 @@ function reasonCounts(model: Model): HTMLElement {
             { class: "op", type: "button", onclick: () => model.state.set({ q: `reason:${reason}` }) },
             h("code", {}, clean(reason)),
           ),
-          h("span", { class: "value" }, String(count)),
+          h("span", { class: "value" }, count.toLocaleString("en-US")),
           h("span", { class: "value limit" }, count === 1 ? "row" : "rows"),
         ]),
     ),
@@ -250,7 +250,7 @@ function worstRows(model: Model): HTMLElement {
       ...rows
         .slice(0, 5)
         .flatMap((row) => [
-          h("span", {}, markBadge(model.marks[row], false), " ", operatorButton(model, model.report.name(row), 34)),
+          h("span", { class: "marked" }, markBadge(model.marks[row], false), operatorButton(model, model.report.name(row), 34)),
           h("span", { class: "value" }, number(model.error[row])),
           h("span", { class: "value limit" }, clean(model.report.slot(row))),
         ]),

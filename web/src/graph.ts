@@ -6,34 +6,17 @@ import { h, sized } from "./dom.ts";
 import { Minimap } from "./minimap.ts";
 import type { Model } from "./model.ts";
 import { type Camera, Index, type Overlay, Painter } from "./paint.ts";
+import { drawPins } from "./pins.ts";
 import { kMarks, Role } from "./report.ts";
 import { clean, number, shorten } from "./text.ts";
 import { palette } from "./theme.ts";
 import { type Neighbours, neighboursOf, type Trace, traceToOrigin } from "./trace.ts";
-import { causeOf } from "./words.ts";
 
 const kMargin = 0.35; // of the window, on each side of the bitmap
 const kReadable = 0.92; // scale at which names can be read
 const kFrame = 11; // milliseconds that a drawing may take while the view moves
 const kLeast = 0.004;
 const kMost = 3;
-
-type Box = [number, number, number, number]; // left, top, width, height
-const overlap = (a: Box, b: Box) =>
-  a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3];
-
-function drawPin(ctx: CanvasRenderingContext2D, box: Box, text: string): void {
-  const c = palette();
-  ctx.fillStyle = c.ink;
-  ctx.beginPath();
-  ctx.roundRect(...box, 5);
-  ctx.fill();
-  ctx.fillStyle = c.surface;
-  ctx.textAlign = "left";
-  ctx.textBaseline = "middle";
-  ctx.direction = "ltr";
-  ctx.fillText(text, box[0] + 7, box[1] + box[3] / 2 + 0.5);
-}
 
 export class GraphView {
   private readonly canvas = h("canvas", { class: "scene", tabindex: 0, role: "application" });
@@ -332,7 +315,7 @@ export class GraphView {
     const ratio = camera.k / shown.k;
     const [w, hh] = [width * (1 + 2 * kMargin), height * (1 + 2 * kMargin)];
     ctx.drawImage(this.cache, (shown.x - camera.x) * camera.k, (shown.y - camera.y) * camera.k, w * ratio, hh * ratio);
-    this.drawPins(ctx);
+    drawPins(ctx, this.model, this.painter, this.camera, this.size, this.graphPlace());
     this.minimap.frame(camera, width, height);
   }
 
@@ -362,62 +345,6 @@ export class GraphView {
     this.painter.draw(ctx, view, w, hh, overlay);
     this.cached = view;
     this.lastCost = performance.now() - start;
-  }
-
-  // Names of the operators that introduce error, readable at any distance, where they cover least.
-  private drawPins(ctx: CanvasRenderingContext2D): void {
-    const taken: Box[] = [];
-    const pinned = new Set<number>();
-    const { fold, states, graph } = this.painter;
-    const { k } = this.camera;
-    for (const finding of this.model.report.head.findings) {
-      if (finding.operator === null || taken.length >= 6) continue;
-      const row = this.model.worstOf(this.model.report.rowsOf(finding.operator));
-      const node = this.model.nodeOf(row, this.graphPlace());
-      if (node < 0 || states.role[node] !== Role.introduces || pinned.has(node)) continue;
-      pinned.add(node);
-      const left = (fold.x[node] - this.camera.x) * k;
-      const top = (fold.y[node] - this.camera.y) * k;
-      const [w, hh] = [fold.head.node_width * k, fold.head.node_height * k];
-      if (left + w < -40 || left > this.size.width + 40 || top + hh < -20 || top > this.size.height + 20) continue;
-      const readable = k >= 0.62 && graph.kind[node] !== 1;
-      const text = `${taken.length === 0 ? "▼ " : ""}${readable ? "" : `${shorten(clean(finding.operator), 34)}: `}${shorten(clean(causeOf(finding)), 40)}`;
-      ctx.font = `650 ${taken.length === 0 ? 12.5 : 11}px system-ui, sans-serif`;
-      const box = this.pinBox(left, top, w, hh, ctx.measureText(text).width + 14, taken);
-      if (!box) continue;
-      taken.push(box);
-      drawPin(ctx, box, text);
-    }
-  }
-
-  // Of the places around an operator the one that covers the fewest others.
-  private pinBox(left: number, top: number, w: number, hh: number, wide: number, taken: Box[]): Box | null {
-    const gap = Math.max(10, 18 * Math.max(1, 0.42 / this.camera.k) * this.camera.k) + 4;
-    const middle = left + w / 2 - wide / 2;
-    const places: Box[] = [
-      [left + w + gap, top + hh / 2 - 10, wide, 20],
-      [left - gap - wide, top + hh / 2 - 10, wide, 20],
-      [middle, top - gap - 20, wide, 20],
-      [middle, top + hh + gap, wide, 20],
-    ];
-    let best: Box | null = null;
-    let least = Infinity;
-    for (const [x, y, width, height] of places) {
-      const box: Box = [
-        Math.min(this.size.width - width - 4, Math.max(4, x)),
-        Math.min(this.size.height - 24, Math.max(4, y)),
-        width,
-        height,
-      ];
-      if (taken.some((other) => overlap(box, other))) continue;
-      const { k } = this.camera;
-      const [x0, y0] = [this.camera.x + box[0] / k, this.camera.y + box[1] / k];
-      const covered =
-        this.painter.index.nodesIn(x0, y0, x0 + width / k, y0 + height / k).length +
-        (box[0] === x && box[1] === y ? 0 : 1.5);
-      if (covered < least) [best, least] = [box, covered];
-    }
-    return best;
   }
 
   private wire(): void {

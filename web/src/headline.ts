@@ -126,7 +126,7 @@ function tiles(model: Model): HTMLElement {
       title,
       [markBadge(markOf(of.verdict)), of.rows === 0 ? "unknown" : of.verdict.replace("_", " ")],
       [
-        bar(of),
+        bar(withoutExcused(model, of, id === "outputs")),
         h("span", { class: "of" }, countsText(of, id === "outputs" ? "no graph tells them" : "there are none")),
       ],
       id,
@@ -139,7 +139,7 @@ function tiles(model: Model): HTMLElement {
       [percent(summary.coverage)],
       [
         bar({ ...summary, pass: compared, fail: 0, inconclusive: 0, not_compared: Math.max(0, wanted - compared) }),
-        h("span", { class: "of" }, `${compared} of ${counted(wanted, "tensor")}`),
+        h("span", { class: "of" }, `${compared.toLocaleString("en-US")} of ${counted(wanted, "tensor")}`),
       ],
       "coverage",
     ),
@@ -173,6 +173,15 @@ function tiles(model: Model): HTMLElement {
     );
   }
   return h("div", { class: "tiles" }, ...all);
+}
+
+// What was left out on purpose has no share in a bar.
+function withoutExcused(model: Model, of: Counts, ofOutputs: boolean): Counts {
+  const { report } = model;
+  let excused = 0;
+  for (let row = 0; row < report.rows; row++)
+    if (report.excused[row] && (report.output[row] === 1) === ofOutputs) excused++;
+  return { ...of, not_compared: Math.max(0, of.not_compared - excused) };
 }
 
 export function bar(of: Pick<Counts, "pass" | "fail" | "inconclusive" | "not_compared">): HTMLElement {

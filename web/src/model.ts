@@ -61,10 +61,12 @@ export class Model {
     return this.inputs[row] === 1;
   }
 
-  // Rows of the slice that the plot draws: outputs, unless there are only inputs.
+  // Rows of the slice that the plot draws: outputs, unless there are only inputs; and not what has no counterpart by
+  // design, which would leave the axis empty for long stretches.
   plotted(): Int32Array {
-    const outputs = this.rows.filter((row) => !this.inputs[row]);
-    return outputs.length > 0 ? outputs : this.rows;
+    const meant = this.rows.filter((row) => !this.report.excused[row]);
+    const outputs = meant.filter((row) => !this.inputs[row]);
+    return outputs.length > 0 ? outputs : meant.length > 0 ? meant : this.rows;
   }
 
   findingOf(operator: string): Finding | undefined {

@@ -324,7 +324,8 @@ export class Painter {
       ctx.fillText(glyph, x[i] + 11, y[i] + h / 2 + 0.5);
     }
     ctx.textAlign = "left";
-    const count = this.graph.kind[i] === 1 ? ` ×${this.graph.count[i]}` : "";
+    const parts = this.graph.kind[i] === 1 ? 0 : this.graph.origins(i).split(", ").length;
+    const count = this.graph.kind[i] === 1 ? ` ×${this.graph.count[i]}` : parts > 1 ? ` · ${parts} in 1` : "";
     const title = (clean(this.graph.type(i)) + count).trim();
     const name = clean(this.graph.name(i));
     const room = x[i] + w - left - 5;

@@ -10,6 +10,7 @@ import { markBadge } from "./headline.ts";
 import { holds, keyOf } from "./judge.ts";
 import type { Model } from "./model.ts";
 import { kChanges, kMarks, Mark } from "./report.ts";
+import { drawRibbons, Partners } from "./ribbons.ts";
 import { clean, number, share, shellQuoted, shorten } from "./text.ts";
 import type { Trace } from "./trace.ts";
 import { causeOf } from "./words.ts";
@@ -18,6 +19,7 @@ const kStatistics = ["min", "max", "mean", "std", "l2", "nan", "inf", "zeros"];
 
 export class Panel {
   private shown = -1;
+  private partners: Partners | null = null;
 
   constructor(
     private readonly place: HTMLElement,
@@ -273,8 +275,9 @@ export class Panel {
         one(b, report.numbers("row.has_golden", report.rows, 1)[row] === 1),
       );
     }
-    const node = report.node[row];
-    const origins = node >= 0 && report.graphs.length > 0 ? report.graphs[0].origins(node) : "";
+    const [target, golden] = [report.text("row.target.operator", row), report.text("row.golden.operator", row)];
+    this.partners ??= new Partners(report);
+    const bundle = this.partners.around(target, golden);
     const rule = report.text("row.pairing", row);
     const evidence = report.text("row.evidence", row);
     return h(
@@ -282,9 +285,7 @@ export class Panel {
       { class: "block" },
       h("h3", {}, "Both sides"),
       h("div", { class: "sides" }, ...cells),
-      origins.includes(", ")
-        ? h("p", {}, `Fused from ${origins.split(", ").length} operators: `, named(origins, 300))
-        : null,
+      bundle ? drawRibbons(this.model, bundle, target, golden) : null,
       h(
         "p",
         { class: "muted" },
@@ -398,7 +399,7 @@ export class Panel {
             "p",
             { class: "muted" },
             rows > 0
-              ? `This tensor has none: ${clean(note) || "they are kept for tensors that fail, are near a limit, or are among the worst."}`
+              ? `This tensor has none: ${clean(note) || "the shapes differ, or only statistics of it are known."}`
               : "The result was saved without them. They are collected when the comparison itself writes the report, or with --details:",
           ),
           rows > 0

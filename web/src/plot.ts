@@ -92,7 +92,9 @@ export class Plot {
     const metric = this.metric();
     this.series = seriesOf(this.model, metric);
     this.places = new Map(Array.from(this.series.rows, (row, i) => [row, i]));
-    if (metric === "" || !this.series.placed.includes(1)) {
+    const empty = metric === "" || !this.series.placed.includes(1);
+    this.place.classList.toggle("none", empty);
+    if (empty) {
       this.place.append(h("p", { class: "empty" }, "No number to draw: nothing was compared, or only by statistics."));
       this.place.setAttribute("aria-label", "error along the network: no numbers");
       return;

@@ -73,6 +73,7 @@ export class Report {
   readonly role: Numbers;
   readonly change: Numbers;
   readonly output: Numbers;
+  readonly excused: Numbers; // left out on purpose: filtered, or without counterpart by design
   readonly own: Numbers;
   readonly inherited: Numbers;
   readonly measured: Numbers;
@@ -93,6 +94,7 @@ export class Report {
     this.role = this.numbers("row.role", n, 0);
     this.change = this.numbers("row.baseline", n, 0);
     this.output = this.numbers("row.output", n, 0);
+    this.excused = this.numbers("row.excused", n, 0);
     this.own = this.numbers("row.own", n, NaN);
     this.inherited = this.numbers("row.inherited", n, NaN);
     this.measured = this.numbers("row.measured", n, 0);

@@ -8,7 +8,7 @@ import { rowFilter } from "./filter.ts";
 import { markBadge } from "./headline.ts";
 import type { Model } from "./model.ts";
 import { kMarks } from "./report.ts";
-import { clean } from "./text.ts";
+import { clean, counted } from "./text.ts";
 
 const kRowHeight = 26;
 const kSpare = 6; // rows drawn above and below the window
@@ -93,17 +93,25 @@ export class Table {
     const { state } = this.model;
     const { filter, chips, columns } = this.bar;
     filter.value = state.view.q;
+    // Words count once typing rests, and at once when the field is left: a click elsewhere must not lose them.
     let timer = 0;
+    const take = () => {
+      clearTimeout(timer);
+      timer = 0;
+      state.set({ q: filter.value });
+    };
     filter.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = window.setTimeout(() => state.set({ q: filter.value }), 60);
+      timer = window.setTimeout(take, 60);
     });
+    filter.addEventListener("blur", () => timer !== 0 && take());
     filter.addEventListener("keydown", (event) => {
       if (event.key === "Enter") {
-        state.set({ q: filter.value });
+        take();
         this.next(event.shiftKey ? -1 : 1);
       } else if (event.key === "Escape") {
-        state.set({ q: "" });
+        filter.value = "";
+        take();
         filter.blur();
       }
     });
@@ -137,7 +145,7 @@ export class Table {
 
   private rebuildColumns(): void {
     this.columns = this.all.filter(({ main }) => main || this.model.state.view.columns === "all");
-    const first = Math.min(300, Math.max(150, this.place.clientWidth * 0.42));
+    const first = Math.min(300, Math.max(150, this.place.clientWidth * 0.3));
     this.nameLength = Math.max(12, Math.floor((first - 48) / 7.1));
     const template = this.columns.map(({ width }, j) => `${Math.round(j === 0 ? first : width)}px`).join(" ");
     this.place.style.setProperty("--columns", template);
@@ -186,7 +194,7 @@ export class Table {
     this.body.style.height = `${rows.length * kRowHeight}px`;
     this.place.setAttribute("aria-rowcount", String(rows.length + 1));
     const all = this.model.rows.length;
-    this.count.textContent = rows.length === all ? `${all} rows` : `${rows.length} of ${all} rows`;
+    this.count.textContent = rows.length === all ? counted(all, "row") : `${rows.length.toLocaleString("en-US")} of ${counted(all, "row")}`;
     for (const th of this.head.children as HTMLCollectionOf<HTMLElement>) {
       const mine = th.dataset.column === column?.key;
       th.setAttribute("aria-sort", !mine ? "none" : sort.startsWith("-") ? "descending" : "ascending");
@@ -283,12 +291,12 @@ export class Table {
 
   // Nothing selected: the window starts where it begins to matter.
   private showFirstFailure(): void {
-    const named = this.model.report.head.findings.flatMap(({ operator }) =>
-      operator ? this.model.report.rowsOf(operator) : [],
-    );
+    const culprit = this.model.report.head.findings.find(({ operator }) => operator !== null)?.operator;
+    const named = culprit ? this.model.report.rowsOf(culprit) : [];
     const row = named.length > 0 ? this.model.worstOf(named) : this.model.failures()[0];
     const place = row === undefined ? -1 : this.order.indexOf(row);
-    if (place > 2 && this.model.state.view.sort === "") this.place.scrollTop = (place - 2) * kRowHeight;
+    const before = this.place.clientHeight > 8 * kRowHeight ? 2 : 0; // rows above it, where there is room
+    if (place > before && this.model.state.view.sort === "") this.place.scrollTop = (place - before) * kRowHeight;
     this.render();
   }
 

@@ -48,7 +48,7 @@ export function headlineOf(head: Head): string {
       if (s.fail === 0) return "It is worse than the baseline";
       return compared === 1
         ? "The tensor differs"
-        : `${s.fail} of ${counted(compared, "compared tensor")} ${s.fail === 1 ? "differs" : "differ"}`;
+        : `${s.fail.toLocaleString("en-US")} of ${counted(compared, "compared tensor")} ${s.fail === 1 ? "differs" : "differ"}`;
     case "inconclusive":
       if (s.inconclusive === 0)
         return `No tensor differs, but ${missing} ${missing === 1 ? "was" : "were"} not compared`;
@@ -60,12 +60,13 @@ export function headlineOf(head: Head): string {
 }
 
 export function countsText(counts: Counts, none: string): string {
+  const count = (value: number) => value.toLocaleString("en-US");
   const compared = counts.rows - counts.not_compared;
   if (counts.rows === 0) return none;
-  if (compared === 0) return `none of ${counts.rows} compared`;
-  if (counts.fail > 0) return `${counts.fail} of ${compared} ${counts.fail === 1 ? "differs" : "differ"}`;
-  if (counts.inconclusive > 0) return `${counts.inconclusive} of ${compared} inconclusive`;
-  return compared === 1 ? "it agrees" : `all ${compared} agree`;
+  if (compared === 0) return `none of ${count(counts.rows)} compared`;
+  if (counts.fail > 0) return `${count(counts.fail)} of ${count(compared)} ${counts.fail === 1 ? "differs" : "differ"}`;
+  if (counts.inconclusive > 0) return `${count(counts.inconclusive)} of ${count(compared)} inconclusive`;
+  return compared === 1 ? "it agrees" : `all ${count(compared)} agree`;
 }
 
 // What the columns of numbers are, in a few words.

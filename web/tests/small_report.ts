@@ -11,6 +11,8 @@ export interface Row {
   golden?: string;
   type?: string;
   slot?: string;
+  goldenSlot?: string;
+  excused?: boolean;
   dtype?: string;
   verdict?: number;
   suspicious?: boolean;
@@ -39,6 +41,8 @@ export function smallReport(rows: Row[], limits = kLimits): Report {
     ["row.target.type", text((r) => r.type ?? "Conv")],
     ["row.golden.type", text((r) => r.type ?? "Conv")],
     ["row.target.slot", text((r) => r.slot ?? "output:0")],
+    ["row.golden.slot", text((r) => r.goldenSlot ?? r.slot ?? "output:0")],
+    ["row.excused", numbers("u8", (r) => (r.excused ? 1 : 0))],
     ["row.target.dtype", text((r) => r.dtype ?? "float32")],
     ["row.golden.dtype", text(() => "float32")],
     ["row.reasons", text((r) => r.reasons ?? "")],

@@ -36,19 +36,19 @@ std::string decimals(double value, int digits) {
 }
 
 Cell number(double value) { return {decimals(in_float_range(value), 6), {}}; }
-Cell missing(std::string reason) { return {"NaN", std::move(reason)}; }
+Cell missing_cell(std::string reason) { return {"NaN", std::move(reason)}; }
 
 Cell finish_cosine(const Sums& s) {
   const double t = std::sqrt(in_float_range(s.tt)), g = std::sqrt(in_float_range(s.gg));
   if (t <= kEpsilon && g < kEpsilon) return {"1.0", {}};
-  if (std::sqrt(t) <= kEpsilon) return missing("all elements are zero in {target}");
-  if (std::sqrt(g) <= kEpsilon) return missing("all elements are zero in {golden}");
+  if (std::sqrt(t) <= kEpsilon) return missing_cell("all elements are zero in {target}");
+  if (std::sqrt(g) <= kEpsilon) return missing_cell("all elements are zero in {golden}");
   const double cosine = s.tg / t / g;
   return number(cosine > 1 ? 1 : cosine);
 }
 
 Cell finish_max_absolute(const Sums& s) {
-  if (s.count == 0) return missing("an empty tensor has no MaxAbsoluteError");
+  if (s.count == 0) return missing_cell("an empty tensor has no MaxAbsoluteError");
   return number(s.abs_max);
 }
 
@@ -61,7 +61,7 @@ Cell finish_relative_euclidean(const Sums& s) {
 }
 
 Cell finish_divergence(const Sums& s) {
-  if (s.count == 0) return missing("an empty tensor has no KullbackLeiblerDivergence");
+  if (s.count == 0) return missing_cell("an empty tensor has no KullbackLeiblerDivergence");
   return number(std::fabs(s.divergence) < kEpsilon ? 0 : s.divergence);
 }
 
@@ -81,7 +81,7 @@ Cell finish_root_mean_square(const Sums& s) {
   return number(std::sqrt(in_float_range(s.dd) / static_cast<double>(s.count)));
 }
 Cell finish_max_relative(const Sums& s) {
-  if (s.count == 0) return missing("an empty tensor has no MaxRelativeError");
+  if (s.count == 0) return missing_cell("an empty tensor has no MaxRelativeError");
   return number(s.rel_max);
 }
 Cell finish_mean_relative(const Sums& s) {
@@ -291,7 +291,7 @@ Scores score(const Selection& selection, const PairTraits& traits, const Sums& s
     if (is_cosine && traits.is_scalar)
       cell = {"1.000000", "this tensor is a scalar"};
     else if (traits.both_bool && !is_cosine)
-      cell = missing(fmt::format("{} is not computed of bool", algorithm->name));
+      cell = missing_cell(fmt::format("{} is not computed of bool", algorithm->name));
     else
       cell = algorithm->finish(sums);
     for (const auto& [word, file] :

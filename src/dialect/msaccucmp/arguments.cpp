@@ -11,7 +11,7 @@
 namespace plumb::msaccucmp {
 namespace {
 
-std::string key_of(const OptionSpec& spec) {
+std::string option_key(const OptionSpec& spec) {
   return std::string(spec.short_name.empty() ? spec.long_name : spec.short_name);
 }
 
@@ -105,10 +105,10 @@ Result<Arguments> Arguments::parse(std::span<const OptionSpec> specs,
     }
     if (spec.is_integer && !integer_from(value))
       return usage(fmt::format("{} takes a number, not '{}'", found[0].name, value), word);
-    arguments.values_[key_of(spec)] = value;
+    arguments.values_[option_key(spec)] = value;
   }
   for (const OptionSpec& spec : specs)
-    if (spec.is_required && !arguments.has(key_of(spec)))
+    if (spec.is_required && !arguments.has(option_key(spec)))
       return usage(fmt::format("{} is required", spec.short_name), spec.long_name);
   return arguments;
 }

@@ -23,6 +23,8 @@ std::string usage_of(const Command& command) {
 
 }  // namespace
 
+std::span<const Command* const> commands() { return kCommands; }
+
 std::string overview() {
   std::string text =
       "The commands of msaccucmp.py, for scripts that call it.\n\n"

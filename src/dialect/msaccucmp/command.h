@@ -29,6 +29,7 @@ struct Command {
 extern const Command kCompareCommand, kConvertCommand, kOverflowCommand, kFileCompareCommand,
     kAdvisorCommand;
 
+std::span<const Command* const> commands();
 std::string overview();  // of the subcommands
 
 // Runs the subcommand that `words` begins with; its exit status.

@@ -194,8 +194,8 @@ class Comparison {
   const H5Dump& golden_;
 };
 
-Line missing(int64_t order, const std::string& name, const std::string& golden,
-             std::string reason) {
+Line missing_line(int64_t order, const std::string& name, const std::string& golden,
+                  std::string reason) {
   Line line;
   line.row.index = order;
   line.row.type = name;
@@ -264,8 +264,8 @@ Outcome<H5Result> compare_h5(const std::filesystem::path& target,
       by_call[i].push_back(comparison.line_of(call, *set, match));
     }
     if (used[i].empty())
-      by_call[i] = {missing(call.order, call.name, "",
-                            fmt::format("no golden data for operator {}", call.name))};
+      by_call[i] = {missing_line(call.order, call.name, "",
+                                 fmt::format("no golden data for operator {}", call.name))};
   });
   std::vector<Line> lines;
   std::set<const Dataset*> matched;
@@ -280,13 +280,13 @@ Outcome<H5Result> compare_h5(const std::filesystem::path& target,
                                      [&](const Dataset* set) { return matched.contains(set); });
       if (none) {
         const std::string place = fmt::format("/{}/{}", call.name, call.order);
-        lines.push_back(missing(behind, "NaN", place, "no data of the target for " + place));
+        lines.push_back(missing_line(behind, "NaN", place, "no data of the target for " + place));
         continue;
       }
       for (const Dataset* set : call.datasets)
         if (!matched.contains(set) && ((*left)->has_inputs || !set->rest.starts_with("input")))
           lines.push_back(
-              missing(behind, "NaN", set->path, "no data of the target for " + set->path));
+              missing_line(behind, "NaN", set->path, "no data of the target for " + set->path));
     }
   if (auto done = compare_lines(lines, options, context); !done)
     return Fault{Code::kUnknown, std::move(done.error())};

@@ -50,7 +50,7 @@ RuleOperator rule_from(const graph::Operator& op) {
   return rule;
 }
 
-std::string key_of(const RuleOperator& op, bool by_l1_group) {
+std::string operator_key(const RuleOperator& op, bool by_l1_group) {
   if (by_l1_group && !op.l1_group.empty()) return op.l1_group;
   if (op.origins.empty() || (op.origins.size() == 1 && op.origins[0].empty())) return op.name;
   if (op.origins.size() == 1) return op.origins[0];
@@ -104,7 +104,7 @@ void RuleFile::make_groups(bool by_l1_group) {
   std::vector<std::set<std::string_view>> names;
   for (size_t i = 0; i < operators_.size(); ++i) {
     RuleOperator& op = operators_[i];
-    op.group_key = key_of(op, by_l1_group);
+    op.group_key = operator_key(op, by_l1_group);
     const auto [at, is_new] = group_of_key.try_emplace(op.group_key, groups_.size());
     if (is_new) {
       groups_.push_back({static_cast<int64_t>(groups_.size()), {}});

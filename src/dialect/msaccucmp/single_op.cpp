@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kUsualRank = 4;
+constexpr size_t kLeastAxes = 4;
 
 // The type in which numpy subtracts.
 DType common_type(DType a, DType b) {
@@ -114,7 +114,7 @@ class Writer {
  public:
   Writer(const ElementErrors& errors, Shape shape, bool is_bool)
       : errors_(errors), shape_(std::move(shape)), is_bool_(is_bool) {
-    if (shape_.size() < kUsualRank) shape_.resize(kUsualRank, 1);
+    if (shape_.size() < kLeastAxes) shape_.resize(kLeastAxes, 1);
     shape_.resize(std::min(shape_.size(), kMostAxes));
   }
 

@@ -27,7 +27,7 @@ using pair::TensorName;
 
 namespace {
 
-constexpr const char* kForm =
+constexpr const char* kApiMappingForm =
     "a list of APIs, each with ms_api, pt_api and, of the same length, ms_args and pt_args";
 
 // "0", "0.1", "weight": a slot without its kind.
@@ -42,14 +42,14 @@ Slot slot_at(SlotKind kind, std::string_view position) {
   return {kind, *index, std::string(position.substr(std::min(dot + 1, position.size())))};
 }
 
-struct Arguments {
+struct ArgumentPositions {
   bool is_given = false;
   std::unordered_map<std::string, std::string> golden_of;  // positions
 };
 
 struct Api {
   std::string golden;
-  std::array<Arguments, 4> by_kind;  // input, output, parameter, gradient
+  std::array<ArgumentPositions, 4> by_kind;  // input, output, parameter, gradient
 };
 
 // "Functional.conv2d" of a call.
@@ -65,8 +65,8 @@ const Yaml* either(const Yaml& api, const std::string& name) {
                                                      : api.find(name.substr(0, name.size() - 1));
 }
 
-Result<Arguments> arguments_of(const Yaml& api, const std::string& what) {
-  Arguments arguments;
+Result<ArgumentPositions> arguments_of(const Yaml& api, const std::string& what) {
+  ArgumentPositions arguments;
   const Yaml *ours = either(api, "ms_" + what), *theirs = either(api, "pt_" + what);
   if (ours == nullptr && theirs == nullptr) return arguments;
   const auto size = [](const Yaml* list) { return list == nullptr ? 0 : list->items.size(); };
@@ -83,7 +83,7 @@ Result<Arguments> arguments_of(const Yaml& api, const std::string& what) {
 
 Result<Api> api_from(const Yaml& item) {
   const Yaml* golden = item.find("pt_api");
-  if (golden == nullptr || golden->text.empty()) return not_a_table(item, kForm);
+  if (golden == nullptr || golden->text.empty()) return not_a_table(item, kApiMappingForm);
   Api api;
   api.golden = golden->text;
   size_t kind = 0;
@@ -95,7 +95,7 @@ Result<Api> api_from(const Yaml& item) {
   return api;
 }
 
-const Arguments* arguments_for(const Api& api, SlotKind kind) {
+const ArgumentPositions* arguments_for(const Api& api, SlotKind kind) {
   switch (kind) {
     case SlotKind::kInput: return &api.by_kind[0];
     case SlotKind::kOutput: return &api.by_kind[1];
@@ -109,14 +109,15 @@ const Arguments* arguments_for(const Api& api, SlotKind kind) {
 }  // namespace
 
 Result<Rename> api_renaming(const Yaml& list, const DumpSet& target, const DumpSet& golden) {
-  if (list.kind != Yaml::Kind::kList && !list.is_nothing()) return not_a_table(list, kForm);
+  if (list.kind != Yaml::Kind::kList && !list.is_nothing())
+    return not_a_table(list, kApiMappingForm);
   std::unordered_set<std::string> targets, goldens;
   for (const dump::Entry& entry : target.entries) targets.insert(api_of(entry.operator_name));
   for (const dump::Entry& entry : golden.entries) goldens.insert(api_of(entry.operator_name));
   std::unordered_map<std::string, Api> apis;
   for (const Yaml& item : list.items) {
     const Yaml* name = item.find("ms_api");
-    if (name == nullptr || name->text.empty()) return not_a_table(item, kForm);
+    if (name == nullptr || name->text.empty()) return not_a_table(item, kApiMappingForm);
     auto api = api_from(item);
     if (!api) return api.error();
     if (targets.contains(name->text) && goldens.contains(api->golden))
@@ -129,7 +130,7 @@ Result<Rename> api_renaming(const Yaml& list, const DumpSet& target, const DumpS
     if (found == apis.end()) return TensorName{pytorch_name(op), slot};
     const Api& api = found->second;
     TensorName renamed{api.golden + op.substr(name.size()), slot};
-    const Arguments* arguments = arguments_for(api, slot.kind);
+    const ArgumentPositions* arguments = arguments_for(api, slot.kind);
     if (arguments == nullptr || !arguments->is_given) return renamed;
     const auto position = arguments->golden_of.find(position_of(slot));
     if (position == arguments->golden_of.end()) return std::nullopt;

@@ -11,7 +11,7 @@
 namespace plumb::msprobe {
 namespace {
 
-std::string_view as_text(const fmt::format_int& number) { return {number.data(), number.size()}; }
+std::string_view digits_of(const fmt::format_int& number) { return {number.data(), number.size()}; }
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void Cells::percent(std::optional<double> value) {
 
 void Cells::count(std::optional<int64_t> value) {
   if (value)
-    text_ += as_text(fmt::format_int(*value));
+    text_ += digits_of(fmt::format_int(*value));
   else
     text_ += "N/A";
   end(true);
@@ -77,7 +77,7 @@ void Cells::shape(const Shape* shape) {
   text_ += '[';
   for (size_t i = 0; i < shape->size(); ++i) {
     if (i > 0) text_ += ", ";
-    text_ += as_text(fmt::format_int((*shape)[i]));
+    text_ += digits_of(fmt::format_int((*shape)[i]));
   }
   text_ += ']';
   if (shape->size() > 1) special_.push_back(ends_.size());

@@ -15,6 +15,8 @@
 
 namespace plumb::msprobe {
 
+inline constexpr std::string_view kNotKnown = "N/A";
+
 class Cells {
  public:
   void clear();

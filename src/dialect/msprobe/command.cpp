@@ -81,7 +81,8 @@ Error usage(std::string what, std::string remedy) {
   return {std::move(what), "plumb msprobe compare", std::move(remedy)};
 }
 
-Result<std::vector<int64_t>> numbers(const Arguments& arguments, std::string_view option) {
+Result<std::vector<int64_t>> numbers_of_option(const Arguments& arguments,
+                                               std::string_view option) {
   std::vector<int64_t> found;
   if (!arguments.has(option)) return found;
   const std::string text = arguments.text(option);
@@ -132,7 +133,7 @@ Result<TorchairRun> torchair_run(const Arguments& arguments) {
   const std::pair<std::string_view, std::vector<int64_t>*> lists[] = {
       {"--rank", &run.ranks}, {"--graph", &run.graphs}, {"--token", &run.tokens}};
   for (const auto& [option, list] : lists) {
-    auto given = numbers(arguments, option);
+    auto given = numbers_of_option(arguments, option);
     if (!given) return given.error();
     *list = std::move(*given);
   }
@@ -297,6 +298,16 @@ std::string help() {
       "exit status: 0 when the comparison ran, 2 when it could not\n",
       msaccucmp::help_of(kOptions), accepted, msaccucmp::help_of(kMergeOptions),
       msaccucmp::help_of(kOverflowOptions), msaccucmp::help_of(kParseOptions));
+}
+
+std::span<const Subcommand> subcommands() {
+  static constexpr std::array kSubcommands{
+      Subcommand{"compare", "compare dumps", kOptions},
+      Subcommand{"merge_result", "one table from the results of several ranks", kMergeOptions},
+      Subcommand{"overflow_check", "which operator overflowed first", kOverflowOptions},
+      Subcommand{"parse", "decode dump files to npy", kParseOptions},
+  };
+  return kSubcommands;
 }
 
 Result<Request> request_from(std::span<const std::string_view> words) {

@@ -19,6 +19,13 @@ namespace plumb::msprobe {
 
 std::string help();
 
+// Those that request_from knows, with what they take.
+struct Subcommand {
+  std::string_view name, summary;
+  std::span<const msaccucmp::OptionSpec> options;
+};
+std::span<const Subcommand> subcommands();
+
 // A command of `plumb` that does the same under its own name.
 struct OwnCommand {
   std::vector<std::string> words;   // its name first

@@ -12,7 +12,6 @@ namespace plumb::msprobe {
 
 using dump::DumpSet;
 using dump::Entry;
-using pair::Call;
 using pair::Pairings;
 
 namespace {
@@ -36,9 +35,9 @@ Result<Pairings> pair_by_data(const Yaml& table, const DumpSet& target, const Du
   std::unordered_map<std::string, const Entry*> golden_rows;
   for (const Entry& entry : golden.entries) {
     const std::string scope = scopes.of(entry);
-    golden_rows.emplace(Call::key_of(scope, row_name(entry)), &entry);
+    golden_rows.emplace(pair::Call::key_of(scope, row_name(entry)), &entry);
     if (std::string stem = file_stem(entry); !stem.empty())
-      golden_rows.emplace(Call::key_of(scope, stem), &entry);
+      golden_rows.emplace(pair::Call::key_of(scope, stem), &entry);
   }
   Pairings pairings = pair::pair_by_call_order(target, golden);
   std::unordered_map<std::string_view, bool> used;  // lines, by target row
@@ -46,7 +45,7 @@ Result<Pairings> pair_by_data(const Yaml& table, const DumpSet& target, const Du
     auto line = golden_of.find(row_name(entry));
     if (line == golden_of.end()) line = golden_of.find(file_stem(entry));
     if (line == golden_of.end()) continue;
-    const auto found = golden_rows.find(Call::key_of(scopes.of(entry), line->second));
+    const auto found = golden_rows.find(pair::Call::key_of(scopes.of(entry), line->second));
     used[line->first] = true;
     if (found != golden_rows.end())
       pairings[&entry] =

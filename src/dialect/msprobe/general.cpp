@@ -83,10 +83,10 @@ class CallPolicy final : public Collector {
 };
 
 // From a session to result files.
-class Comparison {
+class GeneralComparison {
  public:
-  Comparison(const GeneralRun& run, const CallPolicy& policy, const SessionState& state,
-             std::vector<result::Row> rows, RunContext& context)
+  GeneralComparison(const GeneralRun& run, const CallPolicy& policy, const SessionState& state,
+                    std::vector<result::Row> rows, RunContext& context)
       : plan_(state.rows),
         target_(state.target),
         golden_(state.golden),
@@ -360,7 +360,7 @@ Result<Written> compare_general(const GeneralRun& run, RunContext& context) {
   std::vector<result::Row> rows;
   // What was recorded is judged by msprobe's own rules.
   if (policy.mode == Mode::kRealData && !run.finds_first) rows = stream_all(*session, context);
-  auto written = Comparison(run, policy, state, std::move(rows), context).write();
+  auto written = GeneralComparison(run, policy, state, std::move(rows), context).write();
   if (!written) return written;
   written->interrupted = context.cancelled;
   std::vector<std::string>& told = written->warnings;

@@ -15,10 +15,9 @@ namespace {
 using dump::Entry;
 using Number = std::optional<double>;
 
-constexpr std::string_view kNone = "N/A";
 constexpr std::string_view kUnsupported = "unsupported";
 constexpr std::string_view kDevices[] = {"npu", "cpu", "cuda"};
-constexpr std::string_view kNothing = "None";  // as Python prints what a dump has no value for
+constexpr std::string_view kPythonNone = "None";  // as Python prints what a dump has no value for
 
 // A text as Python shows it in a list.
 void append_quoted(std::string& text, std::string_view word) {
@@ -60,7 +59,7 @@ std::string list_of_messages(const Judged& judged) {
   return list + "]";
 }
 
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> list) {
+bool word_is_one_of(std::string_view word, std::initializer_list<std::string_view> list) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
@@ -68,24 +67,25 @@ bool is_one_of(std::string_view word, std::initializer_list<std::string_view> li
 std::string dtype_cell(const Entry& entry) {
   const std::string& type = entry.dtype_text();
   if (!is_argument(entry)) return type;
-  if (type == "NoneType") return std::string(kNothing);
-  if (is_one_of(type, {"int", "float", "bool", "str"})) return fmt::format("<class '{}'>", type);
-  if (is_one_of(type, {"torch.Size", "slice", "ellipsis", "torch.ProcessGroup"})) return type;
+  if (type == "NoneType") return std::string(kPythonNone);
+  if (word_is_one_of(type, {"int", "float", "bool", "str"}))
+    return fmt::format("<class '{}'>", type);
+  if (word_is_one_of(type, {"torch.Size", "slice", "ellipsis", "torch.ProcessGroup"})) return type;
   return "<class 'str'>";
 }
 
 void append_shape(Cells& cells, const Entry* entry) {
-  if (entry == nullptr) return cells.word(kNone);
+  if (entry == nullptr) return cells.word(kNotKnown);
   if (!is_argument(*entry)) return cells.shape(shape_of(*entry));
   const std::string& type = entry->dtype_text();
-  if (type == "NoneType") return cells.word(kNothing);
+  if (type == "NoneType") return cells.word(kPythonNone);
   if (type == "torch.Size") return cells.text(entry->statistics->text);
   cells.word("[]");
 }
 
 void append_flag(Cells& cells, const Entry* entry) {
   const bool is_known = entry != nullptr && entry->statistics && entry->statistics->requires_grad;
-  cells.word(!is_known ? kNone : *entry->statistics->requires_grad ? "True" : "False");
+  cells.word(!is_known ? kNotKnown : *entry->statistics->requires_grad ? "True" : "False");
 }
 
 bool have_other_shapes(const GeneralLine& line) {
@@ -111,23 +111,23 @@ class Writer {
 
   // max, min, mean, l2norm; of an argument its value, four times.
   void statistics(const Entry* entry, const std::optional<SideNumbers>& measured) const {
-    if (entry == nullptr || !entry->statistics) return repeat(kNone);
+    if (entry == nullptr || !entry->statistics) return repeat(kNotKnown);
     const Statistics& s = *entry->statistics;
     if (is_argument(*entry)) {
-      if (is_one_of(s.dtype, {"NoneType", "torch.Size", "slice"})) return repeat(kNothing);
+      if (word_is_one_of(s.dtype, {"NoneType", "torch.Size", "slice"})) return repeat(kPythonNone);
       for (int i = 0; i < 4; ++i) s.max ? number(s.max) : cells_.text(s.text);
       return;
     }
     if (!s.max && !s.min && !s.text.empty()) {  // of a bool tensor
       for (std::string_view name : {"max=", "min="}) cells_.word(flag(s.text, name));
-      for (int i = 0; i < 2; ++i) cells_.word(kNothing);
+      for (int i = 0; i < 2; ++i) cells_.word(kPythonNone);
       return;
     }
     const bool is_measured = !s.max && !s.min && measured.has_value();
     const Number numbers[] = {
         is_measured ? measured->max : s.max, is_measured ? measured->min : s.min,
         is_measured ? measured->mean : s.mean, is_measured ? measured->l2 : s.l2};
-    for (const Number& each : numbers) each ? number(each) : cells_.word(kNothing);
+    for (const Number& each : numbers) each ? number(each) : cells_.word(kPythonNone);
   }
 
   void metrics(const GeneralLine& line) const {
@@ -144,9 +144,9 @@ class Writer {
                          : append_differences(cells_, **differences);
     } else if (const auto* sums = std::get_if<Checksums>(&line.metrics)) {
       for (const std::string* sum : {&sums->target, &sums->golden})
-        cells_.text(sum->empty() ? kNone : *sum);
+        cells_.text(sum->empty() ? kNotKnown : *sum);
     } else {
-      const std::string_view word = line.golden == nullptr || line.target == nullptr ? kNone
+      const std::string_view word = line.golden == nullptr || line.target == nullptr ? kNotKnown
                                     : have_other_shapes(line) ? "shape unmatched"
                                                               : kUnsupported;
       for (size_t i = 0; i < metric_columns(style_.mode).size(); ++i) cells_.word(word);
@@ -160,19 +160,20 @@ class Writer {
 
   static std::string_view flag(std::string_view text, std::string_view name) {
     const size_t at = text.find(name);
-    if (at == std::string_view::npos) return kNothing;
+    if (at == std::string_view::npos) return kPythonNone;
     return text.substr(at + name.size()).starts_with("True") ? "True" : "False";
   }
 
   // What is equal is 0, whatever it is; texts that are not are a difference.
   void original_differences(const GeneralLine& line, const Differences& differences) const {
     if (line.target == nullptr || line.golden == nullptr) {
-      for (int i = 0; i < 8; ++i) cells_.word(kNone);
+      for (int i = 0; i < 8; ++i) cells_.word(kNotKnown);
       return;
     }
     const std::string &target = line.target->statistics->text,
                       &golden = line.golden->statistics->text;
-    const std::string_view unlike = names_device(target) && names_device(golden) ? kNone : "Diff";
+    const std::string_view unlike =
+        names_device(target) && names_device(golden) ? kNotKnown : "Diff";
     for (const bool is_relative : {false, true}) {
       for (const Difference& each : differences) {
         if (!each.difference)
@@ -200,7 +201,7 @@ std::optional<SideNumbers> measured(const GeneralLine& line,
 }
 
 std::string_view data_name(const Entry* entry) {
-  if (entry == nullptr) return kNone;
+  if (entry == nullptr) return kNotKnown;
   if (entry->parts.empty()) return "-1";
   const std::string_view file = entry->parts.front().file;
   return file.substr(file.rfind('/') + 1);
@@ -211,7 +212,7 @@ void append_ours(Cells& cells, const GeneralLine& line) {
   cells.word(line.judged.accuracy);
   for (const auto& each : {any.rank, any.step}) cells.count(each);
   cells.word(io_of(any.slot.kind));
-  cells.word(line.rule.empty() ? kNone : line.rule);
+  cells.word(line.rule.empty() ? kNotKnown : line.rule);
   const Shape* shape = line.target == nullptr ? nullptr : shape_of(*line.target);
   const auto first_bad = index_of(line.first_bad, shape);
   cells.shape(first_bad ? &*first_bad : nullptr);
@@ -252,9 +253,9 @@ std::vector<std::string> header_of(const GeneralStyle& style) {
 void append_cells(Cells& cells, const GeneralLine& line, const GeneralStyle& style) {
   const Writer writer(cells, style);
   for (std::string_view name : {line.target_name, line.golden_name})
-    cells.text(name.empty() ? kNone : name);
+    cells.text(name.empty() ? kNotKnown : name);
   for (const Entry* entry : {line.target, line.golden})
-    entry == nullptr ? cells.word(kNone) : cells.text(dtype_cell(*entry));
+    entry == nullptr ? cells.word(kNotKnown) : cells.text(dtype_cell(*entry));
   for (const Entry* entry : {line.target, line.golden}) append_shape(cells, entry);
   for (const Entry* entry : {line.target, line.golden}) append_flag(cells, entry);
   writer.metrics(line);
@@ -266,7 +267,7 @@ void append_cells(Cells& cells, const GeneralLine& line, const GeneralStyle& sty
   cells.word(line.judged.level);
   cells.text(list_of_messages(line.judged));
   if (style.has_stacks)
-    cells.text(line.stack.empty() ? std::string(kNone) : list_of_frames(line.stack));
+    cells.text(line.stack.empty() ? std::string(kNotKnown) : list_of_frames(line.stack));
   if (style.mode == Mode::kRealData) {
     std::string names = "[";
     append_quoted(names, data_name(line.target));

@@ -7,11 +7,11 @@
 namespace plumb::msprobe {
 namespace {
 
-using Number = std::optional<double>;
+using RowNumber = std::optional<double>;
 
-bool is_above(Number number, double limit) { return number && *number > limit; }
-bool is_below(Number number, double limit) { return number && *number < limit; }
-bool drops(Number from, Number to, double by) { return from && to && *from - *to > by; }
+bool is_above(RowNumber number, double limit) { return number && *number > limit; }
+bool is_below(RowNumber number, double limit) { return number && *number < limit; }
+bool drops(RowNumber from, RowNumber to, double by) { return from && to && *from - *to > by; }
 
 bool is_red(const HighlightRow& row) {
   return !row.is_finite || (row.max_diff && std::fabs(*row.max_diff) > 1e10);

@@ -25,7 +25,6 @@ namespace plumb::msprobe {
 
 using dump::DumpSet;
 using dump::Entry;
-using pair::Call;
 using pair::Pairings;
 
 namespace {
@@ -159,7 +158,7 @@ void number_from_zero(std::vector<std::optional<Place>>& places) {
 // The calls of one run in the tree of its modules.
 class Tree {
  public:
-  static Result<Tree> load(const DumpSet& set, std::vector<const Call*> calls) {
+  static Result<Tree> load(const DumpSet& set, std::vector<const pair::Call*> calls) {
     const std::string& record = calls.front()->entries.front().record;
     const auto path = (set.root / record).parent_path() / "construct.json";
     auto file = MappedFile::open(path);
@@ -216,7 +215,7 @@ class Tree {
       if (!places_[i]) continue;
       const std::string path = join(places_[i]->path);
       types_[path] = places_[i]->type;
-      std::vector<const Call*>& here = at_[path + "|" + places_[i]->state];
+      std::vector<const pair::Call*>& here = at_[path + "|" + places_[i]->state];
       turns_[i] = here.size();
       here.push_back(calls_[i]);
     }
@@ -224,7 +223,7 @@ class Tree {
 
   const std::optional<Place>& place(size_t call) const { return places_[call]; }
   size_t turn(size_t call) const { return turns_[call]; }
-  const Call* find(const std::string& path, const std::string& state, size_t turn) const {
+  const pair::Call* find(const std::string& path, const std::string& state, size_t turn) const {
     const auto found = at_.find(path + "|" + state);
     return found == at_.end() || turn >= found->second.size() ? nullptr : found->second[turn];
   }
@@ -236,14 +235,15 @@ class Tree {
   }
 
  private:
-  Tree(std::vector<const Call*> calls, const dump::Parents& parents) : calls_(std::move(calls)) {
-    for (const Call* call : calls_) places_.push_back(place_of(call->op(), parents));
+  Tree(std::vector<const pair::Call*> calls, const dump::Parents& parents)
+      : calls_(std::move(calls)) {
+    for (const pair::Call* call : calls_) places_.push_back(place_of(call->op(), parents));
   }
 
-  std::vector<const Call*> calls_;
+  std::vector<const pair::Call*> calls_;
   std::vector<std::optional<Place>> places_;  // parallel to the calls
   std::vector<size_t> turns_;                 // how many of the same place and state came before
-  std::unordered_map<std::string, std::vector<const Call*>> at_;
+  std::unordered_map<std::string, std::vector<const pair::Call*>> at_;
   std::unordered_map<std::string, std::string> types_;
 };
 
@@ -295,10 +295,10 @@ std::string golden_path(const Path& path, const Tree& tree, const Parts& parts) 
   return golden;
 }
 
-using ByScope = std::map<std::string, std::vector<const Call*>>;
-ByScope by_scope(const std::vector<Call>& calls) {
+using ByScope = std::map<std::string, std::vector<const pair::Call*>>;
+ByScope by_scope(const std::vector<pair::Call>& calls) {
   ByScope scopes;
-  for (const Call& call : calls) scopes[call.scope].push_back(&call);
+  for (const pair::Call& call : calls) scopes[call.scope].push_back(&call);
   return scopes;
 }
 
@@ -325,7 +325,7 @@ Result<Pairings> pair_by_layers(const Yaml& table, const std::string& file, cons
     for (size_t i = 0; i < calls.size(); ++i) {
       const auto& place = ours->place(i);
       const std::string path = place ? golden_path(place->path, *ours, *parts) : "";
-      const Call* found = place ? theirs->find(path, place->state, ours->turn(i)) : nullptr;
+      const pair::Call* found = place ? theirs->find(path, place->state, ours->turn(i)) : nullptr;
       for (const Entry& entry : calls[i]->entries) {
         if (found != nullptr)
           pairings[&entry] = pair::Pairing::with(found->op(), entry.slot, "layer-mapping");

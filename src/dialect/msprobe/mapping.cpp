@@ -10,7 +10,6 @@ namespace plumb::msprobe {
 
 using dump::DumpSet;
 using dump::Entry;
-using pair::Call;
 using pair::Pairing;
 using pair::Pairings;
 
@@ -80,14 +79,15 @@ Pairings pair_renamed(const DumpSet& target, const DumpSet& golden, const Rename
                       const RuleOf& rule_of) {
   const pair::Scopes scopes = pair::scopes_of(target, golden);
   std::unordered_map<std::string, std::string_view> golden_ops;
-  for (const Call& call : pair::calls_of(golden, scopes)) golden_ops.emplace(call.key(), call.op());
+  for (const pair::Call& call : pair::calls_of(golden, scopes))
+    golden_ops.emplace(call.key(), call.op());
   Pairings pairings;
-  for (const Call& call : pair::calls_of(target, scopes)) {
+  for (const pair::Call& call : pair::calls_of(target, scopes)) {
     for (const Entry& entry : call.entries) {
       Pairing pairing = Pairing::none("no_golden");
       if (const auto renamed = rename(call.name, entry.slot); !renamed) {
         pairing.message = "the mapping leaves it out";
-      } else if (const auto found = golden_ops.find(Call::key_of(call.scope, renamed->op));
+      } else if (const auto found = golden_ops.find(pair::Call::key_of(call.scope, renamed->op));
                  found != golden_ops.end()) {
         pairing = Pairing::with(found->second, renamed->slot, rule_of(call.op()));
       } else if (const auto same = golden_ops.find(call.key()); same != golden_ops.end()) {

@@ -22,7 +22,7 @@ namespace plumb::msprobe {
 namespace {
 
 namespace fs = std::filesystem;
-using Texts = std::vector<std::string>;
+using TextList = std::vector<std::string>;
 
 constexpr std::string_view kGradient = "Requires_grad Consistent";
 
@@ -60,11 +60,11 @@ struct ResultFiles {
 };
 
 struct Config {
-  Texts apis, columns;  // no columns: all that the results have
+  TextList apis, columns;  // no columns: all that the results have
 };
 
-Result<Texts> list_of(const Yaml& table, std::string_view name) {
-  Texts texts;
+Result<TextList> list_of(const Yaml& table, std::string_view name) {
+  TextList texts;
   const Yaml* list = table.find(name);
   if (list == nullptr || list->is_nothing()) return texts;
   if (list->kind != Yaml::Kind::kList)
@@ -90,8 +90,8 @@ Result<Config> read_config(const std::string& path) {
 }
 
 // Columns of numbers that a result may have, in their order.
-Texts known_columns() {
-  Texts known;
+TextList known_columns() {
+  TextList known;
   for (Mode mode : {Mode::kRealData, Mode::kStatistics})
     for (std::string_view each : metric_columns(mode))
       if (std::find(known.begin(), known.end(), each) == known.end()) known.emplace_back(each);
@@ -102,11 +102,11 @@ Texts known_columns() {
 
 // What was found of one rank.
 struct RankTable {
-  Texts columns;
+  TextList columns;
   struct Row {
     size_t api;  // the first that its name fits
     std::string name;
-    Texts cells;  // parallel to the columns
+    TextList cells;  // parallel to the columns
   };
   std::vector<Row> rows;
 };
@@ -184,7 +184,7 @@ class Merge {
                            fmt::format("{}", fmt::join(reader.table.columns, ", "))};
     }
     const bool has_all = std::all_of(columns_.begin(), columns_.end(), [&](const auto& column) {
-      const Texts& own = reader.table.columns;
+      const TextList& own = reader.table.columns;
       return std::find(own.begin(), own.end(), column) != own.end();
     });
     if (!has_all) {
@@ -219,7 +219,7 @@ class Merge {
       if (!places || (cells.size() > *places->name && is_title(cells[*places->name])))
         return read_titles(cells);
       const std::string_view name = cell(cells, *places->name);
-      const Texts& apis = merge.config_.apis;
+      const TextList& apis = merge.config_.apis;
       std::optional<size_t> first;
       for (size_t i = apis.size(); i-- > 0;) {
         if (name.find(apis[i] + ".") == std::string_view::npos) continue;
@@ -244,9 +244,9 @@ class Merge {
     static bool is_title(std::string_view text) { return text == "NPU Name" || text == "API Name"; }
 
     void read_titles(std::span<const std::string> cells) {
-      static const Texts kKnown = known_columns();
+      static const TextList kKnown = known_columns();
       Places found_places;
-      Texts columns;
+      TextList columns;
       for (size_t i = 0; i < cells.size(); ++i) {
         if (is_title(cells[i])) found_places.name = i;
         if (cells[i] == "NPU max") found_places.target_max = i;
@@ -274,8 +274,8 @@ class Merge {
         free_path(run_.output, "multi_ranks_compare_merge_" + local_time_stamp(), ".xlsx");
     auto sink = FileSink::create(merged_.file);
     if (!sink) return sink.error();
-    Texts names;
-    std::unordered_map<std::string, std::map<int64_t, const Texts*>> rows;
+    TextList names;
+    std::unordered_map<std::string, std::map<int64_t, const TextList*>> rows;
     for (const auto& [rank, table] : tables_) {
       merged_.ranks.push_back(rank);
       for (const RankTable::Row& each : table.rows) {
@@ -316,7 +316,7 @@ class Merge {
 
   const MergeRun& run_;
   const Config config_;
-  Texts columns_;
+  TextList columns_;
   std::map<int64_t, RankTable> tables_;  // by rank
   Merged merged_;
 };

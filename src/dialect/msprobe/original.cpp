@@ -12,7 +12,7 @@
 namespace plumb::msprobe {
 namespace {
 
-constexpr float kSmallest = 1.1920929e-07F;  // golden values up to this count as zero
+constexpr float kSmallestGolden = 1.1920929e-07F;  // golden values up to this count as zero
 
 struct SideSums {
   double sum = 0;
@@ -38,7 +38,7 @@ struct SideSums {
   }
 };
 
-struct Sums {
+struct PairSums {
   SideSums target, golden;
   double tt = 0, gg = 0, tg = 0, dd = 0, rel = 0, abs = 0;
   float max_rel = 0, max_abs = 0;
@@ -51,17 +51,18 @@ struct Sums {
     gg += y * y;
     tg += x * y;
     dd += (x - y) * (x - y);
-    if (std::fabs(g) <= kSmallest) return;
+    if (std::fabs(g) <= kSmallestGolden) return;
     const float relative = std::fabs(t / g - 1), absolute = std::fabs(t - g);
     rel += static_cast<double>(relative);
     abs += static_cast<double>(absolute);
     max_rel = std::max(max_rel, relative);
     max_abs = std::max(max_abs, absolute);
   }
-  void append(const Sums& later) {
+  void append(const PairSums& later) {
     target.append(later.target);
     golden.append(later.golden);
-    for (double Sums::*sum : {&Sums::tt, &Sums::gg, &Sums::tg, &Sums::dd, &Sums::rel, &Sums::abs})
+    for (double PairSums::*sum : {&PairSums::tt, &PairSums::gg, &PairSums::tg, &PairSums::dd,
+                                  &PairSums::rel, &PairSums::abs})
       this->*sum += later.*sum;
     max_rel = std::max(max_rel, later.max_rel);
     max_abs = std::max(max_abs, later.max_abs);
@@ -89,7 +90,7 @@ struct Divergence {
 };
 
 // Two zero tensors agree; against a zero one nothing does.
-double cosine_of(const Sums& sums) {
+double rounded_cosine(const PairSums& sums) {
   constexpr double kShortest = 1e-8;
   if (sums.tt == 0 && sums.gg == 0) return 1;
   const double length =
@@ -107,7 +108,7 @@ Result<std::optional<OriginalMetrics>> original_metrics(dump::EntryReader& targe
   const int64_t count = target.reader().count();
   metrics.is_empty = count == 0;
   if (metrics.is_empty) return std::optional(metrics);
-  auto sums = fold<Sums>(target, golden, context, true, [](Sums& to, double t, double g) {
+  auto sums = fold<PairSums>(target, golden, context, true, [](PairSums& to, double t, double g) {
     to.add(static_cast<float>(t), static_cast<float>(g));
   });
   if (!sums) return sums.error();
@@ -116,13 +117,14 @@ Result<std::optional<OriginalMetrics>> original_metrics(dump::EntryReader& targe
   metrics.target = sums->target.finish(count);
   metrics.golden = sums->golden.finish(count);
   if (!metrics.are_defined()) return std::optional(metrics);
-  metrics.cosine = cosine_of(*sums);
+  metrics.cosine = rounded_cosine(*sums);
   metrics.max_rel = static_cast<double>(sums->max_rel);
   metrics.mean_rel = sums->rel / n;
   metrics.max_abs = static_cast<double>(sums->max_abs);
   metrics.mean_abs = sums->abs / n;
   const double length = std::sqrt(sums->gg);
-  metrics.rel_euclid = length <= static_cast<double>(kSmallest) ? 0 : std::sqrt(sums->dd) / length;
+  metrics.rel_euclid =
+      length <= static_cast<double>(kSmallestGolden) ? 0 : std::sqrt(sums->dd) / length;
   const double t_max = metrics.target.max, g_max = metrics.golden.max;
   auto divergence =
       fold<Divergence>(target, golden, context, false, [&](Divergence& to, double t, double g) {

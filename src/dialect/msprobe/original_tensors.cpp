@@ -9,7 +9,7 @@
 namespace plumb::msprobe {
 namespace {
 
-struct Sums {
+struct TensorSums {
   double tt = 0, gg = 0, tg = 0, dd = 0, max_abs = 0, max_rel = 0;
   int64_t below_1e3 = 0, below_5e3 = 0;
   bool marks_differ = false;  // NaN or infinities are not in the same places
@@ -30,8 +30,10 @@ struct Sums {
     below_1e3 += relative < 0.001 ? 1 : 0;
     below_5e3 += relative < 0.005 ? 1 : 0;
   }
-  void append(const Sums& later) {
-    for (double Sums::*sum : {&Sums::tt, &Sums::gg, &Sums::tg, &Sums::dd}) this->*sum += later.*sum;
+  void append(const TensorSums& later) {
+    for (double TensorSums::*sum :
+         {&TensorSums::tt, &TensorSums::gg, &TensorSums::tg, &TensorSums::dd})
+      this->*sum += later.*sum;
     max_abs = std::max(max_abs, later.max_abs);
     max_rel = std::max(max_rel, later.max_rel);
     below_1e3 += later.below_1e3;
@@ -55,7 +57,7 @@ double to_decimals(double value, int decimals) {
   return std::isfinite(scaled) ? scaled / scale : value;
 }
 
-OriginalNumber cosine_of(const Sums& sums) {
+OriginalNumber cosine_number(const TensorSums& sums) {
   constexpr double kNothing = std::numeric_limits<double>::epsilon();
   const double t = std::sqrt(sums.tt), g = std::sqrt(sums.gg);
   if (t <= kNothing && g <= kNothing) return {1};
@@ -87,15 +89,15 @@ Result<std::optional<OriginalNumbers>> original_numbers(dump::EntryReader& targe
   const int64_t count = target.reader().count();
   if (count == 0) return std::optional(all_of("unsupported"));
   const bool single = is_single(target.info().dtype) && is_single(golden.info().dtype);
-  auto sums = fold<Sums>(target, golden, context, true,
-                         [&](Sums& to, double t, double g) { to.add(t, g, single); });
+  auto sums = fold<TensorSums>(target, golden, context, true,
+                               [&](TensorSums& to, double t, double g) { to.add(t, g, single); });
   if (!sums) return sums.error();
   if (context.cancelled) return std::optional<OriginalNumbers>();
   if (sums->marks_differ) return std::optional(all_of("N/A"));
   const auto share = [&](int64_t n) {
     return OriginalNumber{to_decimals(static_cast<double>(n) / static_cast<double>(count), 12)};
   };
-  OriginalNumbers numbers = {cosine_of(*sums),
+  OriginalNumbers numbers = {cosine_number(*sums),
                              OriginalNumber{std::sqrt(sums->dd)},
                              OriginalNumber{to_decimals(sums->max_abs, 12)},
                              OriginalNumber{to_decimals(sums->max_rel, 12)},

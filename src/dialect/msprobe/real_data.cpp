@@ -9,8 +9,8 @@
 namespace plumb::msprobe {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Undefined metrics of data that agree wherever they are not finite stand for nothing to differ.
 double number_or(const metrics::PairFacts& facts, std::string_view name, double otherwise) {
@@ -18,10 +18,10 @@ double number_or(const metrics::PairFacts& facts, std::string_view name, double 
   return value.is_defined() ? value.number() : otherwise;
 }
 
-SideNumbers numbers(const metrics::PairFacts& facts, std::string_view max, std::string_view min,
-                    std::string_view mean, std::string_view l2) {
-  return {number_or(facts, max, kNan), number_or(facts, min, kNan), number_or(facts, mean, kNan),
-          number_or(facts, l2, kNan)};
+SideNumbers measured_numbers(const metrics::PairFacts& facts, std::string_view max,
+                             std::string_view min, std::string_view mean, std::string_view l2) {
+  return {number_or(facts, max, kNotANumber), number_or(facts, min, kNotANumber),
+          number_or(facts, mean, kNotANumber), number_or(facts, l2, kNotANumber)};
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ RealData real_data(const metrics::PairFacts& facts) {
     data.remark = "both tensors are empty";
     return data;
   }
-  data.target = numbers(facts, "target_max", "target_min", "target_mean", "target_l2");
-  data.golden = numbers(facts, "golden_max", "golden_min", "golden_mean", "golden_l2");
+  data.target = measured_numbers(facts, "target_max", "target_min", "target_mean", "target_l2");
+  data.golden = measured_numbers(facts, "golden_max", "golden_min", "golden_mean", "golden_l2");
   const auto share = [&](int64_t n) {
     return static_cast<double>(n) / static_cast<double>(s.count);
   };
@@ -85,9 +85,9 @@ RealData real_data(const metrics::PairFacts& facts) {
   const int64_t nan = s.nan_only_in_target + s.nan_only_in_golden;
   if (nan > 0 || s.inf_mismatch > 0) {
     // What IEEE arithmetic makes of them: inf / inf is NaN, whatever else there is.
-    data.cosine = kNan;
-    data.euclid = data.max_abs = nan > 0 ? kNan : kInf;
-    data.max_rel = nan > 0 || s.g_inf > s.same_inf ? kNan : kInf;
+    data.cosine = kNotANumber;
+    data.euclid = data.max_abs = nan > 0 ? kNotANumber : kInfinity;
+    data.max_rel = nan > 0 || s.g_inf > s.same_inf ? kNotANumber : kInfinity;
     const bool in_target = s.nan_only_in_target > 0 || s.t_inf > s.same_inf;
     const bool in_golden = s.nan_only_in_golden > 0 || s.g_inf > s.same_inf;
     data.remark = !in_target   ? "golden has NaN or inf that target has not"
@@ -95,7 +95,7 @@ RealData real_data(const metrics::PairFacts& facts) {
                                : "target has other NaN or inf than golden";
   } else {
     const bool t_zero = s.t_all_zero(), g_zero = s.g_all_zero();
-    data.cosine = number_or(facts, "cosine", t_zero != g_zero ? kNan : 1);
+    data.cosine = number_or(facts, "cosine", t_zero != g_zero ? kNotANumber : 1);
     data.euclid = number_or(facts, "euclid", 0);
     data.max_abs = number_or(facts, "max_abs", 0);
     data.max_rel = number_or(facts, "max_rel", 0);

@@ -16,9 +16,7 @@ namespace fs = std::filesystem;
 using report::Fill;
 using report::SheetCell;
 
-constexpr std::string_view kNone = "N/A";
-
-std::string_view or_none(std::string_view text) { return text.empty() ? kNone : text; }
+std::string_view or_none(std::string_view text) { return text.empty() ? kNotKnown : text; }
 
 // Names, places and remarks are long, numbers have the width that their title needs.
 double width_of(std::string_view title) {
@@ -90,7 +88,7 @@ void append_metrics(Cells& cells, const Line& line, Mode mode) {
   }
 }
 
-void append_cells(Cells& cells, const Line& line, const FileStyle& style) {
+void append_line_cells(Cells& cells, const Line& line, const FileStyle& style) {
   cells.text(line.api);
   cells.text(or_none(line.stack));
   cells.text({"[", or_none(line.target_name), ", ", or_none(line.golden_name), "]"});
@@ -202,7 +200,7 @@ Fill fill_of(const Judged& judged) {
 void Written::add(const Line& line, const FileStyle& style, ResultFile& file) {
   const Fill fill = fill_of(line.judged);
   cells.clear();
-  append_cells(cells, line, style);
+  append_line_cells(cells, line, style);
   file.add(cells, fill);
   ++(line.judged.result == "PASS" ? pass : line.judged.result == "FAIL" ? fail : not_compared);
   if (fill == Fill::kGreen) return;

@@ -15,7 +15,7 @@
 namespace plumb::msprobe {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteRatio = std::numeric_limits<double>::infinity();
 
 // Judged by nothing: what they give out was never written, or is only moved.
 constexpr std::string_view kUnjudged[] = {"empty",
@@ -260,7 +260,7 @@ Difference difference_of(std::optional<double> target, std::optional<double> gol
   if (same) return {0.0, 0.0};
   const double difference = *target - *golden;
   if (std::isnan(difference)) return {difference, difference};
-  if (std::isinf(difference) || *golden == 0) return {difference, kInf};
+  if (std::isinf(difference) || *golden == 0) return {difference, kInfiniteRatio};
   return {difference, std::fabs(difference / *golden)};
 }
 

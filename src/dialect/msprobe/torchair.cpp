@@ -37,7 +37,7 @@ std::string name_of(const DumpSet& set, const Entry* entry) {
   return set.traits.is_torchair_fx ? file : file + ":" + to_string(entry->slot);
 }
 
-const Shape* shape_of(const result::Side& side) { return side.shape ? &*side.shape : nullptr; }
+const Shape* shape_of_side(const result::Side& side) { return side.shape ? &*side.shape : nullptr; }
 
 // Pairs as TorchAir's graphs tell them, of the ranks, graphs and tokens that are wanted.
 class TorchairPolicy final : public Collector {
@@ -80,9 +80,10 @@ class TorchairPolicy final : public Collector {
 };
 
 // From a session to result files.
-class Comparison {
+class TorchairComparison {
  public:
-  Comparison(const TorchairRun& run, const TorchairPolicy& policy, const SessionState& state)
+  TorchairComparison(const TorchairRun& run, const TorchairPolicy& policy,
+                     const SessionState& state)
       : run_(run),
         policy_(policy),
         target_(state.target),
@@ -262,11 +263,11 @@ class Comparison {
                                                         : "other";
     if (compared.target) {
       line.target_dtype = compared.target->dtype;
-      line.target_shape = shape_of(*compared.target);
+      line.target_shape = shape_of_side(*compared.target);
     }
     if (compared.golden) {
       line.golden_dtype = compared.golden->dtype;
-      line.golden_shape = shape_of(*compared.golden);
+      line.golden_shape = shape_of_side(*compared.golden);
     }
     return line;
   }
@@ -409,7 +410,7 @@ Result<Written> compare_torchair(const TorchairRun& run, RunContext& context) {
                           policy.pairs.warnings.end());
   for (const DumpSet* set : {&state.target, &state.golden})
     written.warnings.insert(written.warnings.end(), set->warnings.begin(), set->warnings.end());
-  Comparison comparison(run, policy, state);
+  TorchairComparison comparison(run, policy, state);
   Result<void> done;
   if (run.as_original)
     done = comparison.write_original(context, written);

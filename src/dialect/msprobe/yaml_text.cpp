@@ -18,7 +18,7 @@ namespace plumb::msprobe {
 namespace {
 
 constexpr size_t kMaxNesting = 16;
-constexpr const char* kForm = "the msprobe page of the documents shows mapping files";
+constexpr const char* kMappingRemedy = "the msprobe page of the documents shows mapping files";
 
 // Ends the parser from within its callbacks.
 struct Refused {
@@ -72,10 +72,12 @@ class Builder : public YAML::EventHandler {
 
   void open(const YAML::Mark& mark, YAML::anchor_t anchor, Yaml::Kind kind) {
     if (anchor != YAML::NullAnchor) refuse_anchor(mark);
-    if (expects_name()) throw Refused{{"a name of the mapping is no text", line_of(mark), kForm}};
+    if (expects_name())
+      throw Refused{{"a name of the mapping is no text", line_of(mark), kMappingRemedy}};
     if (open_.size() >= kMaxNesting)
       throw Refused{{"the mapping is nested too deeply",
-                     fmt::format("{}: more than {} levels", line_of(mark), kMaxNesting), kForm}};
+                     fmt::format("{}: more than {} levels", line_of(mark), kMaxNesting),
+                     kMappingRemedy}};
     Level& level = open_.emplace_back();
     level.value.kind = kind;
     level.value.line = mark.line + 1;
@@ -134,7 +136,7 @@ Result<Yaml> parse_yaml(std::string_view text) {
     return refused.error;
   } catch (const YAML::Exception& failure) {
     return Error{"this is no YAML", fmt::format("{}: {}", line_of(failure.mark), failure.msg),
-                 kForm};
+                 kMappingRemedy};
   }
   return builder.take();
 }

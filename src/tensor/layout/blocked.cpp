@@ -44,8 +44,8 @@ Shape stored_shape(const LayoutKind& kind, const NamedShape& sizes, int64_t c0) 
   return shape;
 }
 
-std::optional<IndexMap> place(const LayoutKind& kind, int, const NamedShape& sizes,
-                              const Shape& stored) {
+std::optional<IndexMap> place_blocks(const LayoutKind& kind, int, const NamedShape& sizes,
+                                     const Shape& stored) {
   if (stored_shape(kind, sizes, stored.back()) != stored) return std::nullopt;
   const Shape strides = row_major_strides(stored);
   const std::vector<StoredAxis> axes = stored_axes(kind);
@@ -83,13 +83,13 @@ Result<IndexMap> read_blocked(const LayoutKind& kind, int groups, const Shape& s
     return not_its_shape(kind, stored, fmt::format("({}), C0 at least 1", kind.axes));
   std::optional<NamedMap> found;
   if (logical) {
-    found = fit(kind, groups, stored, *logical, logical_axes(kind), true, place);
+    found = fit(kind, groups, stored, *logical, logical_axes(kind), true, place_blocks);
     if (!found)
       return does_not_fit(kind, stored, *logical,
                           fmt::format("in no axis order does it take blocks of {}", stored.back()));
   } else {
     const NamedShape sizes = padded_shape(kind, stored);
-    found = NamedMap{sizes.axes, *place(kind, groups, sizes, stored)};
+    found = NamedMap{sizes.axes, *place_blocks(kind, groups, sizes, stored)};
   }
   if (names_axes(order)) return permuted(kind, *found, order);
   if (logical) found->map.axes.resize(logical->size());  // those left out have length 1
@@ -103,7 +103,7 @@ Result<StoredAs> store_blocked(const LayoutKind& kind, int groups, const Shape& 
   if (c0 < 1 || !element_count(logical)) return impossible_storage(kind, logical, c0);
   StoredAs result{stored_shape(kind, *sizes, c0), {}};
   if (!element_count(result.stored)) return impossible_storage(kind, logical, c0);
-  result.map = *place(kind, groups, *sizes, result.stored);
+  result.map = *place_blocks(kind, groups, *sizes, result.stored);
   return result;
 }
 

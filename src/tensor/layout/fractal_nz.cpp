@@ -26,7 +26,7 @@ bool same_batch(const Shape& a, const Shape& b) {
   return x == y || ((x.size() <= 1 || y.size() <= 1) && element_count(x) == element_count(y));
 }
 
-IndexMap place(const Shape& logical, const Shape& stored) {
+IndexMap place_tiles(const Shape& logical, const Shape& stored) {
   if (element_count(logical) == 0) return row_major_map(logical);  // nothing lies anywhere
   const size_t last = stored.size() - 1;
   const int64_t n0 = stored[last];
@@ -56,7 +56,7 @@ Result<IndexMap> read_fractal_nz(const LayoutKind& kind, int, const Shape& store
     Shape padded = batch_of(stored, 4);
     padded.push_back(m1 * m0);
     padded.push_back(n1 * n0);
-    return place(padded, stored);
+    return place_tiles(padded, stored);
   }
   const int64_t n = logical->empty() ? 1 : logical->back();
   const int64_t m = logical->size() < 2 ? 1 : (*logical)[logical->size() - 2];
@@ -66,7 +66,7 @@ Result<IndexMap> read_fractal_nz(const LayoutKind& kind, int, const Shape& store
         fmt::format("{} x {} tiles of {} x {} cannot hold exactly {} x {}", m1, n1, m0, n0, m, n));
   if (!same_batch(batch_of(*logical, 2), batch_of(stored, 4)))
     return does_not_fit(kind, stored, *logical, "the batch axes differ");
-  return place(*logical, stored);
+  return place_tiles(*logical, stored);
 }
 
 Result<StoredAs> store_fractal_nz(const LayoutKind& kind, int, const Shape& logical,
@@ -78,7 +78,7 @@ Result<StoredAs> store_fractal_nz(const LayoutKind& kind, int, const Shape& logi
   stored.push_back(kRowsPerTile);
   stored.push_back(c0);
   if (!element_count(stored)) return impossible_storage(kind, logical, c0);
-  return StoredAs{stored, place(logical, stored)};
+  return StoredAs{stored, place_tiles(logical, stored)};
 }
 
 }  // namespace plumb

@@ -49,7 +49,7 @@ std::optional<Folding> fold(const NamedShape& sizes, int64_t groups, int64_t n0,
   return result;
 }
 
-IndexMap place(const NamedShape& sizes, int64_t groups, const Folding& folding) {
+IndexMap place_folded(const NamedShape& sizes, int64_t groups, const Folding& folding) {
   if (element_count(sizes.sizes) == 0) return row_major_map(sizes.sizes);  // nothing lies anywhere
   const int64_t c0 = folding.stored[3];
   const int64_t row = folding.stored[1] * folding.stored[2] * c0;
@@ -81,7 +81,7 @@ std::optional<IndexMap> place_if_fits(const LayoutKind&, int groups, const Named
                                       const Shape& stored) {
   const auto folding = fold(sizes, groups, stored[2], stored[3]);
   if (!folding || folding->stored != stored) return std::nullopt;
-  return place(sizes, groups, *folding);
+  return place_folded(sizes, groups, *folding);
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ Result<StoredAs> store_fractal_z(const LayoutKind& kind, int groups, const Shape
   if (c0 < 1 || !element_count(logical)) return impossible_storage(kind, logical, c0);
   const auto folding = fold(*sizes, groups, kOutputsPerTile, c0);
   if (!folding || !element_count(folding->stored)) return impossible_storage(kind, logical, c0);
-  return StoredAs{folding->stored, place(*sizes, groups, *folding)};
+  return StoredAs{folding->stored, place_folded(*sizes, groups, *folding)};
 }
 
 }  // namespace plumb

@@ -87,6 +87,8 @@ Shape row_major_strides(const Shape& shape);
 // Fails, saying why with the numbers, if the shapes do not fit or the layout is not understood.
 Result<IndexMap> plain_map(Layout layout, const Shape& stored, const std::optional<Shape>& logical,
                            std::string_view order = {});
+// The only layout with blocks in which a tensor of the shape `logical` has the shape `stored`.
+std::optional<Layout> blocked_layout(const Shape& stored, const Shape& logical);
 
 // The other direction: where a logical tensor with axes `order` (e.g. "NCHW"; ignored by
 // FRACTAL_NZ) goes when stored in `layout` with `c0` channels to a block. The map's logical order

@@ -21,7 +21,7 @@ constexpr LayoutKind opaque(int number, std::string_view name) {
   return {number, name, "", nullptr, nullptr};
 }
 
-constexpr LayoutKind kTable[] = {
+constexpr LayoutKind kLayoutKinds[] = {
     plain(0, "NCHW"),
     plain(1, "NHWC"),
     {2, "ND", "", read_plain, store_plain},
@@ -76,11 +76,11 @@ constexpr LayoutKind kTable[] = {
 };
 
 // Other words for them, from other versions of the vendor's tools.
-struct Alias {
+struct LayoutAlias {
   std::string_view alias;
   int number;
 };
-constexpr Alias kAliases[] = {
+constexpr LayoutAlias kLayoutAliases[] = {
     {"DECONV_SP_STRIDE8_TRANS", 15},
     {"LOOKUP_LOOKUPS", 20},
     {"LOOKUP_KEYS", 21},
@@ -92,7 +92,7 @@ constexpr Alias kAliases[] = {
 };
 
 const LayoutKind* find(int number) {
-  for (const LayoutKind& kind : kTable)
+  for (const LayoutKind& kind : kLayoutKinds)
     if (kind.number == number) return &kind;
   return nullptr;
 }
@@ -113,16 +113,16 @@ std::string name_of(Layout layout) {
 }
 
 std::optional<Layout> layout_from_name(std::string_view name) {
-  for (const LayoutKind& kind : kTable)
+  for (const LayoutKind& kind : kLayoutKinds)
     if (kind.name == name) return Layout{kind.number};
-  for (const Alias& alias : kAliases)
+  for (const LayoutAlias& alias : kLayoutAliases)
     if (alias.alias == name) return Layout{alias.number};
   return std::nullopt;
 }
 
 std::vector<std::string> layout_names() {
   std::vector<std::string> names;
-  for (const LayoutKind& kind : kTable)
+  for (const LayoutKind& kind : kLayoutKinds)
     if (kind.read != nullptr) names.emplace_back(kind.name);
   return names;
 }
@@ -130,6 +130,18 @@ std::vector<std::string> layout_names() {
 bool is_plain(Layout layout) {
   const LayoutKind* kind = find(layout.number);
   return kind != nullptr && kind->read == read_plain;
+}
+
+std::optional<Layout> blocked_layout(const Shape& stored, const Shape& logical) {
+  const LayoutKind* found = nullptr;
+  for (const LayoutKind& kind : kLayoutKinds) {
+    if (kind.read == nullptr || kind.read == read_plain) continue;
+    if (!plain_map({kind.number}, stored, logical)) continue;
+    if (found != nullptr && found->read != kind.read) return {};
+    if (found == nullptr) found = &kind;
+  }
+  if (found == nullptr) return {};
+  return Layout{found->number};
 }
 
 Result<IndexMap> plain_map(Layout layout, const Shape& stored, const std::optional<Shape>& logical,

@@ -10,8 +10,8 @@
 namespace plumb {
 namespace {
 
-std::optional<IndexMap> place(const LayoutKind& kind, int, const NamedShape& sizes,
-                              const Shape& stored) {
+std::optional<IndexMap> place_plain(const LayoutKind& kind, int, const NamedShape& sizes,
+                                    const Shape& stored) {
   const Shape strides = row_major_strides(stored);
   IndexMap map;
   for (size_t i = 0; i < sizes.axes.size(); ++i) {
@@ -41,11 +41,11 @@ Result<IndexMap> read_plain(const LayoutKind& kind, int groups, const Shape& sto
                             const std::optional<Shape>& logical, std::string_view order) {
   const bool named = !kind.axes.empty() && kind.axes.size() == stored.size();
   if (!named) return read_unnamed(kind, stored, logical.value_or(stored), order);
-  auto found = fit(kind, groups, stored, logical.value_or(stored), kind.axes, false, place);
+  auto found = fit(kind, groups, stored, logical.value_or(stored), kind.axes, false, place_plain);
   // A shape of another rank does not say which axis is which, but the stored one does.
   if (!found && names_axes(order) && logical->size() != stored.size() &&
       element_count(*logical) == element_count(stored))
-    found = fit(kind, groups, stored, stored, kind.axes, false, place);
+    found = fit(kind, groups, stored, stored, kind.axes, false, place_plain);
   if (!found) return read_unnamed(kind, stored, *logical, "");
   const bool is_vector = squeezed(stored).size() <= 1;  // looks the same in any order
   if (!names_axes(order) || (is_vector && !same_letters(order, kind.axes))) return found->map;
@@ -60,7 +60,7 @@ Result<StoredAs> store_plain(const LayoutKind& kind, int groups, const Shape& lo
   if (!sizes) return sizes.error();
   Shape stored;
   for (char axis : kind.axes) stored.push_back((*sizes)[axis]);
-  return StoredAs{stored, *place(kind, groups, *sizes, stored)};
+  return StoredAs{stored, *place_plain(kind, groups, *sizes, stored)};
 }
 
 }  // namespace plumb

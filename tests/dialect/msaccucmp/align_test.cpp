@@ -40,7 +40,7 @@ std::vector<float> values_of(const View& view) {
   return values;
 }
 
-struct Case {
+struct AlignCase {
   const char* what;
   Tensor target, golden;
   Description description;
@@ -49,7 +49,7 @@ struct Case {
 };
 
 TEST(Align, ShapesAndRefusals) {
-  const Case kCases[] = {
+  const AlignCase kCases[] = {
       {"ND stays flat", counted("ND", {2, 3}), counted("ND", {2, 3}), {"ND", {}}, {6}},
       {"ND of other shape", counted("ND", {2, 3}), counted("ND", {3, 2}), {"ND", {}}, {6}},
       {"ND longer is cut", counted("ND", {10}), counted("ND", {9}), {"ND", {}}, {9, 1, 1, 1}},
@@ -97,7 +97,7 @@ TEST(Align, ShapesAndRefusals) {
       {"squeezed", counted("NCHW", {2, 3}), counted("ND", {2, 1, 3}), {"NHWC", {}}, {2, 3}},
       {"empty", counted("ND", {0, 4}), counted("ND", {0, 4}), {"ND", {}}, {0, 4}},
   };
-  for (const Case& c : kCases) {
+  for (const AlignCase& c : kCases) {
     auto aligned = align(c.target, c.golden, c.description, {});
     if (c.code != Code::kNone) {
       ASSERT_FALSE(aligned) << c.what;

@@ -8,11 +8,11 @@ namespace plumb::msprobe {
 namespace {
 
 using testing::ElementsAre;
-using Words = std::vector<std::string_view>;
+using Arguments = std::vector<std::string_view>;
 
 TEST(MsprobeCommand, RefusesWhatDoesNotGoTogether) {
   const struct {
-    Words words;
+    Arguments words;
     const char* what;
   } cases[] = {
       {{}, "which command?"},
@@ -44,29 +44,29 @@ TEST(MsprobeCommand, RefusesWhatDoesNotGoTogether) {
 
 TEST(MsprobeCommand, EachModeHasItsRun) {
   auto general =
-      request_from(Words{"compare", "-tp", "a", "-gp", "b", "-fm", "--stat-magnitude", "0.5"});
+      request_from(Arguments{"compare", "-tp", "a", "-gp", "b", "-fm", "--stat-magnitude", "0.5"});
   ASSERT_TRUE(general);
   EXPECT_TRUE(std::get<GeneralRun>(*general).mapping.is_fuzzy);
   EXPECT_EQ(std::get<GeneralRun>(*general).most_magnitude, 0.5);
 
   auto torchair = request_from(
-      Words{"compare", "-m", "torchair", "-tp", "a", "-gp", "b", "--rank", "0,3", "-o", "out"});
+      Arguments{"compare", "-m", "torchair", "-tp", "a", "-gp", "b", "--rank", "0,3", "-o", "out"});
   ASSERT_TRUE(torchair);
   EXPECT_THAT(std::get<TorchairRun>(*torchair).ranks, ElementsAre(0, 3));
   EXPECT_EQ(std::get<TorchairRun>(*torchair).output, "out");
 
   auto offline = request_from(
-      Words{"compare", "-m", "offline_data", "-tp", "a", "-gp", "b", "-fr", "model.json"});
+      Arguments{"compare", "-m", "offline_data", "-tp", "a", "-gp", "b", "-fr", "model.json"});
   ASSERT_TRUE(offline);
   EXPECT_EQ(std::get<msaccucmp::NetworkRun>(*offline).rules.rules, "model.json");
 
-  auto merge = request_from(Words{"merge_result", "-i", "a", "-o", "b", "-config", "c"});
+  auto merge = request_from(Arguments{"merge_result", "-i", "a", "-o", "b", "-config", "c"});
   ASSERT_TRUE(merge);
   EXPECT_EQ(std::get<MergeRun>(*merge).config, "c");
 }
 
 TEST(MsprobeCommand, ResultsGoWhereTheManualSays) {
-  const auto output = [](Words words) {
+  const auto output = [](Arguments words) {
     for (std::string_view word : {"-tp", "a", "-gp", "b"}) words.push_back(word);
     auto request = request_from(words);
     EXPECT_TRUE(request);
@@ -85,29 +85,29 @@ TEST(MsprobeCommand, ResultsGoWhereTheManualSays) {
 }
 
 TEST(MsprobeCommand, TakesWhatChangesNothing) {
-  auto request = request_from(Words{"-f", "pytorch", "compare", "-tp", "a", "-gp", "b",
-                                    "-tensor_log", "-s", "-c", "--backend", "fsdp"});
+  auto request = request_from(Arguments{"-f", "pytorch", "compare", "-tp", "a", "-gp", "b",
+                                        "-tensor_log", "-s", "-c", "--backend", "fsdp"});
   ASSERT_TRUE(request) << request.error().what;
   EXPECT_EQ(std::get<GeneralRun>(*request).notes.size(), 4U);
-  request = request_from(Words{"compare", "-tp", "a", "-gp", "b"});
+  request = request_from(Arguments{"compare", "-tp", "a", "-gp", "b"});
   EXPECT_TRUE(std::get<GeneralRun>(*request).notes.empty());
-  EXPECT_FALSE(request_from(Words{"compare", "-tp", "a", "-gp", "b", "--consistent_check"}));
+  EXPECT_FALSE(request_from(Arguments{"compare", "-tp", "a", "-gp", "b", "--consistent_check"}));
 }
 
 TEST(MsprobeCommand, CellsAndApisMayBothBeMapped) {
   auto request =
-      request_from(Words{"compare", "-tp", "a", "-gp", "b", "-cm", "c.yaml", "-am", "a.yaml"});
+      request_from(Arguments{"compare", "-tp", "a", "-gp", "b", "-cm", "c.yaml", "-am", "a.yaml"});
   ASSERT_TRUE(request) << request.error().what;
   EXPECT_EQ(std::get<GeneralRun>(*request).mapping.cell, "c.yaml");
   EXPECT_EQ(std::get<GeneralRun>(*request).mapping.api, "a.yaml");
 }
 
 TEST(MsprobeCommand, OwnCommandsHaveItsOptions) {
-  auto overflow = request_from(Words{"overflow_check", "-i", "step0"});
+  auto overflow = request_from(Arguments{"overflow_check", "-i", "step0"});
   ASSERT_TRUE(overflow);
   EXPECT_EQ(std::get<OwnCommand>(*overflow).words[1], "step0");
   EXPECT_EQ(std::get<OwnCommand>(*overflow).directory, "./output");
-  auto parse = request_from(Words{"parse", "-d", "dump", "-t", "npy", "-o", "out"});
+  auto parse = request_from(Arguments{"parse", "-d", "dump", "-t", "npy", "-o", "out"});
   ASSERT_TRUE(parse);
   EXPECT_THAT(std::get<OwnCommand>(*parse).words, ElementsAre("convert", "dump", "-o", "out"));
 }

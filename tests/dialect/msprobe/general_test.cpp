@@ -3,13 +3,13 @@
 
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/csv.h"
+#include "dialect/msprobe/content_testing.h"
 #include "io/npy.h"
 #include "scratch.h"
 
@@ -25,14 +25,14 @@ std::string statistics_of(std::string_view dtype, double max) {
       R"({{"type": "T", "dtype": "{}", "shape": [2], "Max": {}, "Min": 0, "Mean": 1, "Norm": 2}})",
       dtype, max);
 }
-std::string call(std::string_view name, const std::string& argument) {
+std::string call_json(std::string_view name, const std::string& argument) {
   return fmt::format(R"("{}": {{"input_args": [{}], "output": []}})", name, argument);
 }
 std::string dump_json(std::string_view calls, std::string_view task = "statistics") {
   return fmt::format(R"({{"task": "{}", "dump_data_dir": null, "data": {{{}}}}})", task, calls);
 }
 std::string relu(double max = 1) {
-  return dump_json(call("Functional.relu.0.forward", statistics_of("torch.float32", max)));
+  return dump_json(call_json("Functional.relu.0.forward", statistics_of("torch.float32", max)));
 }
 
 class Dumps : public Scratch {
@@ -52,7 +52,7 @@ class Dumps : public Scratch {
     const std::string leaf =
         fmt::format(R"({{"type": "T", "dtype": "{}", "shape": [{}], "data_name": "{}"}})", name,
                     values.size(), file);
-    write(side + "/dump.json", dump_json(call("Functional.relu.0.forward", leaf), "tensor"));
+    write(side + "/dump.json", dump_json(call_json("Functional.relu.0.forward", leaf), "tensor"));
     write(side + "/dump_tensor_data/" + file,
           io::npy_header(dtype, {std::ssize(values)}) +
               std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
@@ -67,12 +67,6 @@ class Dumps : public Scratch {
  private:
   mutable RunContext context_;
 };
-
-std::string text_of(const fs::path& file) {
-  std::ostringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
 
 // Levels of directories as msprobe makes them; all of them are compared.
 TEST(General, Directories) {
@@ -160,7 +154,7 @@ TEST(General, TypesThatAreNotComparedFail) {
   ASSERT_TRUE(written) << written.error().what;
   EXPECT_EQ(written->pass, 0);
   EXPECT_EQ(written->fail, 1);
-  EXPECT_THAT(text_of(written->files[0]),
+  EXPECT_THAT(content_of(written->files[0]),
               HasSubstr("dtype differs: torch.float32 and torch.int64 are not compared"));
 }
 
@@ -168,20 +162,20 @@ TEST(General, WhatGoldenAloneHasIsInTheResult) {
   const Dumps dumps;
   dumps.write("target/dump.json", relu());
   dumps.write("golden/dump.json",
-              dump_json(call("Functional.relu.0.forward", statistics_of("torch.float32", 1)) + "," +
-                        call("Torch.add.0.forward", statistics_of("torch.float32", 1))));
+              dump_json(call_json("Functional.relu.0.forward", statistics_of("torch.float32", 1)) +
+                        "," + call_json("Torch.add.0.forward", statistics_of("torch.float32", 1))));
   const auto written = dumps.compare();
   ASSERT_TRUE(written) << written.error().what;
   EXPECT_EQ(written->pass, 1);
   EXPECT_EQ(written->not_compared, 1);
-  EXPECT_THAT(text_of(written->files[0]),
+  EXPECT_THAT(content_of(written->files[0]),
               HasSubstr("\nN/A,Torch.add.0.forward.input.0,N/A,torch.float32,"));
 }
 
 // The cells of the only result, by row and column.
 std::map<std::string, std::map<std::string, std::string>> table_of(const Written& written) {
   std::map<std::string, std::map<std::string, std::string>> table;
-  const std::string text = text_of(written.files[0]);
+  const std::string text = content_of(written.files[0]);
   CsvReader reader(text);
   if (!reader.next()) return table;
   const std::vector<std::string> header = reader.cells();
@@ -193,7 +187,7 @@ std::map<std::string, std::map<std::string, std::string>> table_of(const Written
 
 std::vector<std::string> names_of(const Written& written) {
   std::vector<std::string> names;
-  const std::string text = text_of(written.files[0]);
+  const std::string text = content_of(written.files[0]);
   for (CsvReader reader(text); reader.next();) names.push_back(reader.cells()[0]);
   return names;
 }
@@ -201,10 +195,10 @@ std::vector<std::string> names_of(const Written& written) {
 TEST(General, AStrideThatChangedIsAnError) {
   const auto dump = [](int stride) {
     const char* file = "Functional.relu.0.forward.input.0.npy";
-    return dump_json(call("Functional.relu.0.forward",
-                          fmt::format(R"({{"type": "T", "dtype": "torch.float32", "shape": [2],
+    return dump_json(call_json("Functional.relu.0.forward",
+                               fmt::format(R"({{"type": "T", "dtype": "torch.float32", "shape": [2],
                                           "data_name": "{}"}}, {{"type": "int", "value": {}}})",
-                                      file, stride)),
+                                           file, stride)),
                      "tensor");
   };
   const Dumps dumps;
@@ -246,10 +240,10 @@ TEST(General, NamedArgumentsStandAsInTheDump) {
 TEST(General, CellsAndApisAreMappedTogether) {
   const std::string leaf = statistics_of("torch.float32", 1);
   const Dumps dumps;
-  dumps.write("target/dump.json", dump_json(call("Cell.fc1.Dense.forward.0", leaf) + "," +
-                                            call("Mint.add.0.forward", leaf)));
-  dumps.write("golden/dump.json", dump_json(call("Module.fc1.Linear.forward.0", leaf) + "," +
-                                            call("Torch.add.0.forward", leaf)));
+  dumps.write("target/dump.json", dump_json(call_json("Cell.fc1.Dense.forward.0", leaf) + "," +
+                                            call_json("Mint.add.0.forward", leaf)));
+  dumps.write("golden/dump.json", dump_json(call_json("Module.fc1.Linear.forward.0", leaf) + "," +
+                                            call_json("Torch.add.0.forward", leaf)));
   dumps.write("cells.yaml", "fc1.Dense: fc1.Linear");
   GeneralRun run;
   run.mapping.cell = (dumps.path() / "cells.yaml").string();
@@ -275,12 +269,12 @@ TEST(General, CallsOutsideModulesGoByTheirStack) {
         op, function);
   };
   const auto stacks = [](std::string_view entries) { return fmt::format("{{{}}}", entries); };
-  const std::string module = call("Module.a.Net.forward.0", leaf);
+  const std::string module = call_json("Module.a.Net.forward.0", leaf);
   const std::string first = "Torch.log_softmax.0.forward", second = "Torch.log_softmax.1.forward";
   const Dumps dumps;
-  dumps.write("target/dump.json", dump_json(module + "," + call(first, leaf)));
+  dumps.write("target/dump.json", dump_json(module + "," + call_json(first, leaf)));
   dumps.write("golden/dump.json",
-              dump_json(module + "," + call(first, leaf) + "," + call(second, leaf)));
+              dump_json(module + "," + call_json(first, leaf) + "," + call_json(second, leaf)));
   dumps.write_both(
       "construct.json",
       fmt::format(
@@ -310,11 +304,11 @@ TEST(General, Arguments) {
          {{"type": "bool", "value": true}}, {{"type": "NoneType", "value": null}})",
       leaf);
   const Dumps dumps;
-  dumps.write_both("dump.json", dump_json(call("Torch.odd.0.forward", arguments)));
+  dumps.write_both("dump.json", dump_json(call_json("Torch.odd.0.forward", arguments)));
   const auto written = dumps.compare();
   ASSERT_TRUE(written) << written.error().what;
   EXPECT_EQ(written->pass, 11);
-  const std::string text = text_of(written->files[0]);
+  const std::string text = content_of(written->files[0]);
   for (const char* name : {"0", "1", "2.0", "2.1.0.k", "5", "6", "7", "8", "9", "10", "11"})
     EXPECT_THAT(text, HasSubstr(fmt::format("\nTorch.odd.0.forward.input.{},", name)));
   EXPECT_THAT(text, Not(HasSubstr("input.3")));

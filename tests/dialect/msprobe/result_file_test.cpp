@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dialect/msprobe/result_file.h"
 
-#include <fstream>
-#include <iterator>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "dialect/msprobe/content_testing.h"
 
 namespace plumb::msprobe {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::ElementsAre;
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class ResultFiles : public testing::Test {
  protected:
@@ -44,16 +38,16 @@ class ResultFiles : public testing::Test {
 
 TEST_F(ResultFiles, LongOnesAreInParts) {
   EXPECT_THAT(write(5), ElementsAre("result_part_1.csv", "result_part_2.csv", "result_part_3.csv"));
-  EXPECT_EQ(text_of(directory_ / "result_part_1.csv"), "n\n0\n1\n");
-  EXPECT_EQ(text_of(directory_ / "result_part_2.csv"), "n\n2\n3\n");
-  EXPECT_EQ(text_of(directory_ / "result_part_3.csv"), "n\n4\n");
+  EXPECT_EQ(content_of(directory_ / "result_part_1.csv"), "n\n0\n1\n");
+  EXPECT_EQ(content_of(directory_ / "result_part_2.csv"), "n\n2\n3\n");
+  EXPECT_EQ(content_of(directory_ / "result_part_3.csv"), "n\n4\n");
 }
 
 TEST_F(ResultFiles, NothingIsOverwritten) {
   EXPECT_THAT(write(2), ElementsAre("result.csv"));
   EXPECT_THAT(write(3), ElementsAre("result_1_part_1.csv", "result_1_part_2.csv"));
   EXPECT_THAT(write(0), ElementsAre("result_2.csv"));
-  EXPECT_EQ(text_of(directory_ / "result.csv"), "n\n0\n1\n");
+  EXPECT_EQ(content_of(directory_ / "result.csv"), "n\n0\n1\n");
 }
 
 TEST(ResultCells, QuotesAndFormulas) {

@@ -233,8 +233,8 @@ TensorNumbers numbers_of(const RealData& data) {
   return {&data, data.cosine, data.below_1e3, {}, false};
 }
 
-RealData data_of(double cosine, double max_abs, double max_rel, double below_1e3,
-                 double norm_factor = 1) {
+RealData data_with(double cosine, double max_abs, double max_rel, double below_1e3,
+                   double norm_factor = 1) {
   RealData data;
   data.cosine = cosine;
   data.euclid = data.max_abs = max_abs;
@@ -246,9 +246,9 @@ RealData data_of(double cosine, double max_abs, double max_rel, double below_1e3
 }
 
 TEST(Statistics, TensorsAreJudgedByTheDocumentedRules) {
-  const RealData same = data_of(1, 0, 0, 1), off = data_of(0.95, 0.3, 5, 0.5);
-  const RealData bad = data_of(0.7, 0.5, 9, 0.95), small = data_of(0.995, 0.3, 5, 0.7);
-  const RealData scaled = data_of(1, 0.02, 2, 0, 3);
+  const RealData same = data_with(1, 0, 0, 1), off = data_with(0.95, 0.3, 5, 0.5);
+  const RealData bad = data_with(0.7, 0.5, 9, 0.95), small = data_with(0.995, 0.3, 5, 0.7);
+  const RealData scaled = data_with(1, 0.02, 2, 0, 3);
   const Row in = row(false, 1, 1), out = row(true, 1, 1);
   const auto judged = [&](const RealData& input, const RealData& output, bool as_original = false) {
     return tensors_as({in, out}, {numbers_of(input), numbers_of(output)}, as_original);
@@ -287,14 +287,14 @@ TEST(Statistics, UnknownInputsBlameNobody) {
   empty.is_empty = true;
   EXPECT_EQ(levels({empty, bad}), "pass error");
 
-  const RealData same = data_of(1, 0, 0, 1), off = data_of(0.95, 0.3, 5, 0.5);
+  const RealData same = data_with(1, 0, 0, 1), off = data_with(0.95, 0.3, 5, 0.5);
   const std::vector<Row> api{row(false, 1, 1), row(true, 1, 1)};
   TensorNumbers unread;
   unread.trouble = "no data file";
   EXPECT_EQ(tensors_as(api, {numbers_of(same), numbers_of(off)}), "pass Yes, error No");
   EXPECT_EQ(tensors_as(api, {unread, numbers_of(off)}), "warning N/A, warning No");
   EXPECT_EQ(tensors_as(api, {unread, numbers_of(off)}, true), "warning N/A, error No");
-  RealData scalar = data_of(1, 3, 3, 0);
+  RealData scalar = data_with(1, 3, 3, 0);
   scalar.is_single = true;
   scalar.cosine.reset();
   scalar.below_1e3.reset();

@@ -19,9 +19,9 @@ using testing::Not;
 using testing::SizeIs;
 
 // A copy of a case, to be damaged.
-class Case : public Scratch {
+class CaseFiles : public Scratch {
  public:
-  explicit Case(const std::string& name) {
+  explicit CaseFiles(const std::string& name) {
     fs::copy(fs::path(PLUMB_TEST_DATA) / "msprobe" / name, path(),
              fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   }
@@ -54,7 +54,7 @@ std::string text_of_file(const fs::path& path) {
 }
 
 TEST(CompareTorchair, DamagedFilesCostTheirRows) {
-  Case files("multi_rank");
+  CaseFiles files("multi_rank");
   fs::resize_file(files.find("target", {"rank0", "/1/0/", "Relu_2"}), 60);
   fs::resize_file(files.find("golden", {"rank0", "/0/", "mm", "OUTPUT.0"}), 0);
   fs::resize_file(files.find("golden", {"rank0", "/0/", "add_1", "INPUT.0"}), 140);
@@ -69,7 +69,7 @@ TEST(CompareTorchair, DamagedFilesCostTheirRows) {
 }
 
 TEST(CompareTorchair, NothingIsOverwritten) {
-  Case files("multi_rank");
+  CaseFiles files("multi_rank");
   const auto first = files.compare(), second = files.compare();
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_NE(first->files[0], second->files[0]);
@@ -77,13 +77,13 @@ TEST(CompareTorchair, NothingIsOverwritten) {
 }
 
 TEST(CompareTorchair, RanksAndGraphsCanBeChosen) {
-  Case ranks("multi_rank");
+  CaseFiles ranks("multi_rank");
   ranks.ranks = {1};
   const auto one = ranks.compare();
   ASSERT_TRUE(one.ok());
   ASSERT_THAT(one->files, SizeIs(1));
   EXPECT_THAT(one->files[0].filename().string(), HasSubstr("_rank1_"));
-  Case graphs("two_graphs");
+  CaseFiles graphs("two_graphs");
   graphs.graphs = {2};
   const auto second = graphs.compare();
   ASSERT_TRUE(second.ok());
@@ -92,7 +92,7 @@ TEST(CompareTorchair, RanksAndGraphsCanBeChosen) {
 }
 
 TEST(CompareTorchair, TokensOfOneSideAreTold) {
-  Case files("multi_rank");
+  CaseFiles files("multi_rank");
   fs::remove_all(files.find("golden", {"rank0", "/1/", "mm", "OUTPUT"}).parent_path());
   const auto written = files.compare();
   ASSERT_TRUE(written.ok());
@@ -103,7 +103,7 @@ TEST(CompareTorchair, TokensOfOneSideAreTold) {
 
 // Full data against what volume reduction left of it.
 TEST(CompareTorchair, ReducedAgainstFull) {
-  Case files("reduced_min_max");
+  CaseFiles files("reduced_min_max");
   fs::remove_all(files.path() / "golden");
   fs::copy(fs::path(PLUMB_TEST_DATA) / "msprobe/graph_quirks/golden", files.path() / "golden",
            fs::copy_options::recursive);

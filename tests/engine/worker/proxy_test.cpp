@@ -48,7 +48,7 @@ std::string division() {
   return std::move(model).take();
 }
 
-Inputs numbers(int32_t a, int32_t b) {
+Inputs operands(int32_t a, int32_t b) {
   const auto tensor = [](int32_t number) {
     Tensor made{DType::kInt32, {1}, std::vector<std::byte>(4)};
     std::memcpy(made.bytes.data(), &number, 4);
@@ -72,7 +72,7 @@ class WorkerEngine : public testing::Test {
   // The quotient, or what went wrong.
   static std::string divide(Session& session, int32_t a, int32_t b) {
     std::string told;
-    auto ran = session.run(numbers(a, b), [&](const Output& output) -> Result<void> {
+    auto ran = session.run(operands(a, b), [&](const Output& output) -> Result<void> {
       told = std::to_string(load_le<int32_t>(output.tensor->bytes.data()));
       return {};
     });
@@ -105,7 +105,7 @@ TEST_F(WorkerEngine, TensorsOutliveTheSessionForWhoKeepsTheirOwner) {
   ASSERT_TRUE(session);
   TensorView view;
   std::shared_ptr<const void> owner;
-  ASSERT_TRUE(session->run(numbers(35, 5), [&](const Output& output) -> Result<void> {
+  ASSERT_TRUE(session->run(operands(35, 5), [&](const Output& output) -> Result<void> {
     view = *output.tensor;
     owner = output.owner;
     return {};
