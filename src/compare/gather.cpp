@@ -14,6 +14,7 @@
 #include "metrics/bulk_candidates.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
+#include "metrics/lost_elements.h"
 #include "metrics/slice_rel_euclid.h"
 
 namespace plumb::compare {
@@ -192,10 +193,10 @@ class FirstPass {
 
  private:
   // Marks were infinities only for the sums.
-  static void set_aside(int64_t marks, PairSums& sums) {
-    sums.masked = marks;
-    sums.t_inf -= marks;
-    sums.g_inf -= marks;
+  static void set_aside(const MaskedPiece::Marks& marks, PairSums& sums) {
+    sums.masked = marks.agree;
+    sums.t_inf -= marks.agree + marks.only_in_target;
+    sums.g_inf -= marks.agree + marks.only_in_golden;
   }
 
   // Chance alone gives products of about the squares over the root of the count.
@@ -280,8 +281,7 @@ Result<void> read_again(dump::EntryReader& target, dump::EntryReader& golden,
       });
 }
 
-// Values of a tensor, evenly drawn: runs of neighbours, or all of a small one. None if reading here
-// and there is not cheap.
+// Values of a tensor, evenly drawn, front to back: runs of neighbours, or all of a small one.
 Result<std::vector<double>> values_drawn(const dump::EntryReader& tensor) {
   constexpr int64_t kRuns = 64, kRun = 64;
   auto again = tensor.again();
@@ -289,7 +289,6 @@ Result<std::vector<double>> values_drawn(const dump::EntryReader& tensor) {
   io::TensorReader& reader = again->reader();
   const bool is_small = reader.count() <= kRuns * kRun;
   std::vector<double> values;
-  if (!is_small && !reader.is_random_access()) return values;
   const int64_t runs = is_small ? 1 : kRuns, length = is_small ? reader.count() : kRun;
   const DType part = metrics::part_of(reader.dtype());
   const int64_t parts = part == reader.dtype() ? 1 : 2;
@@ -344,7 +343,7 @@ Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly,
     numbers.resize(static_cast<size_t>(count * values));
     decode_double(part, bytes->data(), count * values, numbers.data());
     for (double& number : numbers)
-      number = mask && mask->agree(number, number) ? 0 : std::ldexp(number, -facts.sums.exponent);
+      number = mask && mask->is_mark(number) ? 0 : std::ldexp(number, -facts.sums.exponent);
     slices.add_golden(numbers.data(), count * values);
     return {};
   };
@@ -490,6 +489,9 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
         slices->may_lose_band(sums->dd, sums->finite, metrics::ignored_in_slices(facts));
   }
   facts.second_pass = {request, facts};
+  if (request.slices && metrics::LostElements::may_be_in(facts))
+    facts.second_pass.hold(
+        metrics::accumulated(metrics::LostElements(facts, golden.reader().shape())));
   if (facts.second_pass.is_needed() && !context.cancelled) {
     auto done = second_pass(target, golden, mask, *foreseen, first->candidates(), context,
                             facts.second_pass);

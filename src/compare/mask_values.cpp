@@ -23,9 +23,12 @@ double extreme_of(const metrics::PairSums& sums) {
 
 }  // namespace
 
+bool MaskValues::is_mark(double value) const {
+  return std::isfinite(value) && (from < 0 ? value <= from : value >= from);
+}
+
 bool MaskValues::agree(double target, double golden) const {
-  const auto is_mark = [&](double value) { return from < 0 ? value <= from : value >= from; };
-  if (!is_mark(golden) || !std::isfinite(target) || !std::isfinite(golden)) return false;
+  if (!is_mark(golden) || !std::isfinite(target)) return false;
   if (std::abs(target - golden) <= kSame * std::abs(golden)) return true;
   return (target < 0) == (golden < 0) && std::abs(target) >= kHuge && std::abs(golden) >= kHuge;
 }
@@ -34,7 +37,8 @@ bool MaskValues::agree(double target, double golden) const {
 // mean square about p * c^2.
 bool may_have_mask(const metrics::PairSums& sums) {
   const double extreme = extreme_of(sums);
-  if (sums.finite < 20 || extreme == 0 || sums.g_min == sums.g_max) return false;
+  const int64_t fewest = std::abs(extreme) >= std::ldexp(kBandFrom, -sums.exponent) ? 2 : 20;
+  if (sums.finite < fewest || extreme == 0 || sums.g_min == sums.g_max) return false;
   const double n = static_cast<double>(sums.finite);
   const double by_squares = sums.gg / n / extreme / extreme, by_sum = sums.g_sum / n / extreme;
   const double other = std::ldexp(sums.g_sum < 0 ? sums.g_max : sums.g_min, -sums.exponent);
@@ -56,10 +60,13 @@ std::optional<MaskValues> find_mask(const metrics::PairSums& sums, std::span<con
     if (is_mark) least = std::min(least, std::abs(value));
     if (!is_mark) rest = std::max(rest, std::abs(value));
   }
-  const bool is_band =
-      size - least <= kSame * size && size >= std::ldexp(kBandFrom, -sums.exponent);
+  const bool is_large = size >= std::ldexp(kBandFrom, -sums.exponent);
+  const bool is_band = size - least <= kSame * size && is_large;
+  // A few numbers of which one is large are no mask, unless all others are zero.
+  const bool is_alone = marks == 1 && rest > 0 && count < 20;
   if (static_cast<double>(marks) < kLeastShare * static_cast<double>(count) || marks == count ||
-      rest == 0 || rest > size / kFarOutside || !(least == size || is_band))
+      is_alone || (rest == 0 && !is_large) || rest > size / kFarOutside ||
+      !(least == size || is_band))
     return std::nullopt;
   return MaskValues{std::ldexp(extreme / 2, sums.exponent)};
 }
@@ -68,12 +75,23 @@ namespace {
 
 // Both as numbers that hold all of their values.
 template <class T>
-int64_t put_marks(const MaskValues& mask, std::vector<T>& target, std::vector<T>& golden) {
-  int64_t marks = 0;
+MaskedPiece::Marks put_marks(const MaskValues& mask, std::vector<T>& target,
+                             std::vector<T>& golden) {
+  MaskedPiece::Marks marks;
   for (size_t i = 0; i < golden.size(); ++i) {
-    if (!mask.agree(static_cast<double>(target[i]), static_cast<double>(golden[i]))) continue;
-    target[i] = golden[i] = std::copysign(std::numeric_limits<T>::infinity(), golden[i]);
-    ++marks;
+    const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
+    const bool in_target = mask.is_mark(t), in_golden = mask.is_mark(g);
+    const T mark = std::copysign(std::numeric_limits<T>::infinity(), static_cast<T>(mask.from));
+    if (mask.agree(t, g)) {
+      target[i] = golden[i] = mark;
+      ++marks.agree;
+    } else if (in_golden && !in_target && std::isfinite(t)) {
+      golden[i] = mark;
+      ++marks.only_in_golden;
+    } else if (in_target && !in_golden && std::isfinite(g)) {
+      target[i] = mark;
+      ++marks.only_in_target;
+    }
   }
   return marks;
 }

@@ -16,25 +16,31 @@ namespace plumb::compare {
 struct MaskValues {
   double from = 0;  // negative: all values of golden down from here; positive: up from here
 
+  bool is_mark(double value) const;  // never if it is not finite
   // True if both are marks, and of the same size as far as their types hold it.
   bool agree(double target, double golden) const;
 };
 
 // The mask of golden, if one value, or a narrow band of very large ones, fills at least a twentieth
-// of it and is far outside the rest. `drawn`: values of golden, evenly drawn. Asks for them only if
-// the sums allow for a mask.
+// of it and is far outside the rest; beside nothing but zeros a single very large one is enough.
+// `drawn`: values of golden, evenly drawn. Asks for them only if the sums allow for a mask.
 bool may_have_mask(const metrics::PairSums& sums);
 std::optional<MaskValues> find_mask(const metrics::PairSums& sums, std::span<const double> drawn);
 
-// A piece of real numbers with infinities in place of the marks that agree. Counts them.
+// A piece of real numbers with infinities in place of the marks that agree, and of those that stand
+// on one side only. Counts them. Marks of different sizes stay numbers.
 class MaskedPiece {
  public:
+  struct Marks {
+    int64_t agree = 0, only_in_target = 0, only_in_golden = 0;
+  };
   MaskedPiece(const metrics::PairPiece& piece, const MaskValues& mask);
   metrics::PairPiece piece() const;
-  int64_t marks() const { return marks_; }
+  const Marks& marks() const { return marks_; }
 
  private:
-  int64_t count_, marks_ = 0;
+  int64_t count_;
+  Marks marks_;
   std::vector<float> floats_[2];  // target and golden, or:
   std::vector<double> doubles_[2];
 };

@@ -9,12 +9,14 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include "compare/common_offset.h"
 #include "compare/elements.h"
 #include "compare/planned_row.h"
 #include "compare/precision.h"
 #include "compare/same_elements.h"
 #include "compare/whole_slices.h"
 #include "dump/reduced.h"
+#include "judge/steps.h"
 #include "judge/tolerance.h"
 #include "judge/verdict.h"
 #include "metrics/decoded_pairs.h"
@@ -263,27 +265,45 @@ class RowMaker {
     else
       judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden, **facts, row);
     if (closeness) judge::explain(*closeness, (*facts)->sums, row);
-    judge_ids_inside(profile, **facts, *target, *golden, row);
+    judge_whole_numbers(profile, **facts, *target, *golden, row);
     show_difference((*facts)->sums, *target, *golden, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
       doubt(row, "all_nan", "every value is NaN on both sides");
   }
 
-  // Classes among boxes and scores: where something is off by one or more.
-  void judge_ids_inside(const judge::Profile& profile, const metrics::PairFacts& facts,
-                        const EntryReader& target, const EntryReader& golden, Row& row) const {
-    const auto is_float = [](DType dtype) { return kind_of(dtype) == DKind::kFloat; };
+  // What is right or wrong, or off by a step, where the limits for floats are no measure.
+  void judge_whole_numbers(const judge::Profile& profile, const metrics::PairFacts& facts,
+                           const EntryReader& target, const EntryReader& golden, Row& row) const {
     if ((row.verdict == Verdict::kFail && !row.in_16_bits) || !profile.integer ||
-        facts.sums.abs_max < 1 || !facts.are_ids.value_or(true) || !is_float(facts.target_stored) ||
-        !is_float(facts.golden_stored))
+        facts.sums.equal == facts.sums.count)
       return;
-    const double most = metrics::only_whole_from(
-        metrics::coarser_of(metrics::shown_target_dtype(facts.target_dtype, facts.sums),
-                            metrics::shown_golden_dtype(facts.golden_dtype, facts.sums)));
-    const auto found = find_whole_slice(target, golden, most, context_);
-    if (!found || !*found) return;
-    fail(row, "limit:equal_share", text_of(**found, *row.golden->shape));
+    const judge::Steps steps = judge::steps_of(facts);
+    if (steps != judge::Steps::kNone) {
+      const auto found =
+          find_common_offset(target, golden, steps == judge::Steps::kOfPixels, context_);
+      if (found && *found) fail_as_ids(row, text_of(**found));
+    } else if (const auto found = ids_inside(facts, target, golden)) {
+      fail_as_ids(row, text_of(*found, *row.golden->shape));
+    }
+  }
+
+  // Classes among boxes and scores, say: where something is off by more than rounding.
+  std::optional<WholeSlice> ids_inside(const metrics::PairFacts& facts, const EntryReader& target,
+                                       const EntryReader& golden) const {
+    constexpr double kLeast = 0x1p-4;
+    const auto is_float = [](DType dtype) { return kind_of(dtype) == DKind::kFloat; };
+    if (facts.sums.abs_max <= kLeast || !facts.are_ids.value_or(true) ||
+        !is_float(facts.target_stored) || !is_float(facts.golden_stored))
+      return std::nullopt;
+    const ShownTypes shown{metrics::shown_target_dtype(facts.target_dtype, facts.sums),
+                           metrics::shown_golden_dtype(facts.golden_dtype, facts.sums)};
+    const auto found = find_whole_slice(target, golden, shown, context_);
+    return found ? *found : std::nullopt;
+  }
+
+  static void fail_as_ids(Row& row, std::string message) {
+    fail(row, "limit:equal_share", std::move(message));
     row.suspicious = false;
     row.hint.clear();
     row.in_16_bits.reset();
@@ -339,7 +359,10 @@ class RowMaker {
     const bool are_ids = profile.integer && limits == &*profile.integer;
     const bool are_wide = !facts.target_is_dequantized() && is_wide_float(facts.target_dtype) &&
                           is_wide_float(facts.golden_dtype);
-    if (are_wide && !are_ids && profile.float32 && !options_.computed) limits = &*profile.float32;
+    const bool are_pixels = facts.sums.t_whole && facts.sums.g_whole &&
+                            judge::steps_of(facts) == judge::Steps::kOfPixels;
+    if (are_wide && !are_ids && !are_pixels && profile.float32 && !options_.computed)
+      limits = &*profile.float32;
     judge::judge(*limits, facts, options_.columns, row);
     if (profile.float32 && limits == &*profile.float32 && pair::gives_shares(row.target->type) &&
         pair::gives_shares(row.golden->type))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ids inside a tensor of other numbers: the column of classes in rows of detections, beside boxes
-// and scores. They are right or wrong, like a tensor of nothing but ids.
+// Ids in tensors of floats: all of it, or the column of classes in rows of detections, beside boxes
+// and scores. They are right or wrong. That numbers are ids shows in their digits: they are whole
+// where their type holds fractions.
 #pragma once
 
 #include <optional>
@@ -11,19 +12,24 @@
 
 namespace plumb::compare {
 
-// A slice along an axis that is whole on both sides, and differs.
+// Numbers that are whole on both sides, or on one, and differ.
 struct WholeSlice {
-  size_t axis = 0;
+  std::optional<size_t> axis;  // none: the whole tensor
   int64_t index = 0, elements = 0, differing = 0;
   int64_t first = 0;              // position of the first element that differs
   double target = 0, golden = 0;  // there
 };
 
-// Of the last axis or the one before, the first such slice of at least 16 elements with values
-// below `most`, where the type has other numbers, too, in a tensor of which the rest is no coarse
-// grid. Floats on both sides; tensors of more than a million elements are no rows of detections.
+// The types that the values of the two sides show, floats both.
+struct ShownTypes {
+  DType target, golden;
+};
+
+// The whole tensor, or the first slice along the last axis or the one before. Tensors of more than
+// a million elements are no rows of detections. See docs/verdicts.md.
 Result<std::optional<WholeSlice>> find_whole_slice(const dump::EntryReader& target,
-                                                   const dump::EntryReader& golden, double most,
+                                                   const dump::EntryReader& golden,
+                                                   const ShownTypes& shown,
                                                    const RunContext& context);
 
 // "axis 1, index 5: 3 of 100 whole numbers differ, the first [4, 5]: 12 instead of 13; ..."

@@ -13,6 +13,7 @@
 #include "base/name_pattern.h"
 #include "base/nearest.h"
 #include "base/toml_text.h"
+#include "judge/steps.h"
 #include "metrics/bulk_sums.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/resolution.h"
@@ -300,6 +301,21 @@ bool happen_to_be_whole(DType dtype, bool fits_half, double min, double max) {
   return largest >= metrics::only_whole_from(dtype) || (fits_half && all_large);
 }
 
+bool may_be_off_by_one(const metrics::PairSums& s) {
+  return s.finite > 0 && s.abs_max <= 1 &&
+         std::abs(s.t_sum - s.g_sum) < static_cast<double>(s.finite);
+}
+
+// Those of floats may have had a mean taken away.
+bool are_pixels(const metrics::PairFacts& facts) {
+  const metrics::PairSums& s = facts.sums;
+  const bool are_floats =
+      kind_of(facts.target_dtype) == DKind::kFloat && kind_of(facts.golden_dtype) == DKind::kFloat;
+  const double range = s.g_max - s.g_min;
+  return facts.has_shape_of_picture && (s.g_min >= 0 || are_floats) && s.g_max <= 255 &&
+         s.g_min >= -255 && range >= 32 && range <= 255;
+}
+
 // Ids, indices, counts, masks: whole on both sides. Pixels may be rounded the other way.
 bool are_ids(const metrics::PairFacts& facts) {
   const metrics::PairSums& s = facts.sums;
@@ -308,14 +324,7 @@ bool are_ids(const metrics::PairFacts& facts) {
   if (facts.target_is_dequantized()) return false;
   if (are_exact(target, golden)) return true;
   if (kind_of(target) == DKind::kComplex || s.finite == 0) return false;
-  const bool is_rounded_picture = facts.has_shape_of_picture && s.abs_max <= 1 && s.g_min >= 0 &&
-                                  s.g_max <= 255 && s.g_max - s.g_min >= 32 &&
-                                  std::abs(s.t_sum - s.g_sum) < static_cast<double>(s.finite);
-  // Ids are not negative: these are codes of a quantized tensor.
-  const bool are_rounded_codes = kind_of(target) == DKind::kInteger && target == golden &&
-                                 bits_of(target) <= 8 && s.g_min < 0 && s.abs_max <= 1 &&
-                                 static_cast<double>(s.equal) >= 0.8 * static_cast<double>(s.count);
-  if (is_rounded_picture || are_rounded_codes) return false;
+  if (steps_of(facts) != Steps::kNone) return false;
   if (is_whole(target) || is_whole(golden)) return true;
   return s.t_whole && s.g_whole && !s.t_all_zero() && !s.g_all_zero() &&
          !happen_to_be_whole(target, s.t_fits_half, s.t_min, s.t_max) &&
@@ -323,6 +332,20 @@ bool are_ids(const metrics::PairFacts& facts) {
 }
 
 }  // namespace
+
+Steps steps_of(const metrics::PairFacts& facts) {
+  const metrics::PairSums& s = facts.sums;
+  const DType target = facts.target_dtype, golden = facts.golden_dtype;
+  const bool are_integers = kind_of(target) == DKind::kInteger && target == golden;
+  // Known by a graph: a step may be any number, deep in a network.
+  if (facts.are_ids == false && are_integers) return Steps::kOfCodes;
+  if (facts.are_ids.value_or(false) || !may_be_off_by_one(s)) return Steps::kNone;
+  if (are_pixels(facts)) return Steps::kOfPixels;
+  // Ids are not negative: these are codes of a quantized tensor.
+  const bool are_codes = are_integers && bits_of(target) <= 8 && s.g_min < 0 &&
+                         static_cast<double>(s.equal) >= 0.8 * static_cast<double>(s.count);
+  return are_codes ? Steps::kOfCodes : Steps::kNone;
+}
 
 bool Limit::holds(double value) const {
   switch (comparison) {
@@ -360,8 +383,9 @@ std::vector<const Limits*> Profile::sets() const { return sets_of(*this); }
 const Limits& Profile::for_pair(const metrics::PairFacts& facts,
                                 std::optional<DType> computed) const {
   if (integer && are_ids(facts)) return *integer;
-  // An integer of eight bits is no finer for having been read as float32.
-  if (facts.target_is_dequantized()) return any;
+  // An integer of eight bits is no finer for having been read as float32, nor is a pixel.
+  const bool are_whole = facts.sums.t_whole && facts.sums.g_whole;
+  if (facts.target_is_dequantized() || (are_whole && steps_of(facts) != Steps::kNone)) return any;
   if (!computed)
     return for_floats(metrics::shown_target_dtype(facts.target_dtype, facts.sums),
                       metrics::shown_golden_dtype(facts.golden_dtype, facts.sums));

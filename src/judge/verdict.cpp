@@ -86,8 +86,8 @@ void judge_non_finite(const metrics::PairSums& sums, Row& row) {
         fmt::format("{} NaN in golden where target has none", sums.nan_only_in_golden));
   if (sums.inf_mismatch > 0)
     add(row, "inf_mismatch",
-        fmt::format("{} infinite on one side, finite or of the other sign on the other",
-                    sums.inf_mismatch));
+        fmt::format("{} infinite{} on one side, finite or of the other sign on the other",
+                    sums.inf_mismatch, sums.masked > 0 ? " or masked" : ""));
   if (!row.reasons.empty()) row.verdict = Verdict::kFail;
 }
 

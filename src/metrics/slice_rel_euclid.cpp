@@ -7,6 +7,7 @@
 
 #include "metrics/bulk_sums.h"
 #include "metrics/finish.h"
+#include "metrics/lost_elements.h"
 #include "metrics/resolution.h"
 
 namespace plumb::metrics {
@@ -29,11 +30,19 @@ std::optional<BulkSums::WorstBand> worst_band(const PairFacts& facts) {
 
 const char* all_if_lost(double ratio) { return ratio >= 0.9 ? "all " : ""; }
 
+std::optional<LostElements::Worst> lost_elements(const PairFacts& facts) {
+  const auto* lost = facts.find<LostElements>();
+  return lost != nullptr ? lost->worst() : std::nullopt;
+}
+
 }  // namespace
 
 std::string worst_slice_text(const PairFacts& facts) {
   const auto band = worst_band(facts);
   const auto& slice = facts.worst_slice;
+  const auto lost = lost_elements(facts);
+  if (lost && (!band || lost->ratio > band->ratio) && (!slice || lost->ratio > slice->ratio))
+    return facts.find<LostElements>()->text(*lost);
   if (slice && (!band || slice->ratio >= band->ratio))
     return fmt::format("axis {}, index {}: {}{} values", slice->axis, slice->index,
                        all_if_lost(slice->ratio), slice->elements);
@@ -50,7 +59,9 @@ Value slice_rel_euclid(const PairFacts& facts) {
     return Value::undefined(kNotComputed);
   const auto band = worst_band(facts);
   const auto& slice = facts.worst_slice;
-  const double ratio = std::max(band ? band->ratio : 0, slice ? slice->ratio : 0);
+  const auto lost = lost_elements(facts);
+  const double ratio =
+      std::max({band ? band->ratio : 0, slice ? slice->ratio : 0, lost ? lost->ratio : 0});
   const bool is_bound = slice && slice->is_bound && slice->ratio == ratio;
   return is_bound ? Value::at_most(ratio) : Value::of(ratio);
 }

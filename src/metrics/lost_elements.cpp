@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/lost_elements.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "metrics/resolution.h"
+#include "metrics/slice_rel_euclid.h"
+
+namespace plumb::metrics {
+namespace {
+
+constexpr int64_t kMostSingleElements = 1 << 16;  // of a tensor: in a larger one none counts
+constexpr double kAgreesAsWhole = 0.15;           // rel_euclid
+constexpr double kOffByThird = 0.3;               // of golden: what may be lost
+constexpr double kFarAboveNoise = 3;              // times the error of what agrees
+constexpr int64_t kFewAgree = 2;                  // elements that are not zero
+
+double ratio_of(double error, double golden) {
+  if (error == 0) return 0;
+  return golden == 0 ? std::numeric_limits<double>::infinity() : error / std::fabs(golden);
+}
+
+std::string place_of(int64_t position, const Shape& shape) {
+  Shape at(shape.size());
+  for (size_t i = shape.size(); i-- > 0; position /= shape[i]) at[i] = position % shape[i];
+  return to_string(at);
+}
+
+}  // namespace
+
+bool LostElements::may_be_in(const PairFacts& first) {
+  const PairSums& sums = first.sums;
+  return sums.count <= kMostSingleElements && sums.exponent == 0 &&
+         kind_of(first.target_dtype) == DKind::kFloat &&
+         kind_of(first.golden_dtype) == DKind::kFloat &&
+         sums.dd <= kAgreesAsWhole * kAgreesAsWhole * sums.gg &&
+         (sums.rel_max >= kOffByThird || sums.off_at_zero > 0) &&
+         sums.abs_max > ignored_in_slices(first);
+}
+
+LostElements::LostElements(const PairFacts& first, Shape shape)
+    : shape_(std::move(shape)),
+      rounding_(resolution_of(coarser_of(shown_target_dtype(first.target_dtype, first.sums),
+                                         shown_golden_dtype(first.golden_dtype, first.sums)))
+                    .relative),
+      ignored_(ignored_in_slices(first)) {}
+
+void LostElements::add(const double* target, const double* golden, int64_t count) {
+  target_.insert(target_.end(), target, target + count);
+  golden_.insert(golden_.end(), golden, golden + count);
+}
+
+void LostElements::append(const LostElements& later) {
+  add(later.target_.data(), later.golden_.data(), std::ssize(later.golden_));
+}
+
+// The largest error that no rounding explains, among elements that agree.
+LostElements::Noise LostElements::noise() const {
+  Noise noise;
+  for (size_t i = 0; i < golden_.size(); ++i) {
+    const double error = std::fabs(target_[i] - golden_[i]), size = std::fabs(golden_[i]);
+    if (!(error < kOffByThird * size) || !std::isfinite(size)) continue;
+    noise.largest = std::max(noise.largest, error - rounding_ * size);
+    ++noise.elements;
+  }
+  return noise;
+}
+
+std::optional<LostElements::Worst> LostElements::worst() const {
+  const Noise usual = noise();
+  if (usual.elements < kFewAgree) return std::nullopt;
+  const double most = std::max(kFarAboveNoise * usual.largest, ignored_);
+  Worst worst;
+  double largest = 0;  // error
+  for (size_t i = 0; i < golden_.size(); ++i) {
+    const double error = std::fabs(target_[i] - golden_[i]), ratio = ratio_of(error, golden_[i]);
+    if (!(error > most && ratio >= kOffByThird) || !std::isfinite(error)) continue;
+    ++worst.count;
+    if (ratio < worst.ratio || (ratio == worst.ratio && error <= largest)) continue;
+    largest = error;
+    worst.ratio = ratio;
+    worst.position = static_cast<int64_t>(i);
+  }
+  return worst.count > 0 ? std::optional(worst) : std::nullopt;
+}
+
+std::string LostElements::text(const Worst& worst) const {
+  const auto at = static_cast<size_t>(worst.position);
+  return fmt::format(
+      "{} {}: {:.6g} instead of {:.6g}",
+      worst.count == 1 ? "element" : fmt::format("{} elements, the worst", worst.count),
+      place_of(worst.position, shape_), target_[at], golden_[at]);
+}
+
+}  // namespace plumb::metrics
