@@ -29,18 +29,19 @@ struct Read {
 };
 
 // What a producer gives; what only hands on, and was not compared, is looked through.
-void add_given(const Net& net, const Node& producer, const result::Row& output, int hops,
+void add_given(const Net& net, const Node& node, size_t place, const result::Row& output, int hops,
                std::vector<Read>& reads) {
+  const Node& producer = net.nodes[static_cast<size_t>(node.producers[place])];
   if (producer.stands_for) {
     reads.push_back({*producer.stands_for, producer.inserted});
     return;
   }
-  for (const size_t row : producer.outputs)
+  for (const size_t row : rows_given(net, node, place))
     if (net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank)
       reads.push_back({row});
   if (!producer.outputs.empty() || hops == 0 || !only_moves_values(producer.type)) return;
-  for (const int64_t before : producer.producers)
-    add_given(net, net.nodes[static_cast<size_t>(before)], output, hops - 1, reads);
+  for (size_t before = 0; before < producer.producers.size(); ++before)
+    add_given(net, producer, before, output, hops - 1, reads);
 }
 
 // In order: as dumped there, else where they were made.
@@ -51,8 +52,8 @@ std::vector<Read> all_read(const Net& net, const Node& node, const result::Row& 
       reads.push_back({row});
   if (!reads.empty()) return reads;
   constexpr int kMostHops = 3;
-  for (const int64_t producer : node.producers)
-    add_given(net, net.nodes[static_cast<size_t>(producer)], output, kMostHops, reads);
+  for (size_t producer = 0; producer < node.producers.size(); ++producer)
+    add_given(net, node, producer, output, kMostHops, reads);
   return reads;
 }
 
@@ -88,6 +89,8 @@ std::optional<Follows> follows_from(const Node& node, const std::vector<Read>& r
   example.work = &effort.work;
   example.tolerance = std::max(effort.tolerance, tolerance_of(output->golden_dtype));
   example.output = {&output->golden, &output->target, output->golden_shape};
+  for (const double value : output->golden)
+    example.mean_square += value * value / static_cast<double>(output->golden.size());
   std::vector<std::shared_ptr<const compare::PairValues>> kept;
   for (const Read& read : reads) {
     const auto& input = kept.emplace_back(read.target ? tensors.pair(*read.target, read.row)
@@ -124,6 +127,18 @@ std::optional<Follows> follows_an_earlier(const Net& net, const Node& node, size
   return {};
 }
 
+// Of several steps the worst: one of them alone may be wrong. Of several samples the tensors of the
+// latest are at hand, and an operator that was wrong before tells nothing there.
+std::optional<size_t> row_to_measure(const Net& net, const Node& node, const Tensors& tensors) {
+  std::optional<size_t> worst;
+  for (const size_t row : node.outputs)
+    if (tensors.has(row) && (!worst || error_of_row(net, row) >= error_of_row(net, *worst)))
+      worst = row;
+  constexpr double kShows = 0.5;  // of the error over all of them
+  if (!worst || error_of_row(net, *worst) < kShows * node.out.relative) return {};
+  return worst;
+}
+
 std::optional<Follows> follows_with(const Net& net, const Node& node, size_t output_row,
                                     Tensors& tensors, Effort& effort) {
   const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
@@ -140,6 +155,14 @@ std::optional<Follows> follows(const Net& net, const Node& node, size_t output_r
   constexpr double kRoughly = 0.02;
   Effort effort{kMostWork, kRoughly};
   return follows_with(net, node, output_row, tensors, effort);
+}
+
+std::shared_ptr<const compare::PairValues> only_input(const Net& net, const Node& node,
+                                                      size_t output_row, Tensors& tensors) {
+  const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
+  if (reads.size() != 1) return nullptr;
+  return reads[0].target ? tensors.pair(*reads[0].target, reads[0].row)
+                         : tensors.pair(reads[0].row);
 }
 
 void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context, int64_t work) {
@@ -160,11 +183,13 @@ void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context
   Effort effort{work};
   for (const auto& [added, node] : unknown) {
     if (context.cancelled || effort.work <= 0) return;
-    // Of several samples the tensors of the latest are at hand.
-    if (const auto found = follows_with(net, *node, node->outputs.back(), tensors, effort)) {
+    const auto row = row_to_measure(net, *node, tensors);
+    if (!row) continue;
+    if (const auto found = follows_with(net, *node, *row, tensors, effort)) {
       node->own = found->own;
       node->own_doubt = found->misfit;
       node->inherited = found->inherited;
+      node->measured = *row;
     }
   }
 }

@@ -32,4 +32,8 @@ std::optional<Follows> follows(const Net& net, const Node& node, size_t output_r
 // and `work` lasts, those first that seem to add most: Node::own.
 void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context, int64_t work);
 
+// What an operator reads, if that is one tensor alone and at hand.
+std::shared_ptr<const compare::PairValues> only_input(const Net& net, const Node& node,
+                                                      size_t output_row, Tensors& tensors);
+
 }  // namespace plumb::diagnose

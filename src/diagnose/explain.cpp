@@ -11,6 +11,7 @@
 #include "diagnose/quantizers.h"
 #include "diagnose/rule.h"
 #include "diagnose/run_rule.h"
+#include "diagnose/some_steps.h"
 
 namespace plumb::diagnose {
 namespace {
@@ -28,13 +29,9 @@ bool looks_odd(const Run& run) {
 size_t worst_row(const Net& net, const Node& node) {
   if (node.stands_for) return *node.stands_for;
   if (node.outputs.empty()) return node.arguments.front();
-  const auto rank = [&](size_t row) {
-    const metrics::Value error = net.run.value(net.run.rows[row], "rel_euclid");
-    if (!error.is_defined() || std::isnan(error.number())) return 1e300;
-    return error.number();
-  };
-  return *std::max_element(node.outputs.begin(), node.outputs.end(),
-                           [&](size_t a, size_t b) { return rank(a) < rank(b); });
+  return *std::max_element(node.outputs.begin(), node.outputs.end(), [&](size_t a, size_t b) {
+    return error_of_row(net, a) < error_of_row(net, b);
+  });
 }
 
 // An operator that only the target has, right before a suspect: it is not golden's operator that
@@ -87,8 +84,9 @@ Suspect suspect_of(const Case& of, const Root& root) {
   const std::string_view accused = &owner != &node       ? owner.name
                                    : inserted != nullptr ? inserted->name
                                                          : node.name;
-  Suspect suspect{of, root, node, accused, worst_row(of.net, node), std::hypot(root.in, root.noise),
-                  {}, {},   {},   {}};
+  Suspect suspect{
+      of, root, node, accused, worst_row(of.net, node), std::hypot(root.in, root.noise), {},
+      {}, {},   {},   {}};
   suspect.differences = differences_at(of, node, suspect.row);
   suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
                                    : of.tensors.pair(suspect.row);
@@ -100,6 +98,10 @@ Suspect suspect_of(const Case& of, const Root& root) {
   if (suspect.values == nullptr) return suspect;
   suspect.levels = levels_of(*suspect.values);
   suspect.transform = find_transform(*suspect.values, suspect.noise);
+  const bool is_alone = node.origins < 2 && inserted == nullptr && !node.stands_for;
+  const auto input = is_alone ? only_input(of.net, node, suspect.row, of.tensors) : nullptr;
+  suspect.slope =
+      other_negative_slope(*suspect.values, input.get(), is_alone ? node.type : "", suspect.noise);
   return suspect;
 }
 
@@ -118,6 +120,8 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
     finding->cause = rule.cause;
     finding->consequences = node_names(of.net, root.consequences);
     if (!rule.name.starts_with("model-")) add_differences(suspect, *finding);
+    for (result::Evidence& some : only_some_steps(of.net, suspect.node))
+      finding->evidence.push_back(std::move(some));
     if (const Node* inserted = inserted_before(of.net, suspect.node)) {
       finding->evidence.push_back({fmt::format("{} ({}) stands before {}, and only in the target",
                                                inserted->name, inserted->type, suspect.node.name),
@@ -224,7 +228,7 @@ void tell_own_errors(const Net& net, Run& run) {
       const double inherited = std::min(in, error.number());
       row.own_error = {std::sqrt(error.number() * error.number() - inherited * inherited),
                        inherited, false};
-      if (!std::isnan(node.inherited) && place == node.outputs.back())
+      if (!std::isnan(node.inherited) && place == node.measured)
         row.own_error = {node.own, node.inherited, false};
     }
   }

@@ -29,6 +29,14 @@ bool are_on_grids(const Net& net, const Tensors& tensors) {
   return looked >= kFewest && 3 * grids >= looked;  // joins and tables are on no grid
 }
 
+// What a large channel hides is what the grid, made for it, rounds off the others; not what they
+// were handed.
+double hidden_by(const ChannelSpread& spread, double step) {
+  if (spread.ratio < kSpread || !(spread.others_size > 0)) return 0;
+  constexpr double kAtMost = 1.5;  // times evenly spread roundings
+  return std::min(spread.others_error, kAtMost * step / (std::sqrt(12.0) * spread.others_size));
+}
+
 // A grid rounds by a twelfth of its squared step on average.
 double grain_of(const Levels& levels, const compare::PairValues& values) {
   double squares = 0;
@@ -55,8 +63,7 @@ bool look_at_grids(Net& net, Tensors& tensors, const RunContext& context) {
     if (!levels || !levels->is_grid) continue;
     node.grain = grain_of(*levels, *values);
     steps.emplace_back(&node, (levels->high - levels->low) / levels->step);
-    if (const auto spread = channel_spread(*values); spread && spread->ratio >= kSpread)
-      node.hidden = spread->others_error;
+    if (const auto spread = channel_spread(*values)) node.hidden = hidden_by(*spread, levels->step);
   }
   if (steps.empty()) return true;
   std::vector<double> spans;

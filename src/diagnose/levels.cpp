@@ -27,8 +27,10 @@ std::vector<double> distinct(std::vector<double> sorted) {
 }
 
 // Quantized values are whole multiples of one number, up to what their type rounds: the largest
-// such number, 0 if there is none. As many values as there are must not fit by chance.
-double grid_step(const std::vector<double>& levels, DType dtype) {
+// such number, 0 if there is none. As many values as there are must not fit by chance, which is
+// less likely where they are few besides.
+double grid_step(const std::vector<double>& levels, DType dtype, bool are_few) {
+  const double most_chance = are_few ? 1e-2 : 1e-4;
   const double largest = std::max(std::abs(levels.front()), std::abs(levels.back()));
   const double rounding = dtype == DType::kFloat16    ? 0x1p-11
                           : dtype == DType::kBFloat16 ? 0x1p-8
@@ -47,7 +49,7 @@ double grid_step(const std::vector<double>& levels, DType dtype) {
       if (!fits) break;
       chance *= std::min(1.0, 2 * tolerance);
     }
-    if (fits && chance < 1e-4) return step;
+    if (fits && chance < most_chance) return step;
   }
   return 0;
 }
@@ -96,8 +98,10 @@ std::optional<Levels> levels_of(const compare::PairValues& values) {
   found.golden_low = golden.front();
   found.golden_high = golden.back();
   if (found.count <= kMostLevels && found.golden > found.count) {
-    found.step = grid_step(target, values.target_dtype);
-    found.is_grid = found.step > 0 && grid_step(golden, values.golden_dtype) == 0;
+    constexpr int64_t kFewer = 4, kFewest = 6;
+    const bool are_few = found.count >= kFewest && kFewer * found.count <= found.golden;
+    found.step = grid_step(target, values.target_dtype, are_few);
+    found.is_grid = found.step > 0 && grid_step(golden, values.golden_dtype, false) == 0;
   }
   // What lies beyond the ends by more than a rounding.
   const double extent = found.high - found.low;
@@ -143,15 +147,21 @@ std::optional<ChannelSpread> channel_spread(const compare::PairValues& values) {
     const double usual = sorted[static_cast<size_t>(channels / 2)];
     const auto top = std::max_element(largest.begin(), largest.end());
     if (!(usual > 0) || (widest && *top / usual <= widest->ratio)) continue;
-    ChannelSpread spread{static_cast<int64_t>(axis), top - largest.begin(), *top / usual, 0};
+    ChannelSpread spread{static_cast<int64_t>(axis), top - largest.begin(), *top / usual};
     // Channels of the outlier's own size do not count as others.
     double others_dd = 0, others_gg = 0;
+    size_t others = 0;
     for (size_t c = 0; c < largest.size(); ++c) {
       if (largest[c] * 4 >= *top) continue;
       others_dd += dd[c];
       others_gg += gg[c];
+      ++others;
     }
-    if (others_gg > 0) spread.others_error = std::sqrt(others_dd / others_gg);
+    if (others_gg > 0) {
+      const size_t elements = others * (values.golden.size() / largest.size());
+      spread.others_error = std::sqrt(others_dd / others_gg);
+      spread.others_size = std::sqrt(others_gg / static_cast<double>(elements));
+    }
     widest = spread;
   }
   return widest;

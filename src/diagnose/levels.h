@@ -39,6 +39,7 @@ struct ChannelSpread {
   int64_t axis = 0, channel = 0;
   double ratio = 0;         // of its largest |golden| to the median over channels
   double others_error = 0;  // rel_euclid of all other channels
+  double others_size = 0;   // root of their mean square, in golden
 };
 std::optional<ChannelSpread> channel_spread(const compare::PairValues& values);
 

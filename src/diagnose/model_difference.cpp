@@ -110,9 +110,7 @@ std::optional<result::Finding> explain_model_precision(const Suspect& suspect) {
   return finding;
 }
 
-// What the data show of a missing activation says more than that another operator stands there.
 std::optional<result::Finding> explain_model_operator(const Suspect& suspect) {
-  if (misses_relu(suspect)) return {};
   const Difference* found = first(suspect, [](const Difference& each) {
     return each.kind == DiffKind::kAttribute || each.kind == DiffKind::kMissing ||
            each.kind == DiffKind::kReplaced || each.kind == DiffKind::kAdded ||

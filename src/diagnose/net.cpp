@@ -67,6 +67,7 @@ class Builder {
       }
       for (const result::NetworkEdge& edge : run_.network->edges) {
         net_.nodes[static_cast<size_t>(edge.to)].producers.push_back(edge.from);
+        net_.nodes[static_cast<size_t>(edge.to)].read.push_back(edge.output);
         net_.nodes[static_cast<size_t>(edge.from)].consumers.push_back(edge.to);
       }
     }
@@ -293,6 +294,22 @@ bool only_quantizes(std::string_view type) {
                                          "AscendRequant",  "FakeQuant"};
   return std::any_of(std::begin(kTypes), std::end(kTypes),
                      [&](std::string_view known) { return type.starts_with(known); });
+}
+
+std::vector<size_t> rows_given(const Net& net, const Node& node, size_t producer) {
+  const Node& from = net.nodes[static_cast<size_t>(node.producers[producer])];
+  if (from.outputs.size() <= 1) return from.outputs;
+  const std::string slot = "output:" + std::to_string(node.read[producer]);
+  std::vector<size_t> rows;
+  for (const size_t row : from.outputs)
+    if (net.run.rows[row].target->slot == slot) rows.push_back(row);
+  return rows.empty() ? from.outputs : rows;
+}
+
+double error_of_row(const Net& net, size_t row) {
+  const metrics::Value error = net.run.value(net.run.rows[row], "rel_euclid");
+  const bool is_known = error.is_defined() && !std::isnan(error.number());
+  return is_known ? error.number() : std::numeric_limits<double>::infinity();
 }
 
 Net net_of(const result::Run& run) { return Builder(run).build(); }

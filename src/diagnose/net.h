@@ -27,6 +27,7 @@ struct Error {
 struct Node {
   std::string_view name, type;          // borrowed from the run
   std::vector<int64_t> producers;       // nodes, one for each input that has one
+  std::vector<int64_t> read;            // ... and which of their outputs
   std::vector<int64_t> consumers;       // nodes
   std::vector<size_t> outputs, inputs;  // rows that were compared, by place
   // Rows of arguments that are no tensors (a stride, a flag) and differ. They are no error that
@@ -43,7 +44,8 @@ struct Node {
   Error in, out;
   double own = kUnknown;        // measured: by replaying it, or by arithmetic
   double own_doubt = 0;         // how far that may be off
-  double inherited = kUnknown;  // likewise measured: what its inputs explain
+  double inherited = kUnknown;  // likewise, by arithmetic: what its inputs explain
+  size_t measured = 0;          // ... at this row
   double grain = 0;   // of quantized values, where all are: rms of half a step, relative to golden
   double hidden = 0;  // error of the usual channels, which one large channel hides
   bool knows_inputs = true;  // else `in` tells nothing
@@ -67,6 +69,13 @@ bool only_moves_values(std::string_view type);
 
 // Puts values on a grid or takes them off it, and nothing else.
 bool only_quantizes(std::string_view type);
+
+// The rows of what an operator is given by one of its producers (by place): of the output that it
+// reads, or of all where slots do not tell.
+std::vector<size_t> rows_given(const Net& net, const Node& node, size_t producer);
+
+// rel_euclid of a row; infinite where there is none.
+double error_of_row(const Net& net, size_t row);
 
 // O(rows + nodes + edges). Borrows the run.
 Net net_of(const result::Run& run);

@@ -12,6 +12,7 @@ namespace {
 constexpr Threshold kOperatorTable[] = {
     {"step", kStep, "how many times the error that inputs and noise explain its output must have"},
     {"own_step", kOwnStep, "... where its own error is measured: how many times the usual one"},
+    {"tail_step", kTailStep, "... and of the worst tenth, in a network of 8 bits"},
     {"quiet_step", kQuietStep, "... where nothing is out of limits"},
     {"quiet_least", kQuietLeast, "... and the relative error it must have there"},
 };
@@ -21,24 +22,8 @@ constexpr Threshold kOperatorTable[] = {
 extern const std::span<const Threshold> kOperatorThresholds;
 const std::span<const Threshold> kOperatorThresholds = kOperatorTable;
 
-bool misses_relu(const Suspect& suspect) {
-  if (suspect.values == nullptr || !suspect.values->is_aligned()) return false;
-  double dd = 0, gg = 0, below = 0;
-  int64_t negative = 0;
-  for (size_t i = 0; i < suspect.values->target.size(); ++i) {
-    const double t = suspect.values->target[i], g = suspect.values->golden[i];
-    if (g < 0 || !std::isfinite(t)) return false;
-    negative += t < 0;
-    below += t < 0 ? t * t : 0;
-    dd += (std::max(t, 0.0) - g) * (std::max(t, 0.0) - g);
-    gg += g * g;
-  }
-  return negative * 50 > std::ssize(suspect.values->target) && gg > 0 &&
-         std::sqrt(dd / gg) <= 4 * suspect.noise && dd <= 0.1 * below;
-}
-
 std::optional<result::Finding> explain_transform(const Suspect& suspect) {
-  if (!suspect.transform || misses_relu(suspect)) return {};
+  if (!suspect.transform) return {};
   result::Finding finding = finding_about(suspect, suspect.root.is_behind ? 0.55 : 0.93);
   add_transform(suspect, finding);
   finding.advice = fmt::format("{}: look for where that is done or left out on one side only.",
@@ -75,17 +60,7 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
   if (!suspect.of.run.network && suspect.node.type.empty() && suspect.of.net.nodes.size() == 1)
     return {};
   result::Finding finding = finding_about(suspect, 0.9 * confidence_of(suspect.root));
-  if (misses_relu(suspect)) {
-    finding.confidence = 0.93;
-    finding.detail = "missing:Relu";
-    const double low = suspect.value("target_min");
-    finding.evidence.push_back(evidence_of(
-        suspect,
-        fmt::format("with negative values set to zero (down to {}) it agrees", short_text(low)),
-        "target_min", low));
-    finding.advice = fmt::format(
-        "{} gives out what golden has before a Relu: the activation is missing.", suspect.accused);
-  } else if (const result::Row* gone = missing_before(suspect)) {
+  if (const result::Row* gone = missing_before(suspect)) {
     finding.detail = "missing:" + gone->golden->type;
     finding.evidence.push_back(
         {fmt::format("golden has {} ({}) right before it, the target has not",

@@ -84,6 +84,7 @@ class Finder {
     double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
                                : each.out.relative / std::hypot(in, noise);
     if (each.hidden > 0) ratio = std::max(ratio, each.hidden / (2 * std::hypot(in, noise)));
+    if (is_measured && each.grain == 0 && each.own < kTailStep * tail_[kind_of(each)]) return;
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
     found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}});
   }
@@ -107,7 +108,7 @@ class Finder {
       const double in = each.in.is_known() ? each.in.relative : 0;
       const bool is_step = std::isnan(each.own) && each.knows_inputs && in <= kStep * noise &&
                            each.out.relative >= kStep * std::hypot(in, noise);
-      if (!(each.own > 0) && !is_step && !(each.out.relative <= noise)) continue;
+      if (!(each.own > 0) && !is_step && !(each.out.relative <= kStep * noise)) continue;
       measured += each.own > 0;
       noisy += each.own > 0 || is_step;
       all.push_back(each.own > 0 ? each.own : each.out.relative);
@@ -119,7 +120,19 @@ class Finder {
     if (std::ssize(own) < kFewest || noisy < kFewest) return 0;
     const auto middle = own.begin() + (std::ssize(own) - 1) / 2;
     std::nth_element(own.begin(), middle, own.end());
-    return std::min(*middle, kMostNoise);
+    const double usual = std::min(*middle, kMostNoise);
+    tail_[kind] = tail_of(own, usual);
+    return usual;
+  }
+
+  // What the worst tenth has at least, where that is many operators and they round to 8 bits.
+  static double tail_of(std::vector<double>& own, double usual) {
+    constexpr int64_t kMany = 24;
+    constexpr double kEightBits = 4e-3;
+    if (std::ssize(own) < kMany || usual < kEightBits) return 0;
+    const auto tenth = own.end() - std::ssize(own) / 10 - 1;
+    std::nth_element(own.begin(), tenth, own.end());
+    return *tenth;
   }
 
   static bool is_product(const Node& each) {
@@ -242,6 +255,7 @@ class Finder {
   const Net& net_;
   Roots found_;
   double usual_[kKinds] = {};  // own errors, by kind
+  double tail_[kKinds] = {};   // ... and of the worst; 0 where that is not known
   bool has_measured_ = false;  // enough operators to know what is normal
 };
 

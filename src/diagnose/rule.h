@@ -13,6 +13,7 @@
 #include "diagnose/commands.h"
 #include "diagnose/levels.h"
 #include "diagnose/model_differences.h"
+#include "diagnose/negative_slope.h"
 #include "diagnose/roots.h"
 #include "diagnose/tensors.h"
 #include "diagnose/transforms.h"
@@ -42,6 +43,7 @@ struct Suspect {
   std::shared_ptr<const compare::PairValues> values;
   std::optional<Levels> levels;                       // of the target's values
   std::optional<Transform> transform;                 // what turns golden into the target
+  std::optional<NegativeSlope> slope;                 // of its activation, if that differs
   std::vector<const graph::Difference*> differences;  // of the models, at this operator
 
   const result::Row& its_row() const { return of.run.rows[row]; }
@@ -72,8 +74,8 @@ result::Evidence evidence_of(const Suspect& suspect, std::string text, std::stri
 void add_transform(const Suspect& suspect, result::Finding& finding);
 // How the models differ at the suspect, as evidence.
 void add_differences(const Suspect& suspect, result::Finding& finding);
-// The target is what golden is before a Relu.
-bool misses_relu(const Suspect& suspect);
+// What its activation does otherwise, if that is known: likewise.
+void add_slope(const Suspect& suspect, result::Finding& finding);
 // Numbers as people read them: three or four digits.
 std::string short_text(double value);
 std::string percent_text(double share);  // "3.1 %"

@@ -12,7 +12,7 @@ namespace plumb::diagnose {
 
 using Explain = std::optional<result::Finding>(const Suspect&);
 Explain explain_arguments, explain_overflow, explain_weights, explain_inputs, explain_stale,
-    explain_saturation, explain_clipping;
+    explain_negative_slope, explain_saturation, explain_clipping;
 Explain explain_outlier_channel, explain_levels, explain_precision, explain_fusion;
 Explain explain_transform, explain_operator;
 Explain explain_model_weights, explain_model_levels, explain_model_precision,
@@ -34,6 +34,7 @@ std::span<const Rule> rules() {
       {"model-levels", "quantization", "the target's weights take few values", kModelThresholds, explain_model_levels},
       {"model-precision", "precision_mode", "the target's weights are rounded to a narrower type", kModelThresholds, explain_model_precision},
       {"precision-mode", "precision_mode", "the output holds values of a narrower type than the network's", kPrecisionThresholds, explain_precision},
+      {"negative-slope", "operator", "an activation is missing, or has another slope for negative values", {}, explain_negative_slope},
       {"saturation", "saturation", "values pile up at a limit where golden goes on", kClippingThresholds, explain_saturation},
       {"calibration-clipping", "calibration_clipping", "values on a grid end where golden goes on", kClippingThresholds, explain_clipping},
       {"outlier-channel", "outlier_channel", "one scale for a tensor whose largest channel is far larger than the others", kOutlierThresholds, explain_outlier_channel},

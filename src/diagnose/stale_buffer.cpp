@@ -59,7 +59,7 @@ std::optional<size_t> row_of_same(const Suspect& suspect, const Node& other) {
 }  // namespace
 
 std::optional<result::Finding> explain_stale(const Suspect& suspect) {
-  if (misses_relu(suspect)) return {};  // what it reads is handed on, which is another fault
+  if (suspect.slope) return {};  // what it reads is handed on, which is another fault
   for (const Node& other : suspect.of.net.nodes) {
     if (&other == &suspect.node) continue;
     // The other one is right, or nearer: else that one is stale.

@@ -19,6 +19,7 @@ class Tensors {
       : session_(session), ids_(std::move(ids)) {}
 
   bool are_at_hand() const { return session_ != nullptr; }
+  bool has(size_t row) const { return are_at_hand() && id_of(row) >= 0; }
   // The pair of a row; null if it cannot be read. Of large tensors the first kMost elements.
   std::shared_ptr<const compare::PairValues> pair(size_t row);
   // What only the target has, against the golden tensor of another row: as large, or null.

@@ -9,6 +9,7 @@
 #include "base/run_command.h"
 #include "guide/circumstances.h"
 #include "guide/compare_sides.h"
+#include "guide/laboratory.h"
 #include "guide/trees.h"
 #include "input/lint.h"
 #include "report/text.h"
@@ -172,6 +173,8 @@ Result<Outcome> check_calibration_data(Walk& walk, RunContext&) {
                    static_cast<double>(samples))
           : result::Evidence{"the calibration samples do not look like those of the training",
                              std::nullopt, "", std::nullopt}};
+  finding.evidence.insert(finding.evidence.end(), walk.seen_of_calibration.begin(),
+                          walk.seen_of_calibration.end());
   add_cosine(walk, finding);
   finding.advice =
       "Calibrate with more data that look like those of the training and of the application, and "
@@ -275,7 +278,11 @@ std::vector<Step> axera_steps() {
       {"axera.calibration",
        "Step 3: is the calibration set fit?",
        "too few samples, or others than in training, cost accuracy",
-       {{"calibration_size"}, {"calibration_represents"}},
+       {{"model", true},
+        {"eval_data", true},
+        {"calibration_data", true},
+        {"calibration_size", false, measure_calibration},
+        {"calibration_represents", false, measure_calibration}},
        check_calibration_data,
        {{"fit", "axera.layers"}, {"unknown", "axera.layers"}}},
       {"axera.layers",

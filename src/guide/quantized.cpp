@@ -11,6 +11,7 @@
 #include "graph/importers.h"
 #include "guide/circumstances.h"
 #include "guide/compare_sides.h"
+#include "guide/laboratory.h"
 #include "guide/trees.h"
 #include "pair/matcher.h"
 
@@ -134,6 +135,8 @@ Result<Outcome> check_calibration_set(Walk& walk, RunContext&) {
     other.evidence.push_back(
         {"the calibration samples do not look like the data of the application", std::nullopt, "",
          std::nullopt});
+    other.evidence.insert(other.evidence.end(), walk.seen_of_calibration.begin(),
+                          walk.seen_of_calibration.end());
     for (const GuideFinding& each : walk.findings)
       if (other.evidence.size() < 3 && !each.finding.evidence.empty())
         other.evidence.push_back(each.finding.evidence.front());
@@ -251,7 +254,14 @@ std::vector<Step> quantized_steps() {
       {"quantized.topn",
        "Stage 1: does quantization cost more than 1 % of top-N?",
        "up to 1 % is the price of quantization; from 3 % on it cannot be ignored",
-       {{"topn_float"}, {"topn_quant"}, {"topn_samples", true}},
+       {{"model", true},
+        {"quant_model", true},
+        {"eval_data", true},
+        {"labels", true},
+        {"config", true},
+        {"topn_float", false, measure_topn},
+        {"topn_quant", false, measure_topn},
+        {"topn_samples", true}},
        judge_quantization,
        {{"acceptable", "quantized.conversion"},
         {"lossy", "quantized.calibration"},
@@ -267,13 +277,21 @@ std::vector<Step> quantized_steps() {
       {"quantized.calibration",
        "Stage 1: was it calibrated with enough of the right data?",
        "10 to 100 samples that represent the application are usual",
-       {{"calibration_size"}, {"calibration_represents"}},
+       {{"calibration_data", true},
+        {"calibration_size", false, measure_calibration},
+        {"calibration_represents", false, measure_calibration}},
        check_calibration_set,
+       {{"fit", "quantized.layers"}, {"unfit", "quantized.layers"}}},
+      {"quantized.layers",
+       "Stage 1: which layers lose most?",
+       "the worst layers get 16 bits, or stay unquantized",
+       {{"model", true}, {"calibration_data", true}},
+       rank_layers,
        {}},
       {"quantized.conversion",
        "Stage 2: does conversion cost more than 1 % of top-N?",
        "the quantized original is fine: what is lost is lost behind it",
-       {{"topn_offline"}},
+       {{"offline_results", true}, {"topn_offline", false, measure_topn_offline}},
        judge_conversion,
        {{"acceptable", "traditional.task"},
         {"lossy", "quantized.unfused"},

@@ -30,8 +30,13 @@ Result<void> check_path(const Question& question, const std::string& path) {
 
 // Asks until there is an answer.
 Result<void> ask(Walk& walk, const Asked& asked, const Step& step, const Leader& leader,
-                 const RunContext& context) {
+                 RunContext& context) {
   const Question& question = *question_by_key(asked.key);
+  if (asked.measure != nullptr && walk.answers.known(asked.key).empty()) {
+    if (auto done = asked.measure(walk, context); !done)
+      return std::move(done.error()).in(fmt::format("step {}", step.id));
+    if (leader.answered && !walk.answers.known(asked.key).empty()) leader.answered(walk.answers);
+  }
   if (walk.answers.has(asked.key)) {
     auto there = check_path(question, walk.answers.known(asked.key));
     if (there || !leader.ask) return there;

@@ -26,6 +26,9 @@ struct Asked {
   std::string_view key;
   // Helps where it is at hand, and is not missed elsewhere: no error if nobody answers it.
   bool is_extra = false;
+  // Answers it, and perhaps others, where what it takes was answered before; null: only a person
+  // can tell.
+  Result<void> (*measure)(Walk& walk, RunContext& context) = nullptr;
 };
 
 struct Branch {
@@ -72,6 +75,9 @@ struct Walk {
   std::vector<GuideFinding> findings;  // most probable first, once the walk is over
   // Where tensors of models are kept that are run on the way; null: nowhere.
   std::shared_ptr<TemporaryDirectory> scratch;
+
+  // What speaks against the calibration set, where it was measured.
+  std::vector<result::Evidence> seen_of_calibration;
 
   const Step* now = nullptr;  // the step being taken
   Compared* latest() { return compared.empty() ? nullptr : &compared.back(); }

@@ -88,5 +88,23 @@ TEST(Grids, OneLargeChannelHidesWhatTheOthersLose) {
   EXPECT_EQ(net.nodes[4].hidden, 0);
 }
 
+// What the small channels were handed is not lost by the grid.
+TEST(Grids, AnInheritedErrorIsNotHidden) {
+  MadeNetwork network = quantized();
+  MadeOperator& op = network.operators[5];
+  const size_t plane = kMadeElements / kMadeChannels;
+  for (size_t i = 2 * plane; i < 3 * plane; ++i) op.golden[i] *= 10;
+  std::vector<float> handed = op.golden;
+  const std::vector<float> noise = made_numbers(77, 0.3);
+  for (size_t i = 0; i < handed.size(); ++i) handed[i] += noise[i];
+  op.target = on_grid(handed, 254);
+  auto compared = network.compared();
+  Net net = net_of(compared.run);
+  Tensors tensors(&compared.session);
+  ASSERT_TRUE(look_at_grids(net, tensors, RunContext{}));
+  EXPECT_GT(net.nodes[5].hidden, 0.01);
+  EXPECT_LT(net.nodes[5].hidden, 0.12);
+}
+
 }  // namespace
 }  // namespace plumb::diagnose

@@ -60,6 +60,31 @@ TEST(Quantizers, StandForWhatTheyQuantize) {
   EXPECT_EQ(node_of(net, "out").in.relative, dequant.out.relative);
 }
 
+// A range that holds all of golden's values is not to blame for what a fault before it brought; one
+// that is too small is.
+TEST(Quantizers, ARangeHasToHoldGoldensValues) {
+  for (const bool is_too_small : {false, true}) {
+    MadeNetwork network = network_of(0.05F, "FakeQuant");
+    MadeOperator &conv = network.operators[0], &quantizer = network.operators[1];
+    float most = 0;
+    for (const float value : conv.golden) most = std::max(most, std::abs(value));
+    if (is_too_small) most *= 0.4F;
+    for (size_t i = 0; i < conv.target.size(); ++i) {
+      if (!is_too_small) conv.target[i] *= 5;
+      quantizer.target[i] = 0.05F * std::round(std::clamp(conv.target[i], -most, most) / 0.05F);
+    }
+    const auto compared = network.compared();
+    Net net = net_with_quantizers(compared.run);
+    Tensors tensors(&compared.session);
+    look_at_quantizers(net, tensors, RunContext{});
+    if (is_too_small) {
+      EXPECT_GT(node_of(net, "d").own, 0.1);
+    } else {
+      EXPECT_LT(node_of(net, "d").own, 0.02);
+    }
+  }
+}
+
 TEST(Quantizers, IntegersAreNotGoldensNumbersYet) {
   const MadeNetwork network = network_of(0.05F, "QuantizeLinear");
   const auto compared = network.compared();

@@ -201,5 +201,23 @@ TEST(FindRoots, Circles) {
   find_roots(net_of(run));
 }
 
+// Forty operators on 8 bits that were replayed: rounding hits a tenth of them three times harder.
+TEST(Roots, TheTailOfRoundingIsNormalOnEightBits) {
+  const auto accused = [](double worst) {
+    std::vector<Op> operators;
+    for (int i = 0; i < 40; ++i)
+      operators.push_back({"op" + std::to_string(i),
+                           i == 0 ? std::vector<std::string>{}
+                                  : std::vector<std::string>{"op" + std::to_string(i - 1)},
+                           0.1});
+    result::Run run = run_of(operators);
+    for (size_t i = 0; i < run.rows.size(); ++i)
+      run.rows[i].own_error = {i == 20 ? worst : i % 4 == 0 ? 0.03 : 0.01, 0.09, true};
+    return root_names(run);
+  };
+  EXPECT_THAT(accused(0.055), IsEmpty());
+  EXPECT_THAT(accused(0.09), ElementsAre("op20"));
+}
+
 }  // namespace
 }  // namespace plumb::diagnose
