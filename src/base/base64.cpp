@@ -20,17 +20,17 @@ constexpr std::array<uint8_t, 256> kValues = [] {
 }  // namespace
 
 void append_base64(std::string& text, Bytes bytes) {
-  const auto at = [&](size_t i) {
-    return i < bytes.size() ? std::to_integer<uint32_t>(bytes[i]) : 0;
-  };
+  const auto at = [&](size_t i) { return std::to_integer<uint32_t>(bytes[i]); };
   const size_t start = text.size();
-  text.resize(start + (bytes.size() + 2) / 3 * 4);
+  text.resize(start + (bytes.size() + 2) / 3 * 4, '=');
   char* out = text.data() + start;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const uint32_t three = at(i) << 16 | at(i + 1) << 8 | at(i + 2);
-    for (int shift = 18; shift >= 0; shift -= 6) *out++ = kDigits[three >> shift & 63];
-  }
-  for (size_t over = (3 - bytes.size() % 3) % 3; over > 0; --over) *(out - over) = '=';
+  const auto put = [&](uint32_t three, int digits) {
+    for (int shift = 18; digits > 0; --digits, shift -= 6) *out++ = kDigits[three >> shift & 63];
+  };
+  size_t i = 0;
+  for (; i + 3 <= bytes.size(); i += 3) put(at(i) << 16 | at(i + 1) << 8 | at(i + 2), 4);
+  if (bytes.size() - i == 2) put(at(i) << 16 | at(i + 1) << 8, 3);
+  if (bytes.size() - i == 1) put(at(i) << 16, 2);
 }
 
 std::optional<std::vector<uint8_t>> from_base64(std::string_view text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes packed as a gzip file (RFC 1952) in one go, for blocks that are in memory anyway: a few
+// Bytes packed as a gzip file (RFC 1952) in one go, for blocks that are in memory anyway: many
 // times as fast as packing them piece by piece. The same bytes give the same file.
 #pragma once
 

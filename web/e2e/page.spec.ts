@@ -10,7 +10,7 @@ const kCulprit = "model/layers.7/transpose"; // of medium
 test("the headline names verdict, culprit and cause", async ({ watched: page }) => {
   await open(page, made("medium"));
   await expect(page.locator("#verdict")).toHaveText(/FAIL/);
-  await expect(page.locator("#headline h1")).toHaveText(`${kCulprit} is to blame: narrower data type (cast:float16)`);
+  await expect(page.locator("#headline h1")).toHaveText(`${kCulprit} is to blame: narrower data type: float16`);
   await expect(page.locator("#tile-outputs")).toContainText("1 of 1 differs");
   await expect(page.locator("#tile-coverage")).toContainText("98.9 %");
   await expect(page.locator("article.finding.first")).toContainText("plumb isolate RESULT.json");
@@ -333,6 +333,24 @@ for (const [width, height] of [
           .map((element) => `${element.tagName}.${element.className}#${element.id}`);
       });
       expect(out, name).toEqual([]);
+      // No text is wider than its place.
+      const cut = await page.evaluate(() =>
+        [...document.querySelectorAll<HTMLElement>("#headline *, #side *, .tools *, #filters *")]
+          .filter((e) => e.getClientRects().length > 0 && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
+          .filter((e) => getComputedStyle(e).display !== "inline" && !e.closest("canvas, .crumbs, .legend, input, select"))
+          .map((e) => `${e.tagName}.${e.className}#${e.id} ${e.textContent?.slice(0, 40)}`),
+      );
+      expect(cut, name).toEqual([]);
+      // No column of the table is cut: one ends where the table does.
+      const edges = await page.evaluate(() => {
+        const table = document.getElementById("table")!;
+        const end = table.getBoundingClientRect().left + table.clientWidth;
+        return [...table.querySelectorAll(".th")].map((th) => {
+          const { left, right } = th.getBoundingClientRect();
+          return left < end - 2 && right > end + 2 ? th.textContent : "";
+        });
+      });
+      expect(edges.filter((text) => text !== ""), name).toEqual([]);
       // No part is squeezed to nothing.
       for (const [part, least] of [
         ["#plot", name === "nothing" ? 20 : 80], // a sentence

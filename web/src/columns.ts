@@ -16,6 +16,7 @@ export interface Column {
   help?: string;
   value(row: number): number | string; // to sort by
   text(row: number): string;
+  whole?(row: number): string; // where the text does not say all
   look?(row: number): string; // class of the cell
 }
 
@@ -61,7 +62,14 @@ export function columnsOf(model: Model): Column[] {
             ? "close"
             : "",
     },
-    text("reason", "Reason", 160, true, (row) => report.text("row.reasons", row)),
+    {
+      ...text("reason", "Reason", 176, true, (row) => report.text("row.reasons", row)),
+      text: (row) => {
+        const [first, ...others] = report.reasons(row);
+        return first === undefined ? "" : clean(first) + (others.length > 0 ? ` +${others.length}` : "");
+      },
+      whole: (row) => clean(report.text("row.reasons", row)),
+    },
     text("slot", "Slot", 78, true, (row) => report.slot(row)),
   ];
   if (model.steps.length > 1) columns.push(place("step", "Step", report.step));
@@ -79,7 +87,7 @@ export function columnsOf(model: Model): Column[] {
       look: (row) => (report.change[row] === 3 ? "bad" : ""),
     });
   columns.push(...metricColumns(model));
-  if (report.has("row.own")) {
+  if (isKnown(report.own)) {
     columns.push(numberColumn("own", "Own error", report.own, true, "the error the operator made itself"));
     columns.push(numberColumn("inherited", "Inherited", report.inherited, false, "the error its inputs brought"));
   }
@@ -95,6 +103,8 @@ export function columnsOf(model: Model): Column[] {
   );
   return columns;
 }
+
+const isKnown = (values: ArrayLike<number>) => Array.prototype.some.call(values, (value) => !Number.isNaN(value));
 
 function numberColumn(key: string, title: string, values: ArrayLike<number>, main: boolean, help?: string): Column {
   return {
@@ -122,7 +132,8 @@ function metricColumns(model: Model): Column[] {
   const order = [...deciding, ...shown.filter(({ name }) => !limited.has(name))];
   return order.map(({ name, better }) => {
     const values = report.metric(name);
-    const main = limited.has(name) || ["cosine", "rel_euclid", "max_abs", "sqnr_db"].includes(name);
+    const usual = limited.has(name) || ["cosine", "rel_euclid", "max_abs", "sqnr_db"].includes(name);
+    const main = usual && (isKnown(values) || report.has(`undefined.${name}`));
     const column = numberColumn(
       name,
       name,

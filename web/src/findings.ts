@@ -4,9 +4,9 @@
 // what only some reports have: accuracy over samples, and the difference to a baseline.
 import type { Accuracy, Finding } from "./data.ts";
 import { copyButton, h, named } from "./dom.ts";
-import { markBadge } from "./headline.ts";
+import { isNamedOtherwise, markBadge } from "./headline.ts";
 import type { Model } from "./model.ts";
-import { clean, counted, number, percent } from "./text.ts";
+import { clean, counted, number, percent, shellQuoted } from "./text.ts";
 import { causeOf } from "./words.ts";
 
 export function operatorButton(model: Model, operator: string, most = 44): HTMLElement {
@@ -17,26 +17,30 @@ export function operatorButton(model: Model, operator: string, most = 44): HTMLE
 }
 
 export function commandLine(command: string, what: string): HTMLElement {
-  return h("div", { class: "command" }, h("code", {}, clean(command)), copyButton(clean(command), what));
+  const words = clean(command)
+    .split(" ")
+    .flatMap((word, i) => [i > 0 ? " " : "", h("span", {}, word)]); // lines end between words alone
+  return h("div", { class: "command" }, h("code", {}, ...words), copyButton(clean(command), what));
 }
 
 export function drawFindings(place: HTMLElement, model: Model): void {
   const { findings, summary, accuracy, baseline } = model.report.head;
   const parts: HTMLElement[] = findings.map((finding, i) => drawFinding(model, finding, i));
-  if (findings.length === 0) parts.push(nothingFound(summary.verdict));
+  if (findings.length === 0) parts.push(nothingFound(model, summary.verdict));
   if (accuracy && accuracy.length > 0) parts.push(...accuracy.map((each) => drawAccuracy(model, each)));
   if (baseline) parts.push(drawBaseline(model));
   parts.push(reasonCounts(model), worstRows(model));
   place.replaceChildren(...parts.filter((part) => part.childNodes.length > 0));
 }
 
-function nothingFound(verdict: string): HTMLElement {
+function nothingFound(model: Model, verdict: string): HTMLElement {
+  const { command, target, golden } = model.report.head.run;
   const text: Record<string, string> = {
     pass: "Nothing to explain: no compared tensor differs.",
     fail: "No cause was looked for, or none of the known ones fits. Start at the first operator that differs.",
     inconclusive:
       "No difference is proven, so there is no cause to name. Look at the inconclusive rows and at what was not compared.",
-    not_compared: "Nothing was compared, so nothing can be said. The rows below tell why each was left out.",
+    not_compared: `Nothing was compared, so nothing can be said. The table tells why each tensor was left out.${isNamedOtherwise(model) ? " Tensors that are named differently on the two sides pair with --map FILE. What would be paired with what:" : ""}`,
   };
   return h(
     "section",
@@ -44,6 +48,9 @@ function nothingFound(verdict: string): HTMLElement {
     h("h3", {}, "Findings"),
     h("p", {}, text[verdict] ?? ""),
     ["fail", "inconclusive"].includes(verdict) ? commandLine("plumb diagnose RESULT.json", "the command") : null,
+    verdict === "not_compared" && command === "compare" && isNamedOtherwise(model)
+      ? commandLine(`plumb compare ${shellQuoted(target.path)} ${shellQuoted(golden.path)} --plan`, "the command")
+      : null,
   );
 }
 
@@ -58,9 +65,7 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
     ),
   );
   const heirs = finding.consequences ?? [];
-  return h(
-    "article",
-    { class: place === 0 ? "finding first" : "finding", "data-finding": finding.operator ?? "" },
+  const title = [
     h(
       "h3",
       {},
@@ -75,6 +80,8 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
       h("i", { style: `--p:${Math.round(100 * finding.confidence)}%`, "aria-hidden": "true" }),
       `confidence ${Math.round(100 * finding.confidence)} %`,
     ),
+  ];
+  const rest = [
     evidence.length > 0 ? h("ol", { class: "evidence" }, ...evidence) : null,
     heirs.length > 0
       ? h(
@@ -88,6 +95,13 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
       : null,
     finding.advice ? h("p", {}, clean(finding.advice)) : null,
     finding.next ? commandLine(finding.next, "the next command") : null,
+  ];
+  // The first is told whole, the others on demand.
+  const first = place === 0;
+  return h(
+    "article",
+    { class: first ? "finding first" : "finding", "data-finding": finding.operator ?? "" },
+    ...(first ? [...title, ...rest] : [h("details", {}, h("summary", {}, ...title), ...rest)]),
   );
 }
 

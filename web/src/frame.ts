@@ -71,7 +71,7 @@ export function drawFrame(hasGraph: boolean, depths: string[]): void {
             h("input", {
               id: "filter",
               type: "search",
-              placeholder: "filter: conv*  -pool  type:MatMul   ( / )",
+              placeholder: "filter: conv*  -pool  type:MatMul",
               "aria-label": "filter rows",
               spellcheck: "false",
               autocomplete: "off",

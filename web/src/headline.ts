@@ -18,6 +18,8 @@ const markOf = (verdict: string): Mark =>
         ? Mark.open
         : Mark.absent;
 
+const kSure = 0.5; // confidence from which on an operator is blamed without reserve
+
 export function markBadge(mark: number, label = true): HTMLElement {
   const { key, label: words, glyph } = kMarks[mark];
   return h("span", { class: `mark ${key}`, title: words, role: "img", "aria-label": label ? words : null }, glyph);
@@ -53,7 +55,7 @@ function sentences(model: Model): HTMLElement[] {
           "h1",
           {},
           operatorLink(model, culprit.operator),
-          " is to blame: ",
+          culprit.confidence < kSure ? " may be to blame: " : " is to blame: ",
           h("span", { class: "cause" }, clean(causeOf(culprit))),
         )
       : h("h1", {}, "No single operator is to blame: ", h("span", { class: "cause" }, clean(causeOf(culprit))));
@@ -68,6 +70,7 @@ function sentences(model: Model): HTMLElement[] {
             .slice(0, 2)
             .join("; ") || headlineOf(head),
         ),
+        culprit.confidence < kSure ? ` (confidence ${Math.round(100 * culprit.confidence)} %)` : "",
       ),
     ];
   }
@@ -99,12 +102,18 @@ function secondLine(model: Model): string {
   const { summary, run } = report.head;
   if (run.doubts && run.doubts.length > 0) return run.doubts[0];
   if (summary.rows === summary.not_compared && summary.rows > 0)
-    return `Most frequent reason: ${frequentReason(model)}`;
+    return `Most frequent reason: ${frequentReason(model)}${isNamedOtherwise(model) ? ". If names differ between the sides, --map FILE pairs them." : ""}`;
   const worst = model.worstOf(model.plotted());
   if (worst < 0) return "";
   const near = summary.suspicious > 0 ? `${counted(summary.suspicious, "tensor")} near a limit. ` : "";
   const error = model.error[worst];
   return `${near}Largest relative error: ${number(error)} at ${report.name(worst)}`;
+}
+
+// Both sides have tensors, and none has a partner.
+export function isNamedOtherwise(model: Model): boolean {
+  const reasons = new Set(Array.from(model.rows, (row) => model.report.reasons(row)).flat());
+  return reasons.has("no_golden") && reasons.has("no_target");
 }
 
 function frequentReason(model: Model): string {

@@ -112,7 +112,10 @@ async function start(): Promise<void> {
   const keys = new Keys(actionsOf(model, graph));
   wireButtons(model, graph);
   addEventListener("hashchange", () => state.readAddress());
-  addEventListener("beforeprint", () => table.drawAll(1000));
+  addEventListener("beforeprint", () => {
+    table.drawAll(1000);
+    for (const folded of byId("findings").querySelectorAll("details")) folded.open = true;
+  });
   const ready = () => (document.body.dataset.ready = String(Math.round(performance.now())));
   requestAnimationFrame(() => requestAnimationFrame(ready));
   Object.assign(window, { plumb: { model, graph, plot, table } }); // for tests, and for the curious

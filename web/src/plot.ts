@@ -291,11 +291,23 @@ export class Plot {
       }
     }
     ctx.globalAlpha = 1;
-    for (let i = from; i <= to; i++)
-      if (placed[i] && report.role[rows[i]] === Role.introduces && marks[rows[i]] !== Mark.pass)
-        this.label(u, i, "▼", c.fail, ratio);
-    if (worst >= from && worst <= to && report.role[rows[worst]] !== Role.introduces)
-      this.label(u, worst, "worst", c["ink-2"], ratio);
+    const blamed = this.blamed();
+    for (const i of blamed) if (i >= from && i <= to) this.label(u, i, "▼", c.fail, ratio);
+    if (worst >= from && worst <= to && !blamed.includes(worst)) this.label(u, worst, "worst", c["ink-2"], ratio);
+  }
+
+  // Where each operator of a finding is worst: of its steps and ranks one.
+  private blamed(): number[] {
+    const { rows, values, placed, worseUp } = this.series;
+    const { marks, report } = this.model;
+    const places = new Map<string, number>();
+    rows.forEach((row, i) => {
+      if (!placed[i] || report.role[row] !== Role.introduces || marks[row] === Mark.pass) return;
+      const before = places.get(report.name(row));
+      if (before === undefined || (worseUp ? values[i] > values[before] : values[i] < values[before]))
+        places.set(report.name(row), i);
+    });
+    return [...places.values()];
   }
 
   private label(u: uPlot, i: number, text: string, colour: string, ratio: number): void {
@@ -306,17 +318,9 @@ export class Plot {
     ctx.fillStyle = colour;
     ctx.textBaseline = "middle";
     const wide = ctx.measureText(text).width;
-    const right = x + 8 * ratio + wide < bbox.left + bbox.width;
-    if (text === "▼") {
-      ctx.textAlign = "center";
-      ctx.fillText(text, x, Math.max(bbox.top - 2 * ratio, y - 11 * ratio));
-      return;
-    }
-    ctx.textAlign = right ? "left" : "right";
-    const [left, top] = [
-      x + (right ? 8 : -8) * ratio,
-      Math.min(bbox.top + bbox.height - 6 * ratio, Math.max(bbox.top + 5 * ratio, y)),
-    ];
+    ctx.textAlign = "center";
+    const top = Math.max(bbox.top - 2 * ratio, y - 12 * ratio);
+    const left = Math.min(bbox.left + bbox.width - wide / 2, Math.max(bbox.left + wide / 2, x));
     ctx.lineWidth = 4 * ratio;
     ctx.strokeStyle = palette().surface;
     ctx.strokeText(text, left, top);

@@ -59,7 +59,10 @@ export class Table {
     place.append(this.head, this.body);
     place.addEventListener("scroll", () => this.queue());
     place.addEventListener("keydown", (event) => this.onKey(event));
-    new ResizeObserver(() => this.render()).observe(place);
+    new ResizeObserver(() => {
+      this.fitColumns();
+      this.render(true);
+    }).observe(place);
     addEventListener("afterprint", () => this.render(true));
     this.wireBar();
     this.rebuildColumns();
@@ -145,11 +148,7 @@ export class Table {
 
   private rebuildColumns(): void {
     this.columns = this.all.filter(({ main }) => main || this.model.state.view.columns === "all");
-    const first = Math.min(300, Math.max(150, this.place.clientWidth * 0.3));
-    this.nameLength = Math.max(12, Math.floor((first - 48) / 7.1));
-    const template = this.columns.map(({ width }, j) => `${Math.round(j === 0 ? first : width)}px`).join(" ");
-    this.place.style.setProperty("--columns", template);
-    this.head.style.gridTemplateColumns = template;
+    this.fitColumns();
     this.head.replaceChildren(
       ...this.columns.map((column, j) =>
         h(
@@ -175,6 +174,22 @@ export class Table {
     this.body.replaceChildren();
     this.lines = [];
     this.place.setAttribute("aria-colcount", String(this.columns.length));
+  }
+
+  // The first column takes what is left beside those that fit whole, so that none is cut.
+  private fitColumns(): void {
+    const room = this.place.clientWidth;
+    let first = Math.min(300, Math.max(150, room * 0.3));
+    let left = room - first;
+    for (const { width } of this.columns.slice(1)) {
+      if (Math.round(width) > left) break;
+      left -= Math.round(width);
+    }
+    if (room > 0) first += Math.max(0, left);
+    this.nameLength = Math.max(12, Math.floor((first - 48) / 7.1));
+    const template = this.columns.map(({ width }, j) => `${Math.round(j === 0 ? first : width)}px`).join(" ");
+    this.place.style.setProperty("--columns", template);
+    this.head.style.gridTemplateColumns = template;
   }
 
   // Up, down, and back to the order of execution. Numbers start with the worst end.
@@ -272,7 +287,7 @@ export class Table {
       }
       const text = column.text(row);
       cell.textContent = text;
-      cell.title = text.length > 14 ? text : "";
+      cell.title = column.whole?.(row) ?? (text.length > 14 ? text : "");
       cell.className = `td${column.numeric ? " num" : ""} ${column.look?.(row) ?? ""}`;
     });
   }

@@ -24,9 +24,49 @@ const kCauses: Record<string, string> = {
   unknown: "cause not known",
 };
 
-export function causeOf(finding: Finding): string {
-  const words = kCauses[finding.cause] ?? finding.cause;
-  return finding.detail ? `${words} (${finding.detail})` : words;
+// The detail of a cause in words, by what stands before its colon: "cast:float16" is "float16". Some say all
+// there is to say: the cause itself in front of them would only be noise.
+const kDetails: Record<string, { words(rest: string): string; alone?: boolean }> = {
+  affine: { words: (rest) => `scaled by ${rest.replace(",", ", then moved by ")}`, alone: true },
+  argument: { words: (rest) => `input ${rest} is another one`, alone: true },
+  attribute: { words: (rest) => `its attribute ${rest} differs`, alone: true },
+  axes: { words: (rest) => `axes in the order ${rest}`, alone: true },
+  cast: { words: (rest) => rest },
+  channel: { words: (rest) => `only in channel ${rest}` },
+  channels_reversed: { words: () => "channels in reverse order", alone: true },
+  flip: { words: (rest) => `turned around along axis ${rest}`, alone: true },
+  levels: { words: (rest) => `${rest} levels` },
+  missing: { words: (rest) => `${rest} is missing`, alone: true },
+  saturated: { words: (rest) => `values cut to ${rest.replace(",", " … ")}`, alone: true },
+  scale: { words: (rest) => `scaled by ${rest}` },
+  shift: { words: (rest) => `moved along axis ${rest.replace(",", " by ")}`, alone: true },
+  size: { words: (rest) => (rest === "1" ? "1 sample" : `${rest} samples`) },
+  stale: { words: (rest) => `its output is that of ${rest}`, alone: true },
+};
+
+// Of a model that is converted in stages, the one that loses the accuracy.
+const kStages: Record<string, string> = {
+  "stage:quantization": "the quantization stage loses accuracy",
+  "stage:conversion": "the conversion stage loses accuracy",
+  "stage:both": "quantization and conversion together lose accuracy",
+  "stage:unknown": "quantization or conversion loses accuracy",
+};
+
+export function causeOf({ cause, detail }: Pick<Finding, "cause" | "detail">): string {
+  const words = own(kCauses, cause) ?? cause;
+  if (!detail) return words;
+  const stage = own(kStages, detail);
+  if (stage) return stage;
+  const [key, ...rest] = detail.split(":");
+  const known = own(kDetails, key);
+  if (!known || (rest.length === 0 && key !== "channels_reversed")) return `${words} (${detail})`;
+  const said = known.words(rest.join(":"));
+  return known.alone ? said : `${words}: ${said}`;
+}
+
+// Names come from files: "constructor" is none of ours.
+function own<T>(table: Record<string, T>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
 // The finding that the headline names: the first one that names an operator, else the first.

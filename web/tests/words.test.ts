@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, test } from "vitest";
+import { causeOf } from "../src/words.ts";
+
+describe("causes in words", () => {
+  test.each([
+    ["operator", "constructor", "the operator computes something else (constructor)"],
+    ["__proto__", null, "__proto__"],
+    ["operator", null, "the operator computes something else"],
+    ["operator", "channel:27", "the operator computes something else: only in channel 27"],
+    ["operator", "missing:Relu", "Relu is missing"],
+    ["operator", "attribute:epsilon", "its attribute epsilon differs"],
+    ["precision_mode", "cast:float16", "narrower data type: float16"],
+    ["transform", "stale:scope:a", "its output is that of scope:a"],
+    ["transform", "channels_reversed", "channels in reverse order"],
+    ["transform", "shift:2,-1", "moved along axis 2 by -1"],
+    ["transform", "affine:2,0.5", "scaled by 2, then moved by 0.5"],
+    ["weights", "scale:1.03", "other weights: scaled by 1.03"],
+    ["quantization", "levels:15", "quantization: 15 levels"],
+    ["quantization", "stage:both", "quantization and conversion together lose accuracy"],
+    ["calibration_set", "size:1", "calibration set: 1 sample"],
+    ["fusion", "conv + bn", "wrong fusion (conv + bn)"],
+  ])("%s %s", (cause, detail, expected) => expect(causeOf({ cause, detail })).toBe(expected));
+});
