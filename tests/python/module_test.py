@@ -444,6 +444,15 @@ class Module(unittest.TestCase):
         self.assertEqual(done.stdout, "False False\n")
 
 
+    def test_without_torch(self):
+        """Who asks for PyTorch and does not have it is told what to install."""
+        code = (f"import sys; sys.path.insert(0, {str(BUILD / 'python')!r}); sys.modules['torch'] = None; import plumbline as plumb\n"
+                "try: plumb.torch.record\nexcept plumb.PlumbError as error: print(error.what, '|', error.try_)")  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertIn("PyTorch is not installed", done.stdout)
+        self.assertIn("python3-torch", done.stdout)
+
+
 class Models(Scratch):
     def setUp(self):
         super().setUp()
