@@ -18,7 +18,9 @@ install(CODE [[
 
 set(CPACK_PACKAGE_NAME plumbline)
 set(CPACK_PACKAGE_VENDOR "Plumbline developers")
-set(CPACK_PACKAGE_CONTACT "Plumbline developers <plumbline@localhost>")
+# Whoever hands packages on puts an own address there; a name under .invalid never leads to somebody else.
+set(PLUMB_MAINTAINER "Plumbline developers <developers@plumbline.invalid>" CACHE STRING "who answers for packages: a name and an address")
+set(CPACK_PACKAGE_CONTACT "${PLUMB_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "does a converted neural network still compute the same thing?")
 set(CPACK_PACKAGE_DESCRIPTION
 "Plumbline (the command plumb) compares the tensors that a neural network

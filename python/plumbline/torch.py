@@ -15,10 +15,17 @@ import re
 import weakref
 
 import numpy
-import torch
 
 from . import _core
 from ._errors import PlumbError
+
+try:
+    import torch
+except ModuleNotFoundError as missing:
+    if missing.name != "torch":  # PyTorch is there, and lacks something itself
+        raise
+    raise PlumbError("PyTorch is not installed", "plumbline.torch",
+                     "install it for this Python: pip install torch, or the package python3-torch") from missing  # fmt: skip
 
 __all__ = ["dump_fx", "record"]
 

@@ -443,15 +443,20 @@ bool are_alike(const DumpSet& target, const DumpSet& golden, const PlanOptions& 
       std::any_of(golden.skipped.begin(), golden.skipped.end(), is_damaged) ||
       has_quantizing_operators(target))
     return false;
-  std::unordered_set<std::string_view> seen;  // operators
-  seen.reserve(target.entries.size() / 2);
+  std::unordered_set<std::string_view> seen;  // operators of a rank, step and graph
   const Entry* before = nullptr;
   for (size_t i = 0; i < target.entries.size(); ++i) {
     const Entry &t = target.entries[i], &g = golden.entries[i];
     if (t.slot != g.slot || t.operator_name != g.operator_name || t.step != g.step ||
         t.rank != g.rank || t.graph != g.graph)
       return false;
-    const bool is_next = before != nullptr && before->timestamp == t.timestamp &&
+    const auto scope = [](const Entry& e) { return std::tie(e.rank, e.step, e.graph); };
+    const bool is_same_scope = before != nullptr && scope(*before) == scope(t);
+    if (before != nullptr && !is_same_scope) {
+      if (!(scope(*before) < scope(t))) return false;  // it may come again
+      seen.clear();
+    }
+    const bool is_next = is_same_scope && before->timestamp == t.timestamp &&
                          before->operator_name == t.operator_name;
     if (is_next ? before->slot == t.slot : !seen.insert(t.operator_name).second) return false;
     before = &t;

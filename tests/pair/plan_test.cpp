@@ -150,6 +150,10 @@ TEST(Plan, AlikeDumpsPairAsOthersDo) {
       {entry("a", kOutput, 1), entry("b", kOutput, 2), entry("a", kOutput, 3)},
       {entry("a"), entry("a")},
       {in_step(1, "a"), in_step(2, "a")},
+      {in_step(1, "a"), in_step(1, "b"), in_step(2, "a"), in_step(2, "b")},
+      {in_step(1, "a", 1), in_step(1, "a", 2), in_step(2, "a", 3)},
+      {in_step({}, "a"), in_step(1, "a"), in_step(1, "a")},
+      {in_step(2, "a"), in_step(1, "a"), in_step(2, "a")},  // a step that comes again
       {entry("a"), entry("a_b"), entry("a/b")},
   };
   const Pairings none;

@@ -78,17 +78,31 @@ class SameAsTheCommandLine(Scratch):
         self.check(target, golden, "--atol", "0.5", "--rtol", "0.25", atol=0.5, rtol=0.25)
         self.check(target, golden, "--details", details=True)
 
+    def check_or_refuse(self, target, golden):
+        """The same document, or the same error."""
+        done = subprocess.run([PLUMB, "compare", target, golden, "--json", "-"], capture_output=True, text=True)
+        try:
+            ours = plumb.compare(target, golden)
+        except plumb.PlumbError as error:
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertEqual(done.stderr.splitlines()[0], f"error: {error.what}")
+            return False
+        self.assertEqual(without_time(ours.to_json()), without_time(done.stdout))
+        return True
+
     def test_corpus(self):
-        """Dumps of every kind: device, TorchAir, statistics, checksums, damaged files, archives."""
+        """All test data: every golden directory with what stands beside it, and every directory with itself. Device dumps,
+        TorchAir, statistics, checksums, archives, damaged files, and what is no dump at all."""
         cli = DATA / "cli"
-        pairs = [(case / "target", case / "golden") for case in DATA.glob("msprobe/*") if (case / "golden").is_dir()]
-        pairs += [(cli / "example/npu", cli / "example/golden"), (cli / "npu_broken", cli / "example/golden")]
-        pairs += [(cli / "pairs/after.npz", cli / "pairs/before.npz")]
+        pairs = [(other, golden) for golden in DATA.rglob("golden") for other in golden.parent.iterdir() if other.is_dir()]
+        pairs += [(directory, directory) for directory in DATA.iterdir() if directory.is_dir()]
+        pairs += [(cli / "npu_broken", cli / "example/golden"), (cli / "pairs/after.npz", cli / "pairs/before.npz")]
         pairs += [(path, cli / "pairs/golden.npy") for path in cli.glob("pairs/*.npy")]
-        self.assertGreater(len(pairs), 15)
-        for target, golden in sorted(pairs):
-            with self.subTest(str(target.relative_to(DATA))):
-                self.check(target, golden)
+        compared = 0
+        for target, golden in sorted(set(pairs)):
+            with self.subTest(f"{target.relative_to(DATA)} {golden.relative_to(DATA)}"):
+                compared += self.check_or_refuse(target, golden)
+        self.assertGreater(compared, 80)
 
     def test_graphs(self):
         maker = BUILD / "bin/make_offline_example"
@@ -442,6 +456,15 @@ class Module(unittest.TestCase):
         code = f"import sys; sys.path.insert(0, {str(BUILD / 'python')!r}); import plumbline; print('torch' in sys.modules, 'pandas' in sys.modules)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, "False False\n")
+
+
+    def test_without_torch(self):
+        """Who asks for PyTorch and does not have it is told what to install."""
+        code = (f"import sys; sys.path.insert(0, {str(BUILD / 'python')!r}); sys.modules['torch'] = None; import plumbline as plumb\n"
+                "try: plumb.torch.record\nexcept plumb.PlumbError as error: print(error.what, '|', error.try_)")  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertIn("PyTorch is not installed", done.stdout)
+        self.assertIn("python3-torch", done.stdout)
 
 
 class Models(Scratch):

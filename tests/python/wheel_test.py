@@ -37,6 +37,20 @@ def run(*command, **options):
     return done.stdout
 
 
+SYSTEM = ("linux-vdso", "ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libstdc++.", "libgcc_s.")
+
+
+def strangers(package):
+    """Libraries that the wheel's programs and module load from elsewhere, beside those of the compiler and the C library."""
+    found = set()
+    for file in (*package.glob("_core*.so"), package / "bin/plumb", package / "libexec/plumbline/plumb-worker"):
+        for line in run("ldd", file).splitlines():
+            name, _, path = line.strip().partition(" => ")
+            if path and not name.startswith(SYSTEM) and not path.startswith(str(package)):
+                found.add(f"{file.name}: {line.strip()}")
+    return sorted(found)
+
+
 def main():
     for module in ("pip", "setuptools", "wheel", "venv"):
         if subprocess.run(["/usr/bin/python3", "-c", f"import {module}"], capture_output=True).returncode != 0:
@@ -59,6 +73,8 @@ def main():
         run("/usr/bin/python3", "-m", "venv", "--system-site-packages", place / "venv")  # numpy is the system's
         python = place / "venv/bin/python"
         run(python, "-m", "pip", "install", "--no-index", "--no-deps", wheel, env=clean)
+        (package,) = (place / "venv/lib").glob("python*/site-packages/plumbline")
+        assert not strangers(package.resolve()), strangers(package.resolve())
         has_engine = any(name.endswith("libonnxruntime.so.1") for name in names)
         environment = {**clean, "HAS_ENGINE": str(int(has_engine)), "MODEL": str(ROOT / "examples/models/digits.onnx")}
         assert run(python, "-c", FIVE_MINUTES, cwd=place, env=environment) == "works\n"
