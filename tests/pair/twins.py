@@ -37,6 +37,20 @@ def set_values(tensor, values):
     tensor.CopyFrom(numpy_helper.from_array(values, name))
 
 
+def fit_half(net):
+    """Variances that float16 cannot hold are made smaller, and their factors with them: BatchNormalization divides by the root of one."""
+    constants = float_constants(net)
+    for node in net.graph.node:
+        if node.op_type != "BatchNormalization":
+            continue
+        scale, variance = (constants[node.input[k]] for k in (1, 4))
+        values = numpy_helper.to_array(variance)
+        root = numpy.where(values > 10000, 2.0 ** numpy.ceil(numpy.log2(numpy.maximum(values, 1)) / 2), 1)
+        if (root > 1).any():
+            set_values(variance, (values / root**2).astype(numpy.float32))
+            set_values(scale, (numpy_helper.to_array(scale) / root).astype(numpy.float32))
+
+
 def sizes(net):
     return {name for node in net.graph.node if node.op_type in RESIZES for name in node.input[1:]}
 
@@ -50,6 +64,7 @@ def behind(net, node, made):
 
 def rounded(net):
     """Every tensor, weights included, is cast to float16 and back."""
+    fit_half(net)
     floats, kept = float_tensors(net), sizes(net)
     for name, tensor in float_constants(net).items():
         if name not in kept:
@@ -70,6 +85,7 @@ def rounded(net):
 
 def half(net):
     """The whole model in float16, with a cast at each end."""
+    fit_half(net)
     kept = sizes(net)
     for name, tensor in float_constants(net).items():
         if name not in kept:
