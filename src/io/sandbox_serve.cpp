@@ -89,7 +89,7 @@ void keep_only(int out) {
 // Everything is bound when it is opened: the sandbox opens nothing.
 Result<void*> plugin() {
   return open_plugin(
-      {hdf5::kPluginFile, hdf5::kServeSymbol, "read HDF5", "libhdf5", "-DPLUMB_HDF5=ON"});
+      {hdf5::kPluginFile, hdf5::kServeSymbol, "read HDF5", "libhdf5-dev", "-DPLUMB_HDF5=ON"});
 }
 
 }  // namespace
