@@ -35,7 +35,7 @@ std::string styles() {
       "<sz val=\"11\"/><color rgb=\"FF000000\"/><name val=\"Calibri\"/><family val=\"2\"/></font>";
   std::string fills, formats;
   // In the order of Fill, behind two that are reserved. Black reads well on all of them.
-  for (std::string_view colour : {"FFFF0000", "FFFFFF00", "FF92D050", "FFE7E6E6", "FFBFBFBF"})
+  for (std::string_view colour : {"FFFF0000", "FFFFFF00", "FF92D050", "FFEDEDED", "FFD9D9D9"})
     fills += fmt::format(
         "<fill><patternFill patternType=\"solid\"><fgColor rgb=\"{}\"/>"
         "</patternFill></fill>",

@@ -4,6 +4,7 @@
 // coloured rows, and a chart of the error along the network. Numbers are numbers; where a metric is
 // undefined its cell says why.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -144,8 +145,9 @@ void add_findings(const Run& run, Spreadsheet& book) {
     for (const result::Evidence& each : finding.evidence)
       evidence += (evidence.empty() ? "" : "\n") + each.text;
     book.add({printable(finding.operator_name), cause_in_words(finding.cause),
-              SheetCell::number(finding.confidence), printable(finding.detail), evidence,
-              printable(finding.advice), printable(finding.next)});
+              SheetCell::number(std::round(100 * finding.confidence) / 100),
+              printable(finding.detail), evidence, printable(finding.advice),
+              printable(finding.next)});
   }
 }
 

@@ -21,7 +21,7 @@ import warnings
 
 import openpyxl
 
-RED, YELLOW, GREEN, GREY = "FFFF0000", "FFFFFF00", "FF92D050", "FFE7E6E6"
+RED, YELLOW, GREEN, GREY = "FFFF0000", "FFFFFF00", "FF92D050", "FFEDEDED"
 
 
 def fill_of(row):
