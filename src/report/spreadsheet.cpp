@@ -24,33 +24,37 @@ constexpr std::string_view kPackage = "http://schemas.openxmlformats.org/package
 constexpr std::string_view kType =
     "application/vnd.openxmlformats-officedocument.spreadsheetml.{}+xml";
 
-// Two formats for each fill, the second for what starts like a formula: its prefix keeps such a
-// text a text even when somebody edits the cell.
-size_t format_of(Fill fill, bool is_quoted) { return 2 * static_cast<size_t>(fill) + is_quoted; }
+// Four formats for each fill: as it is, and for what starts like a formula, whose prefix keeps such
+// a text a text even when somebody edits the cell; then both with lines that wrap.
+size_t format_of(Fill fill, bool is_quoted, bool wraps) {
+  return 4 * static_cast<size_t>(fill) + 2 * wraps + is_quoted;
+}
 
 std::string styles() {
   constexpr std::string_view kFont =
       "<sz val=\"11\"/><color rgb=\"FF000000\"/><name val=\"Calibri\"/><family val=\"2\"/></font>";
   std::string fills, formats;
   // In the order of Fill, behind two that are reserved. Black reads well on all of them.
-  for (std::string_view colour : {"FFFF0000", "FFFFFF00", "FF92D050", "FFD9D9D9"})
+  for (std::string_view colour : {"FFFF0000", "FFFFFF00", "FF92D050", "FFEDEDED", "FFD9D9D9"})
     fills += fmt::format(
         "<fill><patternFill patternType=\"solid\"><fgColor rgb=\"{}\"/>"
         "</patternFill></fill>",
         colour);
-  for (int fill : {0, 2, 3, 4, 5})
-    for (std::string_view prefix : {"", " quotePrefix=\"1\""})
-      formats += fmt::format(
-          "<xf numFmtId=\"0\" fontId=\"{}\" fillId=\"{}\" borderId=\"0\" "
-          "xfId=\"0\"{} applyFont=\"1\" applyFill=\"1\"/>",
-          fill == 5 ? 1 : 0, fill, prefix);
+  for (int fill : {0, 2, 3, 4, 5, 6})
+    for (std::string_view wrapping : {"", " horizontal=\"left\" wrapText=\"1\""})
+      for (std::string_view prefix : {"", " quotePrefix=\"1\""})
+        formats += fmt::format(
+            "<xf numFmtId=\"0\" fontId=\"{}\" fillId=\"{}\" borderId=\"0\" "
+            "xfId=\"0\"{} applyFont=\"1\" applyFill=\"1\" applyAlignment=\"1\">"
+            "<alignment vertical=\"top\"{}/></xf>",
+            fill == 6 ? 1 : 0, fill, prefix, wrapping);
   return fmt::format(
-      "<styleSheet xmlns=\"{}\"><fonts count=\"2\"><font>{}<font><b/>{}</fonts><fills count=\"6\">"
+      "<styleSheet xmlns=\"{}\"><fonts count=\"2\"><font>{}<font><b/>{}</fonts><fills count=\"7\">"
       "<fill><patternFill patternType=\"none\"/></fill>"
       "<fill><patternFill patternType=\"gray125\"/></fill>{}</fills><borders count=\"1\"><border>"
       "<left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count=\"1\">"
       "<xf numFmtId=\"0\" fontId=\"0\" fillId=\"0\" borderId=\"0\"/></cellStyleXfs>"
-      "<cellXfs count=\"10\">{}</cellXfs><cellStyles count=\"1\">"
+      "<cellXfs count=\"24\">{}</cellXfs><cellStyles count=\"1\">"
       "<cellStyle name=\"Normal\" xfId=\"0\" builtinId=\"0\"/></cellStyles></styleSheet>",
       kMain, kFont, kFont, fills, formats);
 }
@@ -103,6 +107,24 @@ std::string fitting(std::string_view text) {
   return safe.substr(0, cut) + fmt::format("… [cut: {} characters]", characters);
 }
 
+// How many lines the cells need that wrap; letters are narrower than the digits that widths count.
+size_t lines_of(std::span<const SheetCell> cells, const std::vector<SheetColumn>& columns) {
+  size_t most = 1;
+  for (size_t i = 0; i < std::min(cells.size(), columns.size()); ++i) {
+    if (!columns[i].wraps) continue;
+    const std::string_view text = cells[i].text();
+    const auto width = static_cast<size_t>(columns[i].width);
+    size_t lines = 0;
+    for (size_t at = 0; at <= text.size();) {
+      const size_t end = std::min(text.find('\n', at), text.size());
+      lines += 1 + (end - at) / width;
+      at = end + 1;
+    }
+    most = std::max(most, lines);
+  }
+  return most;
+}
+
 }  // namespace
 
 SheetCell SheetCell::number(double number) {
@@ -137,8 +159,9 @@ Spreadsheet::Spreadsheet(FileSink& out, int64_t rows_per_sheet)
                          kPackage, kOfficeRelations));
 }
 
-void Spreadsheet::begin(std::string name, std::vector<SheetColumn> columns) {
+void Spreadsheet::begin(std::string name, std::vector<SheetColumn> columns, size_t stubs) {
   end_sheet();
+  stubs_ = stubs;
   name_ = std::move(name);
   columns_ = std::move(columns);
   part_ = 0;
@@ -155,23 +178,25 @@ void Spreadsheet::add(std::span<const SheetCell> cells, Fill fill) {
 
 void Spreadsheet::begin_sheet() {
   ++part_;
-  sheets_.push_back({part_ == 1 ? name_ : fmt::format("{} {}", name_, part_), ""});
+  sheets_.emplace_back().name = part_ == 1 ? name_ : fmt::format("{} {}", name_, part_);
   (void)zip_.begin(fmt::format("xl/worksheets/sheet{}.xml", sheets_.size()));
   open_ = true;
   rows_ = 0;
   bytes_ = 0;
   put(kXml);
   put(fmt::format(
-      "<worksheet xmlns=\"{}\" xmlns:r=\"{}\"><sheetViews><sheetView {}workbookViewId=\"0\"{}"
+      "<worksheet xmlns=\"{}\" xmlns:r=\"{}\">{}<sheetViews><sheetView {}workbookViewId=\"0\"{}"
       "</sheetViews>",
-      kMain, kOfficeRelations, sheets_.size() == 1 ? "tabSelected=\"1\" " : "",
+      kMain, kOfficeRelations,
+      stubs_ == 0 ? "<sheetPr><pageSetUpPr fitToPage=\"1\"/></sheetPr>" : "",
+      sheets_.size() == 1 ? "tabSelected=\"1\" " : "",
       has_titles() ? "><pane ySplit=\"1\" topLeftCell=\"A2\" "
                      "activePane=\"bottomLeft\" state=\"frozen\"/></sheetView>"
                    : "/>"));
   std::vector<SheetCell> titles;
   if (!columns_.empty()) put("<cols>");
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const auto& [title, width] = columns_[i];
+    const auto& [title, width, wraps] = columns_[i];
     // Room for the button of the filter.
     const double room = width > 0 ? width : std::max(static_cast<double>(title.size()) + 4, 14.0);
     put(fmt::format("<col min=\"{0}\" max=\"{0}\" width=\"{1}\" customWidth=\"1\"/>", i + 1, room));
@@ -186,13 +211,17 @@ void Spreadsheet::add_row(std::span<const SheetCell> cells, Fill fill) {
   ++rows_;
   row_.clear();
   const auto out = std::back_inserter(row_);
-  fmt::format_to(out, "<row r=\"{}\">", rows_);
+  fmt::format_to(out, "<row r=\"{}\"", rows_);
+  // Not every program makes room for wrapped lines by itself.
+  if (const size_t lines = lines_of(cells, columns_); lines > 1)
+    fmt::format_to(out, " ht=\"{}\" customHeight=\"1\"", std::min<size_t>(15 * lines, 405));
+  row_ += '>';
   for (size_t i = 0; i < cells.size(); ++i) {
     const SheetCell& cell = cells[i];
     if (cell.text().empty() && fill == Fill::kNone) continue;
     const bool is_quoted = !cell.is_number() && starts_like_formula(cell.text());
     fmt::format_to(out, "<c r=\"{}{}\" s=\"{}\"", column_name(i), rows_,
-                   format_of(fill, is_quoted));
+                   format_of(fill, is_quoted, i < columns_.size() && columns_[i].wraps));
     if (cell.text().empty()) {
       row_ += "/>";
     } else if (cell.is_number()) {
@@ -218,8 +247,18 @@ void Spreadsheet::end_sheet() {
   if (has_titles()) {
     const std::string last = column_name(columns_.size() - 1);
     put(fmt::format("<autoFilter ref=\"A1:{}{}\"/>", last, rows_));
-    sheets_.back().range = fmt::format("$A$1:${}${}", last, rows_);
+    Sheet& sheet = sheets_.back();
+    sheet.range = fmt::format("$A$1:${}${}", last, rows_);
+    sheet.print_titles = fmt::format("'{}'!$1:$1", sheet.name);
+    if (stubs_ > 0)
+      sheet.print_titles =
+          fmt::format("'{}'!$A:${},{}", sheet.name, column_name(stubs_ - 1), sheet.print_titles);
   }
+  put(fmt::format(
+      "<pageMargins left=\"0.4\" right=\"0.4\" top=\"0.5\" bottom=\"0.5\" header=\"0.2\" "
+      "footer=\"0.2\"/><pageSetup paperSize=\"9\" {} orientation=\"landscape\"/>"
+      "<headerFooter><oddFooter>&amp;L&amp;A&amp;R&amp;P / &amp;N</oddFooter></headerFooter>",
+      stubs_ == 0 ? "fitToHeight=\"0\"" : "scale=\"60\""));
   const std::optional<SheetChart> chart = std::exchange(chart_, std::nullopt);
   sheets_.back().has_chart = chart && rows_ > 1;
   if (sheets_.back().has_chart) put("<drawing r:id=\"rId1\"/>");
@@ -265,8 +304,9 @@ void Spreadsheet::finish() {
     if (!sheets_[i].range.empty())
       names += fmt::format(
           "<definedName name=\"_xlnm._FilterDatabase\" localSheetId=\"{}\" "
-          "hidden=\"1\">'{}'!{}</definedName>",
-          i, sheets_[i].name, sheets_[i].range);
+          "hidden=\"1\">'{}'!{}</definedName>"
+          "<definedName name=\"_xlnm.Print_Titles\" localSheetId=\"{}\">{}</definedName>",
+          i, sheets_[i].name, sheets_[i].range, i, sheets_[i].print_titles);
   }
   add_member("xl/workbook.xml",
              fmt::format("<workbook xmlns=\"{}\" xmlns:r=\"{}\"><bookViews><workbookView/>"

@@ -19,7 +19,8 @@
 
 namespace plumb::report {
 
-enum class Fill : uint8_t { kNone, kRed, kYellow, kGreen, kTitle };  // titles are bold and grey
+// Titles are bold, on a darker grey.
+enum class Fill : uint8_t { kNone, kRed, kYellow, kGreen, kGrey, kTitle };
 
 class SheetCell {
  public:
@@ -43,7 +44,8 @@ class SheetCell {
 
 struct SheetColumn {
   std::string title;
-  double width = 0;  // in characters; 0: of the title, and room for a number
+  double width = 0;    // in characters; 0: of the title, and room for a number
+  bool wraps = false;  // long texts go on below, in a higher row
 };
 
 // Longer texts are cut, with a mark.
@@ -56,8 +58,10 @@ class Spreadsheet {
   explicit Spreadsheet(FileSink& out, int64_t rows_per_sheet = kMostSheetRows);
 
   // The next sheet. A name is short and has no punctuation. With titles they stay in sight and rows
-  // can be filtered; rows that do not fit go on in "NAME 2", under the same titles.
-  void begin(std::string name, std::vector<SheetColumn> columns);
+  // can be filtered; rows that do not fit go on in "NAME 2", under the same titles. On paper a
+  // sheet is as wide as the page; of one with `stubs` the first so many columns are on every page
+  // instead.
+  void begin(std::string name, std::vector<SheetColumn> columns, size_t stubs = 0);
   void add(std::span<const SheetCell> cells, Fill fill = Fill::kNone);
   void add(std::initializer_list<SheetCell> cells, Fill fill = Fill::kNone) {
     add(std::span(cells.begin(), cells.size()), fill);
@@ -69,7 +73,8 @@ class Spreadsheet {
  private:
   struct Sheet {
     std::string name;
-    std::string range;  // with titles: "$A$1:$C$20"
+    std::string range;         // with titles: "$A$1:$C$20"
+    std::string print_titles;  // what is on every page: "'Rows'!$A:$D,'Rows'!$1:$1"
     bool has_chart = false;
   };
   void add_chart(const SheetChart& chart, const Sheet& sheet, int64_t last);
@@ -84,6 +89,7 @@ class Spreadsheet {
   const int64_t rows_per_sheet_;
   std::string name_;
   std::vector<SheetColumn> columns_;
+  size_t stubs_ = 0;
   std::optional<SheetChart> chart_;  // of the open sheet
   std::vector<Sheet> sheets_;
   int64_t part_ = 0;    // of the sheets with this name

@@ -4,6 +4,7 @@
 // coloured rows, and a chart of the error along the network. Numbers are numbers; where a metric is
 // undefined its cell says why.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include <fmt/format.h>
@@ -37,17 +38,10 @@ Fill fill_of(Colour colour) {
     case Colour::kGreen: return Fill::kGreen;
     case Colour::kGrey: break;
   }
-  return Fill::kNone;
+  return Fill::kGrey;
 }
 
-Fill fill_of(const Row& row) {
-  if (const Colour colour = colour_of(row); colour != Colour::kGrey) return fill_of(colour);
-  // There is no grey: what cannot be read is trouble, all else is a gap to know of.
-  const auto& reasons = row.reasons;
-  const bool is_damaged =
-      std::find(reasons.begin(), reasons.end(), "damaged_file") != reasons.end();
-  return is_damaged ? Fill::kRed : Fill::kYellow;
-}
+Fill fill_of(const Row& row) { return fill_of(colour_of(row)); }
 
 // How many rows have each reason, the most frequent first.
 std::vector<std::pair<std::string, int64_t>> reasons_of(const Run& run) {
@@ -80,8 +74,7 @@ void add_baseline_rows(const result::Baseline& baseline, Spreadsheet& book) {
 
 void add_summary(const Run& run, Spreadsheet& book) {
   const Summary s = run.summary();
-  // Texts run over the empty cells beside them.
-  book.begin("Summary", {{"", 24}, {"", 14}});
+  book.begin("Summary", {{"", 24}, {"", 110, true}});
   book.add({"verdict", fmt::format("{}: {}", verdict_word(s), headline(run, s))},
            fill_of(colour_of(s)));
   if (const auto [row, title] = divergence_of(run, s); row != nullptr) {
@@ -140,20 +133,21 @@ struct SheetCells {
 
 void add_findings(const Run& run, Spreadsheet& book) {
   if (run.findings.empty()) return;
-  book.begin("Findings", {{"operator", 36},
-                          {"cause", 28},
+  book.begin("Findings", {{"operator", 30, true},
+                          {"cause", 24, true},
                           {"confidence"},
-                          {"detail", 24},
-                          {"evidence", 80},
-                          {"advice", 60},
-                          {"next", 60}});
+                          {"detail", 20, true},
+                          {"evidence", 60, true},
+                          {"advice", 44, true},
+                          {"next", 44, true}});
   for (const result::Finding& finding : run.findings) {
     std::string evidence;
     for (const result::Evidence& each : finding.evidence)
       evidence += (evidence.empty() ? "" : "\n") + each.text;
     book.add({printable(finding.operator_name), cause_in_words(finding.cause),
-              SheetCell::number(finding.confidence), printable(finding.detail), evidence,
-              printable(finding.advice), printable(finding.next)});
+              SheetCell::number(std::round(100 * finding.confidence) / 100),
+              printable(finding.detail), evidence, printable(finding.advice),
+              printable(finding.next)});
   }
 }
 
@@ -164,7 +158,7 @@ void add_course(const Run& run, Spreadsheet& book) {
   if (std::none_of(run.rows.begin(), run.rows.end(),
                    [&](const Row& row) { return row.target && error_of(row) > 0; }))
     return;
-  book.begin("Course", {{"position", 10}, {"operator", 36}, {"rel_euclid"}, {"limit", 10}});
+  book.begin("Course", {{"position", 10}, {"operator", 36, true}, {"rel_euclid"}, {"limit", 10}});
   int64_t position = 0;
   for (const Row& row : run.rows) {
     if (!row.target || !is_output_slot(row)) continue;
@@ -179,13 +173,49 @@ void add_course(const Run& run, Spreadsheet& book) {
   book.chart(std::move(chart));
 }
 
+// How long the longest text of each column is.
+struct TextLengths {
+  std::vector<size_t> longest;
+  size_t at = 0;
+
+  void text(std::string_view name) { longest[at] = std::max(longest[at], name.size()), ++at; }
+  void count(std::optional<int64_t>) { ++at; }
+  void value(const metrics::Metric&, const metrics::Value* value) {
+    text(value == nullptr || value->is_defined() ? std::string() : undefined_text(*value));
+  }
+};
+
+// Columns in which texts are seen whole: wider ones, and what is too long even for them wraps.
+std::vector<SheetColumn> fitting_columns(const Run& run) {
+  constexpr size_t kWidest = 100;
+  std::vector<SheetColumn> columns = row_columns(run);
+  TextLengths lengths{std::vector<size_t>(columns.size())};
+  for (size_t id = 0; id < run.rows.size(); ++id) {
+    lengths.at = 0;
+    add_row_cells(run, static_cast<int64_t>(id), run.rows[id], lengths);
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const size_t longest = lengths.longest[i] + 2;
+    columns[i].width =
+        columns[i].width > 0 || longest > columns[i].title.size() + 4
+            ? std::max(columns[i].width, static_cast<double>(std::min(kWidest, longest)))
+            : 0;
+    columns[i].wraps = longest > kWidest;
+  }
+  return columns;
+}
+
 }  // namespace
 
 void pack_xlsx(const Run& run, FileSink& sink) {
   Spreadsheet book(sink);
   add_summary(run, book);
   add_findings(run, book);
-  book.begin("Rows", row_columns(run));
+  const std::vector<SheetColumn> columns = fitting_columns(run);
+  const auto name = std::find_if(columns.begin(), columns.end(), [](const SheetColumn& column) {
+    return column.title == "target_operator";
+  });
+  book.begin("Rows", columns, static_cast<size_t>(name - columns.begin()) + 1);
   SheetCells row;
   for (size_t id = 0; id < run.rows.size(); ++id) {
     row.cells.clear();

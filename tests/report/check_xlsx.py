@@ -21,13 +21,13 @@ import warnings
 
 import openpyxl
 
-RED, YELLOW, GREEN = "FFFF0000", "FFFFFF00", "FF92D050"
+RED, YELLOW, GREEN, GREY = "FFFF0000", "FFFFFF00", "FF92D050", "FFEDEDED"
 
 
 def fill_of(row):
-    if row["verdict"] == "fail" or "damaged_file" in row["reasons"]:
-        return RED
-    return GREEN if row["verdict"] == "pass" and not row["suspicious"] else YELLOW
+    if row["verdict"] == "pass" and row["suspicious"]:
+        return YELLOW
+    return {"pass": GREEN, "fail": RED, "inconclusive": YELLOW, "not_compared": GREY}[row["verdict"]]
 
 
 class Workbooks(unittest.TestCase):
@@ -168,6 +168,31 @@ class Workbooks(unittest.TestCase):
                     else:
                         self.assertEqual(other.value, cell.value, where)
                     self.assertEqual(other.fill.fgColor.rgb, cell.fill.fgColor.rgb, where)
+        self.nothing_is_cut(work / f"{name}.pdf", name)
+
+    def nothing_is_cut(self, pdf, name):
+        """Every text of the workbook stands whole in what LibreOffice prints."""
+        if shutil.which("pdftotext") is None:
+            print("skipped: whether the printed workbook is whole; pdftotext is not installed (apt-get install poppler-utils)")
+            return
+        printed = "".join(subprocess.run(["pdftotext", "-layout", pdf, "-"], check=True, capture_output=True, text=True).stdout.split())
+        for sheet in self.books[name]:
+            for cell in (cell for cells in sheet.rows for cell in cells):
+                if isinstance(cell.value, str):
+                    for word in cell.value.split():  # lines are broken between words, and in long ones
+                        self.assertIn(word[:24], printed, f"{sheet.title} {cell.coordinate}")
+
+    def test_pages(self):
+        """On paper: landscape, titles on every page; wide tables keep the operator's name beside each part."""
+        for name, book in self.books.items():
+            for sheet in book:
+                self.assertEqual(sheet.page_setup.orientation, "landscape", f"{name} {sheet.title}")
+                self.assertEqual(bool(sheet.sheet_properties.pageSetUpPr.fitToPage), sheet.title != "Rows")
+                if sheet.title != "Summary":
+                    self.assertEqual(sheet.print_title_rows, "$1:$1", f"{name} {sheet.title}")
+            titles = [cell.value for cell in book["Rows"][1]]
+            last = openpyxl.utils.get_column_letter(titles.index("target_operator") + 1)
+            self.assertEqual(book["Rows"].print_title_cols, f"$A:${last}", name)
 
     def test_full_disk(self):
         """Every size that a file may grow to, short of what it needs, is an error without traces."""

@@ -124,8 +124,8 @@ TEST(Spreadsheet, NumbersAreExactOrTexts) {
 }
 
 TEST(Spreadsheet, FillsReachEmptyCells) {
-  EXPECT_EQ(cell_of({}, Fill::kRed), "<c r=\"A1\" s=\"2\"/>");
-  EXPECT_EQ(cell_of("=1", Fill::kGreen), as_stored("=1", 7));
+  EXPECT_EQ(cell_of({}, Fill::kRed), "<c r=\"A1\" s=\"4\"/>");
+  EXPECT_EQ(cell_of("=1", Fill::kGreen), as_stored("=1", 13));
   EXPECT_EQ(cell_of({}), "");
 }
 
@@ -142,8 +142,8 @@ TEST(Spreadsheet, RowsGoOnInTheNextSheet) {
   for (const char* name : {"\"Rows\"", "\"Rows 2\"", "\"Rows 3\"", "\"Last\""})
     EXPECT_THAT(parts["xl/workbook.xml"], HasSubstr(name));
   EXPECT_THAT(parts["xl/workbook.xml"], HasSubstr(">'Rows 3'!$A$1:$B$2<"));
-  EXPECT_THAT(parts.sheet(2), HasSubstr("<c r=\"A2\" s=\"6\"><v>2</v></c>"));
-  EXPECT_THAT(parts.sheet(3), HasSubstr("<c r=\"A2\" s=\"6\"><v>4</v></c>"));
+  EXPECT_THAT(parts.sheet(2), HasSubstr("<c r=\"A2\" s=\"12\"><v>2</v></c>"));
+  EXPECT_THAT(parts.sheet(3), HasSubstr("<c r=\"A2\" s=\"12\"><v>4</v></c>"));
   EXPECT_THAT(parts.sheet(3), HasSubstr("<t>name</t>"));
   EXPECT_THAT(parts.sheet(3), HasSubstr("<autoFilter ref=\"A1:B2\"/>"));
   EXPECT_THAT(parts.sheet(1), HasSubstr("tabSelected"));

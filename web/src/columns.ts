@@ -79,7 +79,7 @@ export function columnsOf(model: Model): Column[] {
       ...text(
         "change",
         "Change",
-        92,
+        116,
         true,
         (row) => `${kChanges[report.change[row]].glyph} ${kChanges[report.change[row]].label}`,
       ),

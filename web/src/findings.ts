@@ -40,7 +40,7 @@ function nothingFound(model: Model, verdict: string): HTMLElement {
     fail: "No cause was looked for, or none of the known ones fits. Start at the first operator that differs.",
     inconclusive:
       "No difference is proven, so there is no cause to name. Look at the inconclusive rows and at what was not compared.",
-    not_compared: `Nothing was compared, so nothing can be said. The table tells why each tensor was left out.${isNamedOtherwise(model) ? " Tensors that are named differently on the two sides pair with --map FILE. What would be paired with what:" : ""}`,
+    not_compared: "Nothing was compared, so nothing can be said. The table tells why each tensor was left out.",
   };
   return h(
     "section",
@@ -48,9 +48,18 @@ function nothingFound(model: Model, verdict: string): HTMLElement {
     h("h3", {}, "Findings"),
     h("p", {}, text[verdict] ?? ""),
     ["fail", "inconclusive"].includes(verdict) ? commandLine("plumb diagnose RESULT.json", "the command") : null,
-    verdict === "not_compared" && command === "compare" && isNamedOtherwise(model)
-      ? commandLine(`plumb compare ${shellQuoted(target.path)} ${shellQuoted(golden.path)} --plan`, "the command")
-      : null,
+    ...(verdict === "not_compared" && command === "compare" && isNamedOtherwise(model)
+      ? [
+          h(
+            "p",
+            {},
+            "Tensors that are named differently on the two sides pair with ",
+            h("span", { class: "option" }, "--map FILE"),
+            ". What would be paired with what:",
+          ),
+          commandLine(`plumb compare ${shellQuoted(target.path)} ${shellQuoted(golden.path)} --plan`, "the command"),
+        ]
+      : []),
   );
 }
 

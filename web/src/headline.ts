@@ -70,7 +70,7 @@ function sentences(model: Model): HTMLElement[] {
             .slice(0, 2)
             .join("; ") || headlineOf(head),
         ),
-        culprit.confidence < kSure ? ` (confidence ${Math.round(100 * culprit.confidence)} %)` : "",
+        culprit.confidence < kSure ? ` (confidence ${Math.round(100 * culprit.confidence)}\u00a0%)` : "",
       ),
     ];
   }
