@@ -265,7 +265,7 @@ class RowMaker {
     else
       judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden, **facts, row);
     if (closeness) judge::explain(*closeness, (*facts)->sums, row);
-    judge_whole_numbers(profile, **facts, *target, *golden, row);
+    if (sides_.floor == nullptr) judge_whole_numbers(profile, **facts, *target, *golden, row);
     show_difference((*facts)->sums, *target, *golden, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
