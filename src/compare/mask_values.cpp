@@ -80,7 +80,10 @@ MaskedPiece::Marks put_marks(const MaskValues& mask, std::vector<T>& target,
   MaskedPiece::Marks marks;
   for (size_t i = 0; i < golden.size(); ++i) {
     const auto t = static_cast<double>(target[i]), g = static_cast<double>(golden[i]);
-    const bool in_target = mask.is_mark(t), in_golden = mask.is_mark(g);
+    // What the target's type holds of a huge mark, where golden has none.
+    const bool is_huge = g == 0 && std::abs(mask.from) >= kHuge && std::abs(t) >= kHuge &&
+                         std::isfinite(t) && (t < 0) == (mask.from < 0);
+    const bool in_target = mask.is_mark(t) || is_huge, in_golden = mask.is_mark(g);
     const T mark = std::copysign(std::numeric_limits<T>::infinity(), static_cast<T>(mask.from));
     if (mask.agree(t, g)) {
       target[i] = golden[i] = mark;

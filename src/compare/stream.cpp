@@ -265,7 +265,7 @@ class RowMaker {
     else
       judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden, **facts, row);
     if (closeness) judge::explain(*closeness, (*facts)->sums, row);
-    judge_whole_numbers(profile, **facts, *target, *golden, row);
+    if (sides_.floor == nullptr) judge_whole_numbers(profile, **facts, *target, *golden, row);
     show_difference((*facts)->sums, *target, *golden, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
@@ -296,8 +296,10 @@ class RowMaker {
     if (facts.sums.abs_max <= kLeast || !facts.are_ids.value_or(true) ||
         !is_float(facts.target_stored) || !is_float(facts.golden_stored))
       return std::nullopt;
-    const ShownTypes shown{metrics::shown_target_dtype(facts.target_dtype, facts.sums),
-                           metrics::shown_golden_dtype(facts.golden_dtype, facts.sums)};
+    ShownTypes shown{metrics::shown_target_dtype(facts.target_dtype, facts.sums),
+                     metrics::shown_golden_dtype(facts.golden_dtype, facts.sums)};
+    // Small whole numbers fit every type. Beside a target of more digits golden has its own.
+    if (is_wide_float(shown.target)) shown.golden = facts.golden_dtype;
     const auto found = find_whole_slice(target, golden, shown, context_);
     return found ? *found : std::nullopt;
   }

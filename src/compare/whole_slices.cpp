@@ -107,6 +107,7 @@ class Search {
     const int digits = digits_beside(g, shown_.golden);
     const double error = std::fabs(t - g);
     const double rounding = step_ * std::fabs(g);
+    const bool has_fractions = rounding < 1;  // the coarser type, there
     for (Axis& axis : axes_) {
       Look& look = axis.looks[static_cast<size_t>(position / axis.stride % std::ssize(axis.looks))];
       look.target.add(t, shown_.target);
@@ -116,7 +117,7 @@ class Search {
         look.coarse += is_multiple(g, kGrid);
       }
       if (!(error > 0) || !std::isfinite(error)) continue;
-      look.any.add(position, t, g);
+      if (error > rounding || has_fractions) look.any.add(position, t, g);
       look.farthest = std::max(look.farthest, error - rounding);
       const double steps = axis.number ? kRoundingSteps : 1;
       if (error > std::max(kNoRounding, steps * rounding)) look.far.add(position, t, g);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include <fmt/format.h>
@@ -16,8 +17,9 @@ namespace {
 constexpr int64_t kMostSingleElements = 1 << 16;  // of a tensor: in a larger one none counts
 constexpr double kAgreesAsWhole = 0.15;           // rel_euclid
 constexpr double kOffByThird = 0.3;               // of golden: what may be lost
-constexpr double kFarAboveNoise = 3;              // times the error of what agrees
+constexpr double kFarAboveNoise = 6;              // times the error of what agrees
 constexpr int64_t kFewAgree = 2;                  // elements that are not zero
+constexpr int64_t kFewLarger = 3, kOfSoMany = 200;
 
 double ratio_of(double error, double golden) {
   if (error == 0) return 0;
@@ -58,15 +60,21 @@ void LostElements::append(const LostElements& later) {
   add(later.target_.data(), later.golden_.data(), std::ssize(later.golden_));
 }
 
-// The largest error that no rounding explains, among elements that agree.
+// The largest error that no rounding explains, among elements that agree. Of many, a few that are
+// larger need not be noise: what is wrong with others may be wrong with them, too.
 LostElements::Noise LostElements::noise() const {
   Noise noise;
+  std::vector<double> errors;
   for (size_t i = 0; i < golden_.size(); ++i) {
     const double error = std::fabs(target_[i] - golden_[i]), size = std::fabs(golden_[i]);
     if (!(error < kOffByThird * size) || !std::isfinite(size)) continue;
-    noise.largest = std::max(noise.largest, error - rounding_ * size);
-    ++noise.elements;
+    errors.push_back(error - rounding_ * size);
   }
+  noise.elements = std::ssize(errors);
+  if (errors.empty()) return noise;
+  const auto chosen = errors.begin() + std::min(kFewLarger, noise.elements / kOfSoMany);
+  std::nth_element(errors.begin(), chosen, errors.end(), std::greater<>());
+  noise.largest = std::max(0.0, *chosen);
   return noise;
 }
 

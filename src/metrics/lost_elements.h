@@ -22,7 +22,7 @@ class LostElements {
   void append(const LostElements& later);
 
   // Elements that are off by a third of golden or more, and by more than anything else explains:
-  // three times the largest error of those that agree, beyond what rounding of their own value
+  // six times the largest error of those that agree, beyond what rounding of their own value
   // leaves. nullopt if there is none, or if hardly an element agrees.
   struct Worst {
     double ratio = 0;      // the largest |d| / |g| among them; infinite where golden is zero

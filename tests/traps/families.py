@@ -322,6 +322,6 @@ def make_families(trap, honest):
     twice = [lost_slices(trap), intact_slices(honest), ids(trap, honest), coarse(trap, honest), computed(trap, honest)]
     once = [masked_scores(trap, honest), bands(trap, honest)]
     twice += [family(trap, honest) for module in (unusual, packed, few) for family in module.FAMILIES]
-    once += [family(trap, honest) for module in (unusual, packed) for family in module.NAMED_FAMILIES]
+    once += [family(trap, honest) for module in (unusual, packed, few) for family in module.NAMED_FAMILIES]
     cases = [case for family in twice for case in sample(list(family), 6)]
     return [*cases, *map(renamed, cases), *(case for family in once for case in sample(list(family), 6))]

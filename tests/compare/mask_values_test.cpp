@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/mask_values.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace plumb::compare {
+namespace {
+
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+metrics::PairPiece piece_of(const std::vector<float>& target, const std::vector<float>& golden) {
+  return {DType::kFloat32, reinterpret_cast<const std::byte*>(target.data()), DType::kFloat32,
+          reinterpret_cast<const std::byte*>(golden.data()), std::ssize(golden)};
+}
+
+std::optional<MaskValues> mask_of(const std::vector<float>& golden) {
+  const metrics::PairSums sums = metrics::pair_sums(piece_of(golden, golden), {});
+  if (!may_have_mask(sums)) return std::nullopt;
+  return find_mask(sums, std::vector<double>(golden.begin(), golden.end()));
+}
+
+TEST(MaskValues, OfTwoValues) {
+  EXPECT_TRUE(mask_of({0, kLowest}));
+  EXPECT_TRUE(mask_of({0, 0, -65504, 0, -65504}));
+  EXPECT_TRUE(mask_of({0, -10000, 0, 0}));
+  EXPECT_FALSE(mask_of({0, 1, 0, 1}));          // ones are numbers
+  EXPECT_FALSE(mask_of({0, -100, 0, 0}));       // so are hundreds
+  EXPECT_FALSE(mask_of({0.5F, 70000, 1, -1}));  // one large number among others is no mask
+  EXPECT_FALSE(mask_of({kLowest, kLowest}));    // nothing is left beside it
+  EXPECT_FALSE(mask_of({0, 0, 0}));
+}
+
+TEST(MaskValues, MarksOnOneSideAreCounted) {
+  const std::vector<float> golden = {0, kLowest, 0, kLowest, kLowest, kLowest},
+                           target = {0, -65504, -65504, 0, INFINITY, -20000};
+  const auto mask = mask_of(golden);
+  ASSERT_TRUE(mask);
+  const MaskedPiece masked(piece_of(target, golden), *mask);
+  EXPECT_EQ(masked.marks().agree, 1);
+  EXPECT_EQ(masked.marks().only_in_target, 1);
+  EXPECT_EQ(masked.marks().only_in_golden, 2);
+  const metrics::PairSums sums = metrics::pair_sums(masked.piece(), {});
+  EXPECT_EQ(sums.same_inf, 1);
+  EXPECT_EQ(sums.inf_mismatch, 4);
+}
+
+}  // namespace
+}  // namespace plumb::compare
