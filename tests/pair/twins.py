@@ -8,6 +8,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import changed_models
+
 FLOAT, HALF = TensorProto.FLOAT, TensorProto.FLOAT16
 PRODUCTS = ("Conv", "ConvTranspose", "MatMul", "Gemm")
 # Of these the inputs from the second on are sizes and factors, which have to stay float32.
@@ -69,8 +71,9 @@ def rounded(net):
     for name, tensor in float_constants(net).items():
         if name not in kept:
             set_values(tensor, numpy_helper.to_array(tensor).astype(numpy.float16).astype(numpy.float32))
+    kept |= changed_models.from_shapes(net)  # of constants alone, which are rounded already
     for node in list(net.graph.node):
-        if node.op_type in ("Constant", "ConstantOfShape", "Shape"):
+        if node.op_type in ("Constant", "ConstantOfShape"):
             continue
         for k, name in enumerate(node.output):
             if not name or name not in floats or name in kept:
