@@ -141,7 +141,7 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
 }
 
 // What some give out is what should have come of what they read: they make an error visible that
-// they did not make. Their own error is known then.
+// they did not make.
 bool look_at_amplifiers(Net& net, const Roots& roots, Tensors& tensors) {
   bool is_any = false;
   for (const Root& root : roots.roots) {
@@ -149,8 +149,7 @@ bool look_at_amplifiers(Net& net, const Roots& roots, Tensors& tensors) {
     if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) continue;
     const auto found = follows(net, node, worst_row(net, node), tensors);
     if (!found || std::max(found->own, found->misfit) * kStep >= root.out) continue;
-    node.own = found->own;
-    node.own_doubt = std::max(found->own, found->misfit);
+    node.own = 0;  // nothing to speak of: it does not tell what is usual either
     is_any = true;
   }
   return is_any;
