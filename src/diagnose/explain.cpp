@@ -140,13 +140,27 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
   }
 }
 
-// What it gives out is what should have come of what it reads: it makes an error visible that it
-// did not make.
-bool only_amplifies(const Case& of, const Root& root) {
-  const Node& node = of.net.nodes[static_cast<size_t>(root.node)];
-  if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) return false;
-  const auto found = follows(of.net, node, worst_row(of.net, node), of.tensors);
-  return found && std::max(found->own, found->misfit) * kStep < root.out;
+// What some give out is what should have come of what they read: they make an error visible that
+// they did not make.
+bool look_at_amplifiers(Net& net, const Roots& roots, Tensors& tensors) {
+  bool is_any = false;
+  for (const Root& root : roots.roots) {
+    Node& node = net.nodes[static_cast<size_t>(root.node)];
+    if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) continue;
+    const auto found = follows(net, node, worst_row(net, node), tensors);
+    if (!found || std::max(found->own, found->misfit) * kStep >= root.out) continue;
+    node.own = 0;  // nothing to speak of: it does not tell what is usual either
+    is_any = true;
+  }
+  return is_any;
+}
+
+Roots roots_of(Net& net, Tensors& tensors) {
+  Roots roots = find_roots(net);
+  constexpr int kMostRounds = 4;
+  for (int round = 0; round < kMostRounds && look_at_amplifiers(net, roots, tensors); ++round)
+    roots = find_roots(net);
+  return roots;
 }
 
 // Nobody is to blame.
@@ -261,7 +275,7 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
   const bool has_quantizers = std::any_of(net.nodes.begin(), net.nodes.end(),
                                           [](const Node& node) { return node.stands_for; });
   const bool is_on_grids = look_at_grids(net, tensors, context) || has_quantizers;
-  const Roots roots = find_roots(net);
+  const Roots roots = roots_of(net, tensors);
   const Commands commands(run, at_hand.invocation);
   const Case of{run, net, roots, tensors, commands, at_hand.models, is_on_grids};
   for (const Root& root : roots.roots) {
@@ -270,7 +284,7 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
     // Steps are anything; what nothing else points at has to be measured.
     const Node& node = net.nodes[static_cast<size_t>(root.node)];
     if (!fails && !is_odd && std::isnan(node.own)) continue;
-    if (!only_amplifies(of, root)) explain_root(of, root, run.findings);
+    explain_root(of, root, run.findings);
   }
   // That values stand on a grid is no news where somebody quantized and all limits hold.
   if (!fails && !is_odd)

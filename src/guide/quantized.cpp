@@ -66,6 +66,14 @@ Result<Outcome> judge_quantization(Walk& walk, RunContext&) {
   return judge_drop(walk, "topn_float", "topn_quant", "quantization-stage");
 }
 
+Result<Outcome> measure_quantization(Walk& walk, RunContext& context) {
+  if (auto done = measure_topn(walk, context); !done) return done.error();
+  auto outcome = judge_quantization(walk, context);
+  if (outcome && outcome->word == "unknown")
+    outcome->text = lacking(walk, {"model", "quant_model", "eval_data", "labels"});
+  return outcome;
+}
+
 Result<Outcome> judge_conversion(Walk& walk, RunContext&) {
   return judge_drop(walk, "topn_quant", "topn_offline", "conversion-stage");
 }
@@ -254,15 +262,22 @@ std::vector<Step> quantized_steps() {
       {"quantized.topn",
        "Stage 1: does quantization cost more than 1 % of top-N?",
        "up to 1 % is the price of quantization; from 3 % on it cannot be ignored",
+       {{"topn_float", false, measure_topn},
+        {"topn_quant", false, measure_topn},
+        {"topn_samples", true}},
+       judge_quantization,
+       {{"acceptable", "quantized.conversion"},
+        {"lossy", "quantized.calibration"},
+        {"unknown", "quantized.measure"}}},
+      {"quantized.measure",
+       "Stage 1: what does top-N fall by, measured here?",
+       "models and labelled samples tell what nobody has measured yet",
        {{"model", true},
         {"quant_model", true},
         {"eval_data", true},
         {"labels", true},
-        {"config", true},
-        {"topn_float", false, measure_topn},
-        {"topn_quant", false, measure_topn},
-        {"topn_samples", true}},
-       judge_quantization,
+        {"config", true}},
+       measure_quantization,
        {{"acceptable", "quantized.conversion"},
         {"lossy", "quantized.calibration"},
         {"unknown", "quantized.compare"}}},
