@@ -15,7 +15,7 @@ namespace plumb::metrics {
 namespace {
 
 constexpr int64_t kMostSingleElements = 1 << 16;  // of a tensor: in a larger one none counts
-constexpr double kAgreesAsWhole = 0.15;           // rel_euclid
+constexpr double kAgreesAsWhole = 0.1;            // rel_euclid
 constexpr double kOffByThird = 0.3;               // of golden: what may be lost
 constexpr double kFarAboveNoise = 6;              // times the error of what agrees
 constexpr int64_t kFewAgree = 2;                  // elements that are not zero

@@ -72,6 +72,8 @@ def few_detections(trap, honest):
             field(z, kind, CLASS)[...] = field(y, kind, CLASS)  # a class is not rounded
             return z
         for fault, (_, change) in FEW_FAULTS.items():
+            if (fault, how) == ("scores_halved", "half"):
+                continue  # half of each value is still there: suspicious in float16
             yield trap(f"few/{kind}_{count}_{fault}_{how}", "one of a few detections is wrong", pair(make, lambda x, rng, change=change, target=target: target(x, rng, change)), "fail")
         yield honest(f"few/{kind}_{count}_{how}", "rounding alone", pair(make, target))
         yield honest(f"few/{kind}_{count}_{how}_quantized", "rounding alone", pair(make, target), "--profile", "quantized")
