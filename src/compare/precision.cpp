@@ -50,8 +50,12 @@ Shown shown_by_target(const metrics::PairFacts& facts) {
   const bool is_wide = part == DType::kFloat32 || part == DType::kFloat64;
   if (!is_wide || facts.sums.t_coarse) return Shown::kNothing;
   const DType shown = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
-  if (shown == DType::kBFloat16) return Shown::kBFloat16;
-  return shown == DType::kFloat16 ? Shown::kFloat16 : Shown::kWide;
+  if (shown != DType::kBFloat16 && shown != DType::kFloat16) return Shown::kWide;
+  // Two digits less than the type has: a grid that would fit a coarser type as well.
+  const bool is_brain = shown == DType::kBFloat16;
+  if (facts.sums.t_digits.apart() <= (is_brain ? 6 : metrics::PairSums::kManyDigits))
+    return Shown::kNothing;
+  return is_brain ? Shown::kBFloat16 : Shown::kFloat16;
 }
 
 Precision::Precision(const SessionState& state)

@@ -2,6 +2,7 @@
 #include "metrics/pair_sums.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -269,6 +270,19 @@ void look_at_digits(const double* values, int64_t count, bool& half, bool& bfloa
     look_at_digits(&narrow, 1, half, bfloat16);
   }
 }
+template <class T>
+void look_at_grid(const T* values, int64_t count, PairSums::Digits& digits) {
+  constexpr int kMantissa = 53;
+  for (int64_t i = 0; i < count && digits.apart() <= PairSums::kManyDigits; ++i) {
+    const auto value = static_cast<double>(values[i]);
+    if (value == 0 || !std::isfinite(value)) continue;
+    int exponent = 0;
+    const double mantissa = std::ldexp(std::fabs(std::frexp(value, &exponent)), kMantissa);
+    const int unused = std::countr_zero(static_cast<uint64_t>(mantissa));
+    digits.highest = std::max(digits.highest, exponent);
+    digits.lowest = std::min(digits.lowest, exponent - kMantissa + unused);
+  }
+}
 // NaN and infinities do not speak against it.
 bool is_whole(double value) { return std::trunc(value) == value || std::isnan(value); }
 bool are_whole(const double* group, int64_t count) {
@@ -338,6 +352,7 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     sums.t_whole = sums.t_whole && (!t_float || all_whole(t, n));
     sums.g_whole = sums.g_whole && (!g_float || all_whole(g, n));
     sums.t_coarse = sums.t_coarse && (sums.t_whole || are_coarse(t, n));
+    if (t_wide && (sums.t_fits_half || sums.t_fits_bfloat16)) look_at_grid(t, n, sums.t_digits);
     adder.add(first, t, g, n);
   }
 }
@@ -516,6 +531,8 @@ void PairSums::append(const PairSums& later) {
   t_whole = t_whole && later.t_whole;
   g_whole = g_whole && later.g_whole;
   t_coarse = t_coarse && later.t_coarse;
+  t_digits.highest = std::max(t_digits.highest, later.t_digits.highest);
+  t_digits.lowest = std::min(t_digits.lowest, later.t_digits.lowest);
   exponent = later.count > 0 ? later.exponent : exponent;
   has_relative = has_relative || later.has_relative;
   has_shares = has_shares || later.has_shares;

@@ -60,6 +60,16 @@ struct PairSums {
   // each is a whole number, a half of one, or a power of two.
   bool t_whole = true, g_whole = true, t_coarse = true;
 
+  // Of the target, as long as it fits a narrow type: how many binary digits apart its largest value
+  // and the lowest digit that it uses are. Numbers on a grid, quarters of a pixel, say, fit a
+  // narrow type without showing it.
+  struct Digits {
+    int highest = -5000, lowest = 5000;  // exponents of 2
+    int apart() const { return highest - lowest; }
+  };
+  static constexpr int kManyDigits = 9;  // from here on nobody looks any more
+  Digits t_digits;
+
   bool has_relative = false;  // this was asked for:
   double rel_sum = 0;         // sum of |d| / |g| where g is not zero
 

@@ -404,6 +404,26 @@ TEST(PairSums, SmallProductsAreSummedThemselves) {
   }
 }
 
+TEST(PairSums, TellsNumbersOnAGridFromDigitsOfAType) {
+  struct {
+    const char* name;
+    std::vector<double> values;
+    int apart;
+  } const kCases[] = {
+      {"zeros", {0, -0.0}, -10000},  // nothing was seen
+      {"one digit", {4}, 1},
+      {"quarters below 64", {0.25, 63.75, 12}, 8},
+      {"not finite", {kNan, kInf, 0.5, -3}, 3},
+      {"subnormal", {0x1p-24, 0x1p-20}, 5},
+  };
+  for (const auto& c : kCases)
+    for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
+      SCOPED_TRACE(c.name);
+      const Tensor values = encode(dtype, c.values);
+      EXPECT_EQ(pair_sums(piece_of(values, values), {}).t_digits.apart(), c.apart);
+    }
+}
+
 TEST(PairSums, ShowsTheTypeThatValuesHave) {
   struct {
     const char* name;

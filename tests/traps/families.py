@@ -260,6 +260,10 @@ def coarse(trap, honest):
         if name != "eighths":
             yield trap(f"coarse/{name}_alone", "nor is it alone",
                        pair(lambda rng: rng.standard_normal((8, 64)).astype(f32) * 20, lambda x, _, rounded=rounded: rounded(x).astype(f32)), "fail")
+    for parts, largest in itertools.product((1, 2, 4), (40, 60, 100)):
+        boxes = lambda rng, parts=parts, largest=largest: (rng.integers(parts, parts * largest, (64, 4)) / parts).astype(f32)
+        yield trap(f"coarse/boxes_{parts}_{largest}", "boxes on a grid, moved by less than a pixel, are no float16",
+                   pair(boxes, None, lambda x, _: (x - f32(0.37)).astype(f32)), "fail")
 
 
 # ---- what the user says of the target's arithmetic ---------------------------------------------------------
