@@ -4,6 +4,7 @@
 // include/plumb/session.h; docs/architecture.md follows one tensor through it.
 #include <fmt/format.h>
 
+#include "base/run_command.h"
 #include "cli/command_words.h"
 #include "cli/compare_request.h"
 #include "cli/plan_view.h"
@@ -11,6 +12,7 @@
 #include "cli/share.h"
 #include "compare/session_state.h"
 #include "diagnose/explain.h"
+#include "scan/inspect_model.h"
 
 namespace plumb::cli {
 namespace {
@@ -23,6 +25,19 @@ int show_plan(const CompareRequest& request, const SessionState& state) {
     return explain(state.rows, state.matcher_or_null(), request.explain);
   print_plan(state.rows, state.matcher.has_value());
   return kAgreement;
+}
+
+// Models are run, or compared as they are; their tensors are in dumps.
+Error why_not_opened(const Spec& spec, const Error& error) {
+  const std::string &target = spec.target.path, &golden = spec.golden.path;
+  const Error of_target = scan::why_no_tensors(target, {}),
+              of_golden = scan::why_no_tensors(golden, {});
+  if (!of_target.what.empty() && !of_golden.what.empty())
+    return {"models hold no dumped tensors", of_target.where,
+            fmt::format("`plumb run {0} {1} --input FILE` runs both and compares what they "
+                        "compute, `plumb diff {0} {1}` compares the models themselves",
+                        shell_word(target), shell_word(golden))};
+  return !of_target.what.empty() ? of_target : !of_golden.what.empty() ? of_golden : error;
 }
 
 }  // namespace
@@ -68,7 +83,7 @@ int run_compare(int argc, char** argv, RunContext& context) {
   if (compares && request.shard.empty() && compare::Ranks::are_launched())
     return compare_with_ranks(request, context);
   auto opened = open_compare(request, context);
-  if (!opened) return fail_with(opened.error());
+  if (!opened) return fail_with(why_not_opened(request.spec, opened.error()));
   const SessionState& state = opened->session.state();
   if (!request.save_map.empty())
     if (auto saved = save_map(state.rows, request.save_map); !saved)

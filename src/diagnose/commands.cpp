@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/free_path.h"
 #include "base/mapped_file.h"
@@ -78,6 +79,13 @@ std::string Commands::show(std::string_view op) const {
   const std::string what = " --stats --op " + shell_word(pattern_of(op));
   const std::string& dump = run_.target.kept.empty() ? run_.target.path : run_.target.kept;
   std::error_code ignored;
+  // Of a file without a header only the row knows type and shape.
+  for (const result::Row& row : run_.rows)
+    if (row.target && row.target->operator_name == op && row.target->file.ends_with(".bin") &&
+        row.target->shape && run_.command == "run")
+      return fmt::format("plumb inspect {} --stats --dtype {} --shape {}",
+                         shell_word((fs::path(dump) / row.target->file).string()),
+                         row.target->dtype, fmt::join(*row.target->shape, ","));
   if (fs::exists(dump, ignored) && !is_model_file(dump))
     return "plumb inspect " + shell_word(dump) + what;
   if (run_.command != "run" || invocation_.again.empty()) return {};

@@ -315,6 +315,7 @@ bool is_ge_json(Bytes head) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   const size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos || text[start] != '{') return false;
+  if (text.substr(start, 80).find("\"plumb.") != std::string_view::npos) return false;  // ours
   // Attributes of the model may come first, and take more than the head.
   for (const char* key : {"\"graph\"", "\"op\"", "\"key\""})
     if (text.find(key) != std::string_view::npos) return true;

@@ -33,6 +33,37 @@ std::string first_bytes(Bytes file) {
   return text;
 }
 
+// Files that people name by mistake, or by a wrong idea of what a command takes.
+struct OtherFile {
+  std::string_view start, what, advice;
+};
+constexpr OtherFile kOtherFiles[] = {
+    {"\x89PNG\r\n", "a picture is no tensor",
+     "models are fed with it: `plumb run`, `plumb dump` and others take it as --input"},
+    {"\xff\xd8\xff", "a picture is no tensor",
+     "models are fed with it: `plumb run`, `plumb dump` and others take it as --input"},
+    {"%PDF", "a PDF document is no tensor", "name a file or directory of tensors"},
+};
+
+// A document of ours: {"schema": "plumb.result/1", ...}
+bool is_own_document(Bytes head) {
+  const std::string_view text = as_text(head).substr(0, 80);
+  return text.starts_with('{') && text.find("\"schema\"") != std::string_view::npos &&
+         text.find("\"plumb.") != std::string_view::npos;
+}
+
+Error no_tensor_file(Bytes file) {
+  const std::string where = "byte 0: starts with " + first_bytes(file);
+  for (const OtherFile& other : kOtherFiles)
+    if (as_text(file).starts_with(other.start))
+      return {std::string(other.what), where, std::string(other.advice)};
+  if (is_own_document(file))
+    return {"a document that plumb wrote is no tensor", where,
+            "a result is read by `plumb report`, `plumb diagnose` and --baseline"};
+  return {"not a tensor file of a known format", where,
+          "`plumb formats` lists what can be read; raw data needs --dtype and --shape"};
+}
+
 }  // namespace
 
 // Most specific probe first; raw comes last and is never guessed. Made at the first call: whoever
@@ -65,8 +96,7 @@ Result<const Format*> detect_format(Bytes file, const ReadHints& hints) {
   if (is_onnx_sequence(head))
     return Error{kOnnxSequence, "byte 0: starts with " + first_bytes(file),
                  "save each tensor to a file of its own, e.g. with onnx.numpy_helper.from_array"};
-  return Error{"not a tensor file of a known format", "byte 0: starts with " + first_bytes(file),
-               "`plumb formats` lists what can be read; raw data needs --dtype and --shape"};
+  return no_tensor_file(file);
 }
 
 }  // namespace plumb::io

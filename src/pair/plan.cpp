@@ -421,14 +421,17 @@ void leave_out(PlannedRow& row) {
   row.message.clear();
 }
 
-// Rows go by the target's name; files that cannot be read are always told.
+// Rows go by the target's name, and by golden's own where there is no other; files that cannot be
+// read are always told.
 template <class NameOf>
 void hide_rows(std::vector<PlannedRow>& rows, const Filter& shows, NameOf&& name_of) {
   if (!shows) return;
   for (PlannedRow& row : rows) {
-    const bool is_shown = row.target != nullptr   ? shows(*row.target)
-                          : row.golden != nullptr ? passes(shows, *row.golden, name_of(*row.golden))
-                                                  : true;
+    const bool is_shown =
+        row.target != nullptr ? shows(*row.target)
+        : row.golden != nullptr
+            ? passes(shows, *row.golden, name_of(*row.golden)) || shows(*row.golden)
+            : true;
     if (!is_shown) leave_out(row);
   }
 }

@@ -49,12 +49,12 @@ const graph::Graph* get(const std::optional<graph::Graph>& graph) {
 }
 
 bool are_exchanged(const DumpSet& target, const DumpSet& golden, const Graphs& graphs) {
-  if (!graphs.target || !graphs.golden) return false;
+  if (!graphs.golden) return false;
   const auto fits = [](const graph::Graph& graph, const DumpSet& set) {
     return !fit_of(graph, set).is_poor();
   };
-  return !fits(*graphs.target, target) && !fits(*graphs.golden, golden) &&
-         fits(*graphs.target, golden) && fits(*graphs.golden, target);
+  return !fits(*graphs.golden, golden) && fits(*graphs.golden, target) &&
+         (!graphs.target || (!fits(*graphs.target, target) && fits(*graphs.target, golden)));
 }
 
 // What each side is.
@@ -95,6 +95,10 @@ std::optional<Error> refusal(std::string_view scenario, const Facts& f) {
                  f.golden_is_device ? "golden is a dump of the device, target is not"
                                     : "golden holds quantizing operators, target does not",
                  "name the model being checked first, the original second"};
+  if (f.graphs_are_exchanged && f.graph == nullptr)
+    return Error{"--golden-graph seems to be the graph of the target",
+                 "it describes the dump of the target, and not that of golden",
+                 "give it as --graph"};
   if (f.graphs_are_exchanged)
     return Error{"--graph and --golden-graph seem to be exchanged",
                  "each describes the dump of the other side, and not its own",

@@ -79,6 +79,20 @@ dump::Entry entry_of(const std::string& name, const std::string& file, const Typ
   return entry;
 }
 
+// In words, what bare bytes lack to be the tensor that they are called like; empty if nothing.
+std::string size_doubt(const std::string& file, const Type& type, size_t size) {
+  const int64_t count = element_count(type.shape).value_or(0);
+  const int64_t needed = count * std::max(bits_of(type.dtype) / 8, 1);
+  const auto given = static_cast<int64_t>(size);
+  if (given == needed || count == 0) return {};
+  const std::string_view other = given == count * 4   ? ", as many as float32 would take"
+                                 : given == count * 2 ? ", as many as float16 would take"
+                                 : given == count     ? ", as many as 8-bit integers would take"
+                                                      : "";
+  return fmt::format("{} has {} bytes, {} of {} take {}{}", file, given,
+                     plumb::to_string(type.shape), name_of(type.dtype), needed, other);
+}
+
 }  // namespace
 
 Result<GtFolder> GtFolder::make(const fs::path& path) {
@@ -185,29 +199,55 @@ Result<fs::path> results_below(const fs::path& path, const std::string& name, bo
 
 Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
                                    const std::vector<engine::DumpedTensor>& tensors) {
+  std::error_code ignored;
+  const bool is_file = fs::is_regular_file(path, ignored);
+  const fs::path root = is_file ? path.parent_path() : path;
   auto set = dump::open_dump(path);
+  if (!set && is_file && path.extension() == ".bin") {
+    dump::DumpSet bare;
+    bare.root = root;
+    bare.convention = "plain";
+    bare.skipped.push_back({path.filename().string(), std::string(dump::kNoHeader), set.error()});
+    set = std::move(bare);
+  }
   if (!set) return set;
-  const auto has_no_header = [&](const dump::Skipped& skipped) {
-    const fs::path file = path / skipped.file;
-    std::error_code ignored;
-    return file.parent_path() == path && file.extension() == ".bin" &&
-           !fs::exists(fs::path(file).replace_extension(".npy"), ignored);
+  const auto has_no_header = [](const dump::Skipped& skipped) {
+    return fs::path(skipped.file).extension() == ".bin";
   };
+  // What lies beside the npy file of its name is the same once more.
+  std::erase_if(set->skipped, [&](const dump::Skipped& skipped) {
+    const fs::path file = root / skipped.file;
+    return !skipped.error && file.extension() == ".bin" &&
+           fs::exists(fs::path(file).replace_extension(".npy"), ignored);
+  });
   if (std::none_of(set->skipped.begin(), set->skipped.end(), has_no_header)) return set;
   const auto types = types_of(other, tensors);
+  // In whatever folder: a board keeps those of a sample in one of their own.
+  std::map<std::string, size_t> namesakes;
+  for (const dump::Skipped& each : set->skipped) ++namesakes[fs::path(each.file).stem().string()];
   auto files = std::make_shared<std::vector<MappedFile>>();
   std::vector<dump::Skipped> skipped;
   for (dump::Skipped& each : set->skipped) {
     const std::string name = fs::path(each.file).stem().string();
     const auto type = types.find(name);
-    if (type == types.end() || !has_no_header(each)) {
+    if (type == types.end() || !has_no_header(each) || namesakes[name] > 1) {
       skipped.push_back(std::move(each));
       continue;
     }
-    auto file = MappedFile::open((path / each.file).string());
+    auto file = MappedFile::open((root / each.file).string());
     if (!file) return file.error();
+    if (auto doubt = size_doubt(each.file, type->second, file->bytes().size()); !doubt.empty())
+      set->warnings.push_back(std::move(doubt));
     set->entries.push_back(entry_of(name, each.file, type->second, file->bytes()));
     files->push_back(std::move(*file));
+  }
+  if (is_file && !skipped.empty()) {
+    std::vector<std::string> names;
+    for (const auto& [name, type] : types) names.push_back(name);
+    return Error{"the other side has no tensor of that name",
+                 fmt::format("{}: a file without a header", path.string()),
+                 did_you_mean(path.stem().string(), names) +
+                     fmt::format("it has: {}", fmt::join(names, ", "))};
   }
   set->skipped = std::move(skipped);
   set->memory = std::move(files);

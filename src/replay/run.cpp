@@ -10,6 +10,7 @@
 #include <tbb/parallel_pipeline.h>
 
 #include "base/directory_lock.h"
+#include "base/nearest.h"
 #include "base/threads.h"
 #include "replay/feed.h"
 #include "replay/gt_folder.h"
@@ -394,7 +395,13 @@ Result<ModelRun> ModelRun::open(RunOptions given) {
   auto state = std::make_unique<RunState>();
   state->options = std::move(given);
   RunOptions& asked = state->options;
-  if (asked.layers != "outputs" && asked.layers != "all") asked.ops.push_back(asked.layers);
+  if (asked.layers != "outputs" && asked.layers != "all") {
+    static const std::vector<std::string> kWords{"outputs", "all"};
+    if (const std::string meant = did_you_mean(asked.layers, kWords); !meant.empty())
+      return Error{fmt::format("unknown layers '{}'", asked.layers), "--layers " + asked.layers,
+                   meant + "--op PATTERN chooses layers by name"};
+    asked.ops.push_back(asked.layers);
+  }
   if (!asked.ops.empty()) asked.layers = "all";
   const RunOptions& options = asked;
   auto target = open_run_side(options.target, options.limits);

@@ -70,6 +70,14 @@ std::string gt_text(const std::string& results, bool is_exact) {
   return fmt::format("{}/ of the gt folder{}{}", results, whose, is_exact ? ", bit for bit" : "");
 }
 
+// The folder joint/ of a gt folder, named itself.
+bool is_joint_folder(const RunSide& side) {
+  if (side.model) return false;
+  fs::path folder = fs::absolute(side.results).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  return folder.filename() == "joint" && is_gt_folder(folder.parent_path());
+}
+
 // In words: what is checked and what it is checked against look exchanged.
 std::optional<std::string> exchange_doubt(const RunSide& target, const RunSide& golden) {
   if (!target.gt.empty() && is_board(golden))
@@ -194,6 +202,9 @@ Result<void> RunComparison::choose_results(RunSide& target, RunSide& golden) {
   if (!golden.gt.empty())
     if (auto done = choose(golden, has_board && !is_own ? "joint" : "onnx", true); !done)
       return done;
+  if (golden.gt.empty() && is_board(target) && is_joint_folder(golden) &&
+      !fs::equivalent(target.results, golden.results, ignored))
+    golden.gt = "joint";
   is_board_against_simulator_ = has_board && (golden.gt.empty() ? target.gt : golden.gt) == "joint";
   return {};
 }

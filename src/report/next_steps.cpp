@@ -10,6 +10,7 @@
 #include "base/run_command.h"
 #include "report/findings_text.h"
 #include "report/ranking.h"
+#include "report/symptom.h"
 #include "report/text.h"
 
 namespace plumb::report {
@@ -49,6 +50,37 @@ std::optional<NextStep> board_check(const Run& run) {
   return NextStep{
       "`plumb run` holds the files of a board against a gt folder, which knows their types",
       {"$ plumb run " + shell_word(run.target.path) + " " + shell_word(run.golden.path)}};
+}
+
+// Whoever compares outputs alone learns that they differ, not where that begins.
+bool compares_outputs_alone(const Run& run) {
+  return run.command != "compare" &&
+         std::all_of(run.rows.begin(), run.rows.end(), [](const Row& r) {
+           return r.is_model_output || r.verdict == Verdict::kNotCompared;
+         });
+}
+
+// What was decoded to bare bytes, as `msaccucmp convert -t bin` names it: its name says what it is,
+// but not its shape.
+bool is_decoded_to_bytes(const Row& row) {
+  const std::string_view file = row.any_side().operator_name;
+  return file.ends_with(".bin") && (file.find(".output.") != std::string_view::npos ||
+                                    file.find(".input.") != std::string_view::npos);
+}
+
+std::string no_header_text(const Run& run) {
+  if (run.command != "compare")
+    return "files without a header get their type from the tensor of that name on the other side; "
+           "rename them like that";
+  const auto is_bare = [](const Row& row) {
+    return std::find(row.reasons.begin(), row.reasons.end(), "no_header") != row.reasons.end();
+  };
+  if (std::all_of(run.rows.begin(), run.rows.end(),
+                  [&](const Row& row) { return !is_bare(row) || is_decoded_to_bytes(row); }))
+    return "bytes of a decoded dump have no shape: decode it to npy (`plumb convert DUMP -o DIR`), "
+           "or compare the dump as it is";
+  return "files without a header need --dtype, and --shape unless they are flat: --dtype float32 "
+         "--shape 1,1000";
 }
 
 bool lacks_quant(const Run& run) {
@@ -103,6 +135,13 @@ std::optional<NextStep> first_look(const Run& run, const Summary& s) {
   const Row* start = divergence_of(run, s).row;
   if (start == nullptr || !start->target) return std::nullopt;
   const std::string& name = start->target->operator_name;
+  if (compares_outputs_alone(run)) {
+    if (is_of_another_size(*start)) return std::nullopt;
+    step.text =
+        "only outputs were compared: every layer (--layers all of two models, or dumps of all "
+        "layers) shows where it begins";
+    return step;
+  }
   step.text =
       run.is_ordered
           ? fmt::format("start at {}; what comes after it may only have inherited its error",
@@ -127,12 +166,7 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   advise(!run.doubts.empty(),
          "give the graph of this very model and build (the .om itself will do), or none");
   advise(has(run, "damaged_file"), "copy damaged files again from where they were written");
-  advise(has(run, "no_header"),
-         run.command == "compare"
-             ? "files without a header need --dtype, and --shape unless they are flat: --dtype "
-               "float32 --shape 1,1000"
-             : "files without a header get their type from the tensor of that name on the other "
-               "side; rename them like that");
+  advise(has(run, "no_header"), no_header_text(run));
   advise(lacks_quant(run) && s.verdict != Verdict::kPass,
          "--quant FILE, the json that the quantization tool (AMCT) wrote, tells what was folded "
          "into which layer");

@@ -53,6 +53,12 @@ bool is_after_upgrade(const Run& run) {
 
 }  // namespace
 
+bool is_of_another_size(const Row& row) {
+  return std::any_of(row.reasons.begin(), row.reasons.end(), [](const std::string& reason) {
+    return reason == "size_mismatch" || reason == "shape_mismatch";
+  });
+}
+
 std::string symptom_text(const Run& run, const result::Summary& s) {
   if (s.outputs.rows == 0) return {};
   const Row* worst = worst_output(run);
@@ -66,6 +72,10 @@ std::string symptom_text(const Run& run, const result::Summary& s) {
       "{}: {}", printable(worst->any_side().operator_name),
       unlike != worst->reasons.end() ? printable(*unlike)
                                      : "cosine " + rounded_text(run.metrics, *worst, "cosine"));
+  if (is_of_another_size(*worst))
+    return fmt::format(
+        "an output has another shape or size ({}){}", place,
+        has_culprit(run) ? "" : ": usually another type or batch, or a file that was cut off");
   const std::string how = is_very_different(run, *worst)
                               ? fmt::format("the outputs are very different ({})", place)
                               : fmt::format("the outputs are slightly different ({})", place);

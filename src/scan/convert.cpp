@@ -12,10 +12,10 @@
 #include "base/file_sink.h"
 #include "base/mapped_file.h"
 #include "base/threads.h"
-#include "graph/importers.h"
 #include "io/ascend_overflow.h"
 #include "io/rearrange.h"
 #include "scan/convert_plan.h"
+#include "scan/inspect_model.h"
 
 namespace plumb::scan {
 namespace {
@@ -214,19 +214,6 @@ class Converter {
   std::atomic<int64_t> bytes_{0};
 };
 
-// A model is no damaged tensor file.
-Error why_no_tensors(const std::string& path, Error error) {
-  const auto file = MappedFile::open(path);
-  const graph::Importer* importer = file ? graph::importer_of(file->bytes()) : nullptr;
-  if (importer == nullptr) return error;
-  return {"a model holds no dumped tensors", fmt::format("{}: {}", path, importer->title),
-          importer->is_runnable
-              ? fmt::format("`plumb dump {} --input FILE -o DIR` runs it and saves them", path)
-              : fmt::format("`plumb inspect {0}` shows the model, `plumb compare TARGET GOLDEN "
-                            "--graph {0}` pairs dumps of it",
-                            path)};
-}
-
 }  // namespace
 
 struct Conversion::State {
@@ -302,6 +289,9 @@ Result<void> Conversion::check() const {
         "only statistics of the tensors were recorded",
         fmt::format("{}: {} tensor{} without data", path, recorded, recorded == 1 ? "" : "s"),
         "dump the tensors themselves; `plumb inspect --stats` shows what was recorded"};
+  std::vector<const dump::DumpSet*> sets;
+  for (const auto& set : state_->sets) sets.push_back(set.get());
+  if (auto known = state_->options.read.selection.check(sets); !known) return known;
   return Error{"no tensor to convert", path,
                "`plumb inspect` shows what is there; check --op, --slot, --step and --rank"};
 }

@@ -106,6 +106,18 @@ size_t InspectedModel::quantizing() const {
   return count(graph, [](const graph::Operator& op) { return op.quantization.has_value(); });
 }
 
+Error why_no_tensors(const std::string& path, Error error) {
+  const auto file = MappedFile::open(path);
+  const graph::Importer* importer = file ? graph::importer_of(file->bytes()) : nullptr;
+  if (importer == nullptr) return error;
+  return {"a model holds no dumped tensors", fmt::format("{}: {}", path, importer->title),
+          importer->is_runnable
+              ? fmt::format("`plumb dump {} --input FILE -o DIR` runs it and saves them", path)
+              : fmt::format("`plumb inspect {0}` shows the model, `plumb compare TARGET GOLDEN "
+                            "--graph {0}` pairs dumps of it",
+                            path)};
+}
+
 Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path,
                                                       std::span<const std::string> patterns) {
   std::error_code none;

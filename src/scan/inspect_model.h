@@ -38,6 +38,9 @@ struct InspectedModel {
 Result<std::unique_ptr<InspectedModel>> inspect_model(const std::string& path,
                                                       std::span<const std::string> patterns = {});
 
+// Why `path` has no dumped tensors: it is a model, or `error`.
+Error why_no_tensors(const std::string& path, Error error);
+
 // Of schema plumb.inspect/1, with "model" instead of "tensors".
 std::string to_json(const InspectedModel& model, bool command_line);
 

@@ -89,9 +89,12 @@ Result<OverflowFindings> find_overflow_records(const std::string& path, const Re
     found.wanted.push_back(&entry);
     found.tensor_bytes += bytes_of(*found.set, entry);
   }
-  if (found.wanted.empty() && any_tensor)
+  if (found.wanted.empty() && any_tensor) {
+    const dump::DumpSet* const sets[] = {found.set.get()};
+    if (auto known = request.selection.check(sets); !known) return known.error();
     return Error{"no tensor matches", path,
                  "check --op, --slot, --step and --rank; without them all are looked at"};
+  }
   found.records = read_overflow_reports(*found.set, request.hints);
   // Of an operator that the user did not ask for.
   std::erase_if(found.records.reports, [&](const dump::OverflowReport& report) {

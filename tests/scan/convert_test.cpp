@@ -59,7 +59,7 @@ TEST(Convert, RefusesWhatMakesNoSense) {
     const char *format, *layout, *op, *what;
   } cases[] = {{"npx", "plain", "*", "cannot write 'npx'"},
                {"npy", "NCHWW", "*", "unknown layout 'NCHWW'"},
-               {"npy", "plain", "conv", "no tensor to convert"}};
+               {"npy", "plain", "conv", "no operator matches 'conv'"}};
   for (const Case& c : cases) {
     ConvertOptions options;
     options.output = (scratch.root() / "out").string();

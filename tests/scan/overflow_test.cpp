@@ -53,7 +53,7 @@ TEST(Overflow, FailsIfThereIsNothingToLookAt) {
   request.selection.ops = {"conv"};
   auto none = find(scratch.root(), request);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().what, "no tensor matches");
+  EXPECT_EQ(none.error().what, "no operator matches 'conv'");
   dump::Scratch empty;
   empty.write("notes.txt", "nothing to see\n");
   none = find(empty.root());

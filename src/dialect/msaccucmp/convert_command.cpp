@@ -61,6 +61,17 @@ Outcome<ConvertOptions> options_from(const Arguments& arguments) {
   return options;
 }
 
+// The first folder below, by name, that holds files; empty if none does.
+std::string first_folder_with_files(const fs::path& path) {
+  std::error_code code;
+  std::string first;
+  for (fs::recursive_directory_iterator at(path, code), end; !code && at != end; at.increment(code))
+    if (std::error_code ignored; at->is_regular_file(ignored))
+      if (std::string folder = at->path().parent_path().string(); first.empty() || folder < first)
+        first = std::move(folder);
+  return first;
+}
+
 Outcome<std::vector<fs::path>> files_of(const std::string& paths) {
   std::vector<fs::path> files;
   std::error_code code;
@@ -68,7 +79,12 @@ Outcome<std::vector<fs::path>> files_of(const std::string& paths) {
     for (const fs::directory_entry& entry : fs::directory_iterator(paths, code))
       if (std::error_code ignored; entry.is_regular_file(ignored)) files.push_back(entry.path());
     std::sort(files.begin(), files.end());
-    if (files.empty()) return refusal("the directory is empty", paths, "name one with dump files");
+    if (files.empty()) {
+      const std::string below = first_folder_with_files(paths);
+      return refusal("the directory has no files", paths,
+                     below.empty() ? "name one with dump files"
+                                   : fmt::format("there are some in {}: name that one", below));
+    }
   } else {
     for (size_t at = 0; at <= paths.size();) {
       const size_t comma = std::min(paths.find(',', at), paths.size());

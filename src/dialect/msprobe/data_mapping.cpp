@@ -35,14 +35,14 @@ Result<Pairings> pair_by_data(const Yaml& table, const DumpSet& target, const Du
   std::unordered_map<std::string, const Entry*> golden_rows;
   for (const Entry& entry : golden.entries) {
     const std::string scope = scopes.of(entry);
-    golden_rows.emplace(pair::Call::key_of(scope, row_name(entry)), &entry);
+    golden_rows.emplace(pair::Call::key_of(scope, row_name(golden, entry)), &entry);
     if (std::string stem = file_stem(entry); !stem.empty())
       golden_rows.emplace(pair::Call::key_of(scope, stem), &entry);
   }
   Pairings pairings = pair::pair_by_call_order(target, golden);
   std::unordered_map<std::string_view, bool> used;  // lines, by target row
   for (const Entry& entry : target.entries) {
-    auto line = golden_of.find(row_name(entry));
+    auto line = golden_of.find(row_name(target, entry));
     if (line == golden_of.end()) line = golden_of.find(file_stem(entry));
     if (line == golden_of.end()) continue;
     const auto found = golden_rows.find(pair::Call::key_of(scopes.of(entry), line->second));

@@ -102,10 +102,10 @@ class GeneralComparison {
   Result<Written> write() {
     Written written;
     written.has_levels = true;
-    std::map<std::optional<int64_t>, Rows> by_rank;
+    std::map<Source, Rows> by_source;
     size_t golden_only = 0;
     for (size_t i = 0; i < plan_.size(); ++i)
-      if (plan_[i].target != nullptr) by_rank[plan_[i].target->rank].both.push_back(i);
+      if (plan_[i].target != nullptr) by_source[source_of(*plan_[i].target)].both.push_back(i);
     for (size_t i = 0; i < plan_.size(); ++i) {
       // Nobody knows what a dump.json that cannot be read held, so that it has no line.
       if (plan_[i].target == nullptr && plan_[i].golden == nullptr) {
@@ -114,7 +114,10 @@ class GeneralComparison {
       }
       if (plan_[i].target != nullptr || plan_[i].golden == nullptr) continue;
       // Of one rank each, whatever their numbers.
-      Rows& rows = by_rank.size() == 1 ? by_rank.begin()->second : by_rank[plan_[i].golden->rank];
+      const Source source = source_of(*plan_[i].golden);
+      Rows& rows = by_source.size() == 1 && by_source.begin()->first.is_saved == source.is_saved
+                       ? by_source.begin()->second
+                       : by_source[source];
       rows.golden_only.push_back(i);
       ++golden_only;
     }
@@ -124,15 +127,15 @@ class GeneralComparison {
               ? std::string("1 tensor or argument of golden is not in target")
               : fmt::format("{} tensors and arguments of golden are not in target", golden_only));
     std::vector<RankRows> ranks;
-    for (auto& [rank, rows] : by_rank) {
+    for (auto& [source, rows] : by_source) {
       const auto is_before = [&](size_t a, size_t b) {
         return row_is_before(*plan_[a].target, *plan_[b].target);
       };
       if (!std::is_sorted(rows.both.begin(), rows.both.end(), is_before))
         std::sort(rows.both.begin(), rows.both.end(), is_before);
       if (run_.finds_first)
-        ranks.push_back({rank, std::move(rows.both)});
-      else if (auto done = write_rank(rank, rows, written); !done)
+        ranks.push_back({source.rank, std::move(rows.both)});
+      else if (auto done = write_source(source, rows, written); !done)
         return done.error();
     }
     if (run_.finds_first) {
@@ -146,17 +149,29 @@ class GeneralComparison {
   }
 
  private:
+  // What a result file is about: dump.json or debug.json of a rank.
+  struct Source {
+    std::optional<int64_t> rank;
+    bool is_saved = false;
+    auto operator<=>(const Source&) const = default;
+  };
+  static Source source_of(const Entry& entry) {
+    return {entry.rank, is_saved_by_hand(entry.operator_name)};
+  }
+
   // Of one file, by position in the plan.
   struct Rows {
     std::vector<size_t> both;  // or target only
     std::vector<size_t> golden_only;
   };
 
-  Result<void> write_rank(std::optional<int64_t> rank, const Rows& rows, Written& written) {
+  Result<void> write_source(const Source& source, const Rows& rows, Written& written) {
     style_.has_stacks = !rows.both.empty() && stacks_.has(*plan_[rows.both.front()].target);
-    auto file =
-        ResultFile::create(run_.output, name_of_result("compare_result", rank, local_time_stamp()),
-                           header_of(style_), style_.as_xlsx);
+    auto file = ResultFile::create(
+        run_.output,
+        name_of_result(source.is_saved ? "debug_compare_result" : "compare_result", source.rank,
+                       local_time_stamp()),
+        header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
     for_each_call(plan_, rows.both,
                   [&](std::span<const size_t> call) { write_api(call, *file, written); });
@@ -198,8 +213,9 @@ class GeneralComparison {
     std::vector<StatisticRow> api;
     api.reserve(rows.size());
     for (size_t i : rows) api.push_back(statistic_row(plan_[i], mapping_.says_what_is_compared()));
-    const JudgedCall call{api, function_of(plan_[rows.front()].target->operator_name),
-                          style_.is_original};
+    const std::string_view name = plan_[rows.front()].target->operator_name;
+    const bool is_saved = is_saved_by_hand(name);
+    const JudgedCall call{api, is_saved ? "" : function_of(name), style_.is_original, is_saved};
     std::vector<Judged> judged;
     std::vector<Differences> differences;
     std::vector<OriginalNumbers> originals;
@@ -307,11 +323,11 @@ class GeneralComparison {
     const PlannedRow& planned = plan_[i];
     GeneralLine line;
     line.target = planned.target;
-    line.target_name = name_row(*planned.target, target_row_);
+    line.target_name = name_row(target_, *planned.target, target_row_);
     // A partner of a type that is not compared is shown; the tool knows none.
     if (!row.is_matched && (!row.is_refused || style_.is_original)) return line;
     line.golden = planned.golden;
-    line.golden_name = name_row(*planned.golden, golden_row_);
+    line.golden_name = name_row(golden_, *planned.golden, golden_row_);
     line.rule = planned.rule;
     return line;
   }
@@ -319,14 +335,14 @@ class GeneralComparison {
   GeneralLine golden_line(const PlannedRow& planned) {
     GeneralLine line;
     line.golden = planned.golden;
-    line.golden_name = name_row(*planned.golden, golden_row_);
+    line.golden_name = name_row(golden_, *planned.golden, golden_row_);
     line.judged.warn(planned.message.empty() ? "no target data for this tensor" : planned.message);
     return line;
   }
 
-  static std::string_view name_row(const Entry& entry, std::string& name) {
+  static std::string_view name_row(const DumpSet& set, const Entry& entry, std::string& name) {
     name.clear();
-    append_row_name(name, entry.operator_name, entry.slot);
+    append_row_name(name, set, entry);
     return name;
   }
 

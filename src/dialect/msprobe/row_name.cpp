@@ -22,13 +22,13 @@ int order_of(SlotKind kind) {
   return 4;
 }
 
-}  // namespace
-
-void append_row_name(std::string& text, std::string_view op, const dump::Slot& slot) {
+void append_name(std::string& text, std::string_view op, const dump::Slot& slot) {
   text += op;
   switch (slot.kind) {
     case SlotKind::kInput: text += ".input"; break;
-    case SlotKind::kOutput: text += ".output"; break;
+    case SlotKind::kOutput:
+      if (!is_saved_by_hand(op)) text += ".output";
+      break;
     case SlotKind::kParameter: text += ".parameters"; break;
     case SlotKind::kParameterGradient:
     case SlotKind::kOther: break;
@@ -37,13 +37,38 @@ void append_row_name(std::string& text, std::string_view op, const dump::Slot& s
   if (!slot.path.empty()) (text += '.') += slot.path;
 }
 
+// Entries of one call stand together: of a tensor that was saved alone there is one.
+bool is_saved_alone(const dump::DumpSet& set, const Entry& entry) {
+  if (!is_saved_by_hand(entry.operator_name) || entry.slot != dump::Slot{}) return false;
+  const size_t at = static_cast<size_t>(&entry - set.entries.data());
+  return at + 1 >= set.entries.size() ||
+         std::tie(set.entries[at + 1].operator_name, set.entries[at + 1].step,
+                  set.entries[at + 1].rank) !=
+             std::tie(entry.operator_name, entry.step, entry.rank);
+}
+
+}  // namespace
+
+bool is_saved_by_hand(std::string_view call) { return call.ends_with(".debug"); }
+
 std::string row_name(std::string_view op, const dump::Slot& slot) {
   std::string name;
-  append_row_name(name, op, slot);
+  append_name(name, op, slot);
   return name;
 }
 
-std::string row_name(const Entry& entry) { return row_name(entry.operator_name, entry.slot); }
+void append_row_name(std::string& text, const dump::DumpSet& set, const Entry& entry) {
+  if (is_saved_alone(set, entry))
+    text += entry.operator_name;
+  else
+    append_name(text, entry.operator_name, entry.slot);
+}
+
+std::string row_name(const dump::DumpSet& set, const Entry& entry) {
+  std::string name;
+  append_row_name(name, set, entry);
+  return name;
+}
 
 std::string_view function_of(std::string_view call) {
   const size_t dot = call.find('.');

@@ -35,6 +35,10 @@ bool is_one_of(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+bool has_telling_inputs(const JudgedCall& call) {
+  return !call.is_saved && !is_one_of(kBufferInputs, call.function);
+}
+
 std::array<std::optional<double>, 4> numbers_of(const Statistics& statistics) {
   return {statistics.max, statistics.min, statistics.mean, statistics.l2};
 }
@@ -52,6 +56,11 @@ std::string shown_value(std::string_view text) {
   size_t end = 0;
   while (end < text.size() && end < kMost) end += std::max<size_t>(1, character_length(text, end));
   return std::string(text.substr(0, end)) + (end < text.size() ? "…" : "");
+}
+
+std::string argument_differs(const StatisticRow& row) {
+  return fmt::format("scalar argument differs: {} instead of {}", shown_value(row.target->text),
+                     shown_value(row.golden->text));
 }
 
 // The tool's rule, which looks at nothing if golden is not finite, either.
@@ -131,9 +140,7 @@ void judge_alone(const StatisticRow& row, bool as_original, Judged& judged) {
   const auto& t = row.target->requires_grad;
   const auto& g = row.golden->requires_grad;
   if (t && g && *t != *g) judged.fail("requires_grad differs");
-  if (row.is_argument && row.target->text != row.golden->text)
-    judged.fail(fmt::format("scalar argument differs: {} instead of {}",
-                            shown_value(row.target->text), shown_value(row.golden->text)));
+  if (row.is_argument && row.target->text != row.golden->text) judged.fail(argument_differs(row));
   if (dtypes_differ(row)) judged.fail("dtype differs");
   if (row.target_shape && row.golden_shape && *row.target_shape != *row.golden_shape)
     judged.fail("shape differs");
@@ -292,8 +299,7 @@ std::vector<Judged> judge_statistics(const JudgedCall& call,
     evidence[i] = evidence_of(api[i], differences[i]);
     if (is_judged) judge_alone(api[i], call.as_original, judged[i]);
   }
-  if (is_judged && !is_one_of(kBufferInputs, call.function))
-    judge_growth(call, differences, evidence, judged);
+  if (is_judged && has_telling_inputs(call)) judge_growth(call, differences, evidence, judged);
   for (size_t i = 0; i < api.size(); ++i) {
     if (!api[i].is_matched) {
       judged[i] = unmatched(api[i]);
@@ -338,8 +344,7 @@ std::vector<Judged> judge_tensors(const JudgedCall& call, std::span<const Tensor
     evidence[i] =
         shown(judge_data(api[i], numbers[i], is_judged ? judged[i] : unjudged), is_judged);
   }
-  if (is_judged && !is_one_of(kBufferInputs, call.function))
-    judge_growth(call, numbers, evidence, judged);
+  if (is_judged && has_telling_inputs(call)) judge_growth(call, numbers, evidence, judged);
   for (size_t i = 0; i < api.size(); ++i) {
     if (api[i].is_matched)
       finish(judged[i], evidence[i], call.as_original);
@@ -388,7 +393,8 @@ std::vector<Judged> judge_checksums(const JudgedCall& call) {
     } else if (target.empty() != golden.empty()) {
       judged[i].warn("one side has no checksum");
     } else if (target != golden) {
-      judged[i].fail("CRC-32 differs");
+      const bool has_values = row.is_argument && row.target->text != row.golden->text;
+      judged[i].fail(has_values ? argument_differs(row) : "CRC-32 differs");
     }
     finish(judged[i], target == golden ? "Yes" : "N/A", call.as_original);
   }

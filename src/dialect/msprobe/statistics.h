@@ -59,6 +59,7 @@ struct JudgedCall {
   std::span<const StatisticRow> rows;
   std::string_view function;
   bool as_original = false;
+  bool is_saved = false;  // by hand: there are no inputs that an error could be held against
 };
 std::vector<Judged> judge_statistics(const JudgedCall& call,
                                      std::span<const Differences> differences);
