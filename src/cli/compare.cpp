@@ -30,6 +30,9 @@ int show_plan(const CompareRequest& request, const SessionState& state) {
 // Models are run, or compared as they are; their tensors are in dumps.
 Error why_not_opened(const Spec& spec, const Error& error) {
   const std::string &target = spec.target.path, &golden = spec.golden.path;
+  if (error.where.find(target) == std::string::npos &&
+      error.where.find(golden) == std::string::npos)
+    return error;
   const Error of_target = scan::why_no_tensors(target, {}),
               of_golden = scan::why_no_tensors(golden, {});
   if (!of_target.what.empty() && !of_golden.what.empty())

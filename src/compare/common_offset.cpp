@@ -2,6 +2,7 @@
 #include "compare/common_offset.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -20,10 +21,17 @@ constexpr double kNoChanceOfOffset = 1e-4;
 
 struct StepCounts {
   int64_t up = 0, down = 0, stuck = 0;
-  void add(const StepCounts& other) {
-    up += other.up;
-    down += other.down;
-    stuck += other.stuck;
+  // Codes of golden that are off. Those of one value, of a dead channel, say, are rounded alike.
+  std::array<double, 4> seen = {};
+  size_t different = 0;
+
+  void add(double target, double golden, bool is_stuck) {
+    up += target > golden;
+    down += target < golden;
+    stuck += is_stuck;
+    const auto end = seen.begin() + static_cast<ptrdiff_t>(different);
+    if (target != golden && different < seen.size() && std::find(seen.begin(), end, golden) == end)
+      seen[different++] = golden;
   }
 };
 
@@ -56,7 +64,15 @@ std::vector<OffsetAxis> offset_axes(const Shape& shape, int64_t count, bool is_p
   return axes;
 }
 
-// Chance gives each element of a slice the share that is off elsewhere.
+// That at least `off` of them are off by chance, at most (Chernoff's bound).
+double chance_of(int64_t off, int64_t of, double share) {
+  const double q = static_cast<double>(off) / static_cast<double>(of);
+  if (share >= q) return 1;
+  const double others = q < 1 ? (1 - q) * std::log((1 - q) / (1 - share)) : 0;
+  return std::exp(-static_cast<double>(of) * (q * std::log(q / share) + others));
+}
+
+// Chance gives each element of a slice the share that is off elsewhere; all of them a direction.
 std::optional<CommonOffset> offset_of(const OffsetAxis& axis, const StepCounts& all,
                                       int64_t count) {
   const auto slices = std::ssize(axis.slices);
@@ -65,12 +81,14 @@ std::optional<CommonOffset> offset_of(const OffsetAxis& axis, const StepCounts& 
     const StepCounts& steps = axis.slices[static_cast<size_t>(i)];
     const bool is_up = steps.up >= steps.down;
     const int64_t off = is_up ? steps.up : steps.down, of = each - steps.stuck;
-    if (of < kFewestCodes || static_cast<double>(off) < kNearlyAllCodes * static_cast<double>(of))
+    if (of < kFewestCodes || steps.different < steps.seen.size() ||
+        static_cast<double>(off) < kNearlyAllCodes * static_cast<double>(of))
       continue;
     const int64_t elsewhere = (is_up ? all.up : all.down) - off;
-    const double share = static_cast<double>(elsewhere + 1) / static_cast<double>(count - each + 2);
-    const double chance = std::pow(share, static_cast<double>(off)) * static_cast<double>(slices);
-    if (!axis.number || chance < kNoChanceOfOffset)
+    const int64_t possible = (count - all.stuck) - of;
+    const double share =
+        axis.number ? static_cast<double>(elsewhere + 1) / static_cast<double>(possible + 2) : 0.5;
+    if (chance_of(off, of, share) * static_cast<double>(slices) < kNoChanceOfOffset)
       return CommonOffset{axis.number, i, off, of, is_up};
   }
   return std::nullopt;
@@ -102,11 +120,11 @@ Result<std::optional<CommonOffset>> find_common_offset(const dump::EntryReader& 
     decode_double(g->reader().dtype(), g_bytes->data(), n, other.data());
     for (int64_t i = 0; i < n; ++i) {
       const double a = own[static_cast<size_t>(i)], b = other[static_cast<size_t>(i)];
-      const StepCounts one{a > b, a < b, a == b && !ends.hold(b)};
-      if (one.up + one.down + one.stuck == 0) continue;
+      const bool is_stuck = a == b && (b == ends.low || b == ends.high);
+      if (a == b && !is_stuck) continue;
       for (OffsetAxis& axis : axes)
         axis.slices[static_cast<size_t>((first + i) / axis.stride % std::ssize(axis.slices))].add(
-            one);
+            a, b, is_stuck);
     }
   }
   for (const OffsetAxis& axis : axes)

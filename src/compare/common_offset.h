@@ -20,8 +20,9 @@ struct CommonOffset {
 };
 
 // The first slice of which at least nine tenths are off in one direction, where chance would not do
-// that. Values at an end of the type may be stuck there. Pixels lie in even areas, so that of
-// pictures only channels are looked at, and items of the batch.
+// that, and of which four different values are. Values at an end of the type may be stuck there.
+// Pixels lie in even areas, so that of pictures only channels are looked at, and items of the
+// batch.
 Result<std::optional<CommonOffset>> find_common_offset(const dump::EntryReader& target,
                                                        const dump::EntryReader& golden,
                                                        bool is_picture, const RunContext& context);

@@ -195,6 +195,7 @@ class FirstPass {
   // Marks were infinities only for the sums.
   static void set_aside(const MaskedPiece::Marks& marks, PairSums& sums) {
     sums.masked = marks.agree;
+    sums.masked_apart = marks.only_in_target + marks.only_in_golden;
     sums.t_inf -= marks.agree + marks.only_in_target;
     sums.g_inf -= marks.agree + marks.only_in_golden;
   }
@@ -480,6 +481,7 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.target_stored = target.info().dtype;
   facts.golden_stored = golden.info().dtype;
   facts.has_shape_of_picture = has_shape_of_picture(golden.reader().shape());
+  if (mask) facts.marks_from = mask->from;
   facts.sums = *sums;
   facts.has_slices = request.slices;
   if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {

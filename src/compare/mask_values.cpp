@@ -11,10 +11,18 @@ namespace plumb::compare {
 namespace {
 
 constexpr double kLeastShare = 0.05;
-constexpr double kFarOutside = 16;  // times the rest
-constexpr double kSame = 0.01;      // relatively
-constexpr double kHuge = 65000;     // sizes above are as good as infinite: float16 ends there
-constexpr double kBandFrom = 5000;  // scores are added to a mask: it may be a band then
+constexpr double kFarOutside = 16;   // times the rest
+constexpr double kSame = 0.01;       // relatively
+constexpr double kHuge = 65000;      // sizes above are as good as infinite: float16 ends there
+constexpr double kBandFrom = 5000;   // scores are added to a mask: it may be a band then
+constexpr double kRounded = 0x1p-8;  // what bfloat16 makes of a number, relatively
+
+// What masks are made of where nobody chose a number: the end of a type, or what is beyond use.
+bool is_end_of_type(double value) {
+  constexpr double kEndOfHalf = 65504, kBeyondUse = 1e9;
+  return std::abs(value) >= kBeyondUse ||
+         std::abs(std::abs(value) - kEndOfHalf) <= kSame * kEndOfHalf;
+}
 
 // The value farthest from zero on the side where the mean is.
 double extreme_of(const metrics::PairSums& sums) {
@@ -29,8 +37,10 @@ bool MaskValues::is_mark(double value) const {
 
 bool MaskValues::agree(double target, double golden) const {
   if (!is_mark(golden) || !std::isfinite(target)) return false;
-  if (std::abs(target - golden) <= kSame * std::abs(golden)) return true;
-  return (target < 0) == (golden < 0) && std::abs(target) >= kHuge && std::abs(golden) >= kHuge;
+  const double same = is_sure ? kSame : kRounded;
+  if (std::abs(target - golden) <= same * std::abs(golden)) return true;
+  return (target < 0) == (golden < 0) && std::abs(target) >= kHuge && std::abs(golden) >= kHuge &&
+         (is_end_of_type(target) || is_end_of_type(golden));
 }
 
 // A share p at the extreme value c, and the rest near zero beside it: the mean is about p * c, the
@@ -62,13 +72,14 @@ std::optional<MaskValues> find_mask(const metrics::PairSums& sums, std::span<con
   }
   const bool is_large = size >= std::ldexp(kBandFrom, -sums.exponent);
   const bool is_band = size - least <= kSame * size && is_large;
-  // A few numbers of which one is large are no mask, unless all others are zero.
-  const bool is_alone = marks == 1 && rest > 0 && count < 20;
+  // A few numbers of which one is large are no mask, unless all others are zero; and masks lower.
+  const bool are_few = count < 20 || rest == 0;
+  const bool is_alone = are_few && (extreme > 0 || (marks == 1 && rest > 0));
   if (static_cast<double>(marks) < kLeastShare * static_cast<double>(count) || marks == count ||
       is_alone || (rest == 0 && !is_large) || rest > size / kFarOutside ||
       !(least == size || is_band))
     return std::nullopt;
-  return MaskValues{std::ldexp(extreme / 2, sums.exponent)};
+  return MaskValues{std::ldexp(extreme / 2, sums.exponent), !are_few};
 }
 
 namespace {

@@ -14,7 +14,8 @@
 namespace plumb::compare {
 
 struct MaskValues {
-  double from = 0;  // negative: all values of golden down from here; positive: up from here
+  double from = 0;      // negative: all values of golden down from here; positive: up from here
+  bool is_sure = true;  // else a mark agrees with what rounding makes of it, and no more
 
   bool is_mark(double value) const;  // never if it is not finite
   // True if both are marks, and of the same size as far as their types hold it.

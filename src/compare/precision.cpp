@@ -51,9 +51,11 @@ Shown shown_by_target(const metrics::PairFacts& facts) {
   if (!is_wide || facts.sums.t_coarse) return Shown::kNothing;
   const DType shown = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
   if (shown != DType::kBFloat16 && shown != DType::kFloat16) return Shown::kWide;
-  // Two digits less than the type has: a grid that would fit a coarser type as well.
+  // Digits that the type has, and that no value uses, are no chance from here on.
+  constexpr int64_t kNoChanceOfGrid = 16;
   const bool is_brain = shown == DType::kBFloat16;
-  if (facts.sums.t_digits.apart() <= (is_brain ? 6 : metrics::PairSums::kManyDigits))
+  const auto& digits = facts.sums.t_digits;
+  if ((is_brain ? digits.unused(8, -133) : digits.unused(11, -24)) >= kNoChanceOfGrid)
     return Shown::kNothing;
   return is_brain ? Shown::kBFloat16 : Shown::kFloat16;
 }

@@ -260,12 +260,14 @@ class RowMaker {
                                : metric->finish(**facts));
     const judge::Profile& profile =
         options_.rules.for_tensor(row.target->operator_name, row.target->slot);
-    if (sides_.floor == nullptr)
+    bool by_profile = sides_.floor == nullptr;
+    if (by_profile)
       judge_by_profile(profile, **facts, row);
     else
-      judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden, **facts, row);
+      by_profile = judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden,
+                                  **facts, row);
     if (closeness) judge::explain(*closeness, (*facts)->sums, row);
-    if (sides_.floor == nullptr) judge_whole_numbers(profile, **facts, *target, *golden, row);
+    if (by_profile) judge_whole_numbers(profile, **facts, *target, *golden, row);
     show_difference((*facts)->sums, *target, *golden, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
@@ -279,29 +281,41 @@ class RowMaker {
         facts.sums.equal == facts.sums.count)
       return;
     const judge::Steps steps = judge::steps_of(facts);
-    if (steps != judge::Steps::kNone) {
-      const auto found =
-          find_common_offset(target, golden, steps == judge::Steps::kOfPixels, context_);
-      if (found && *found) fail_as_ids(row, text_of(**found));
-    } else if (const auto found = ids_inside(facts, target, golden)) {
-      fail_as_ids(row, text_of(*found, *row.golden->shape));
+    const bool are_pixels =
+        steps == judge::Steps::kOfPixels && facts.sums.t_whole && facts.sums.g_whole;
+    if (are_pixels || steps == judge::Steps::kOfCodes) {
+      const auto found = find_common_offset(target, golden, are_pixels, context_);
+      if (was_read(found, row) && *found) fail_as_ids(row, text_of(**found));
+    } else if (may_hold_ids(facts)) {
+      const auto found = ids_inside(facts, target, golden);
+      if (was_read(found, row) && *found) fail_as_ids(row, text_of(**found, *row.golden->shape));
     }
   }
 
-  // Classes among boxes and scores, say: where something is off by more than rounding.
-  std::optional<WholeSlice> ids_inside(const metrics::PairFacts& facts, const EntryReader& target,
-                                       const EntryReader& golden) const {
+  // What could not be looked at is no pass.
+  template <class T>
+  bool was_read(const Result<T>& found, Row& row) const {
+    if (!found) leave_out(row, "damaged_file", in_words(found.error()));
+    if (found && context_.cancelled) leave_out(row, "interrupted", "");
+    return found && !context_.cancelled;
+  }
+
+  static bool may_hold_ids(const metrics::PairFacts& facts) {
     constexpr double kLeast = 0x1p-4;
     const auto is_float = [](DType dtype) { return kind_of(dtype) == DKind::kFloat; };
-    if (facts.sums.abs_max <= kLeast || !facts.are_ids.value_or(true) ||
-        !is_float(facts.target_stored) || !is_float(facts.golden_stored))
-      return std::nullopt;
+    return facts.sums.abs_max > kLeast && facts.are_ids.value_or(true) &&
+           is_float(facts.target_stored) && is_float(facts.golden_stored);
+  }
+
+  // Classes among boxes and scores, say: where something is off by more than rounding.
+  Result<std::optional<WholeSlice>> ids_inside(const metrics::PairFacts& facts,
+                                               const EntryReader& target,
+                                               const EntryReader& golden) const {
     ShownTypes shown{metrics::shown_target_dtype(facts.target_dtype, facts.sums),
                      metrics::shown_golden_dtype(facts.golden_dtype, facts.sums)};
     // Small whole numbers fit every type. Beside a target of more digits golden has its own.
     if (is_wide_float(shown.target)) shown.golden = facts.golden_dtype;
-    const auto found = find_whole_slice(target, golden, shown, context_);
-    return found ? *found : std::nullopt;
+    return find_whole_slice(target, golden, shown, facts.marks_from, context_);
   }
 
   static void fail_as_ids(Row& row, std::string message) {
@@ -415,25 +429,30 @@ class RowMaker {
                           std::move(inner.hint), true});
   }
 
-  void judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,
+  // Whether the limits were the profile's own.
+  bool judge_by_floor(const judge::Limits& limits, const pair::PlannedRow& planned,
                       EntryReader& golden, const metrics::PairFacts& facts, Row& row) {
     const auto found = floor_of_.find(planned.golden);
     if (found == floor_of_.end()) {  // no noise to allow for
       judge::judge(limits, facts, options_.columns, row);
       row.message += row.message.empty() ? "" : "; ";
       row.message += "the second golden run has no such tensor: judged by the profile";
-      return;
+      return true;
     }
     auto other = EntryReader::open(*sides_.floor, *found->second, sides_.golden_hints, {}, &files_);
-    if (!other) return leave_out(row, "damaged_file", in_words(other.error()));
+    const auto without = [&](std::string_view reason, std::string message) {
+      leave_out(row, reason, std::move(message));
+      return false;
+    };
+    if (!other) return without("damaged_file", in_words(other.error()));
     auto again = golden.again();
-    if (!again) return leave_out(row, "damaged_file", in_words(again.error()));
+    if (!again) return without("damaged_file", in_words(again.error()));
     if (const auto obstacle = obstacle_of(*other, *again, planned.is_flat))
-      return leave_out(row, obstacle->reason,
-                       "the second golden run against the first: " + obstacle->message);
+      return without(obstacle->reason,
+                     "the second golden run against the first: " + obstacle->message);
     auto noise = gather(*other, *again, options_.request, context_);
-    if (!noise) return leave_out(row, "damaged_file", in_words(noise.error()));
-    if (!*noise) return leave_out(row, "interrupted", "");
+    if (!noise) return without("damaged_file", in_words(noise.error()));
+    if (!*noise) return without("interrupted", "");
     judge::judge(judge::floor_limits(limits, facts, **noise), facts, options_.columns, row);
     const auto distance = metrics::metric_by_name("rel_euclid")->finish(**noise);
     if (distance.is_defined() && distance.number() > kLargestNoise)
@@ -444,6 +463,7 @@ class RowMaker {
     if (is_same_tensor(sides_.target, *planned.target, *sides_.floor, *found->second) ||
         has_same_errors(facts.sums, (*noise)->sums))
       doubt(row, "same_path", "the second golden run is the target itself");
+    return false;
   }
 
   void compare_checksums(EntryReader& target, EntryReader& golden, Row& row) {

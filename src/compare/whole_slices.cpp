@@ -200,7 +200,7 @@ class Search {
 
 Result<std::optional<WholeSlice>> find_whole_slice(const dump::EntryReader& target,
                                                    const dump::EntryReader& golden,
-                                                   const ShownTypes& shown,
+                                                   const ShownTypes& shown, double marks_from,
                                                    const RunContext& context) {
   auto t = target.again(), g = golden.again();
   if (!t) return t.error();
@@ -218,8 +218,13 @@ Result<std::optional<WholeSlice>> find_whole_slice(const dump::EntryReader& targ
     if (!g_bytes) return g_bytes.error();
     decode_double(t->reader().dtype(), t_bytes->data(), n, own.data());
     decode_double(g->reader().dtype(), g_bytes->data(), n, other.data());
-    for (int64_t i = 0; i < n; ++i)
-      search.add({first + i, own[static_cast<size_t>(i)], other[static_cast<size_t>(i)]});
+    for (int64_t i = 0; i < n; ++i) {
+      const double a = own[static_cast<size_t>(i)], b = other[static_cast<size_t>(i)];
+      const bool are_marks = marks_from < 0   ? std::max(a, b) <= marks_from
+                             : marks_from > 0 ? std::min(a, b) >= marks_from
+                                              : false;
+      if (!are_marks) search.add({first + i, a, b});
+    }
   }
   return search.found();
 }

@@ -26,10 +26,11 @@ struct ShownTypes {
 };
 
 // The whole tensor, or the first slice along the last axis or the one before. Tensors of more than
-// a million elements are no rows of detections. See docs/verdicts.md.
+// a million elements are no rows of detections. `marks_from`: see PairFacts; pairs of marks do not
+// count. See docs/verdicts.md.
 Result<std::optional<WholeSlice>> find_whole_slice(const dump::EntryReader& target,
                                                    const dump::EntryReader& golden,
-                                                   const ShownTypes& shown,
+                                                   const ShownTypes& shown, double marks_from,
                                                    const RunContext& context);
 
 // "axis 1, index 5: 3 of 100 whole numbers differ, the first [4, 5]: 12 instead of 13; ..."

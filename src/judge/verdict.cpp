@@ -87,7 +87,7 @@ void judge_non_finite(const metrics::PairSums& sums, Row& row) {
   if (sums.inf_mismatch > 0)
     add(row, "inf_mismatch",
         fmt::format("{} infinite{} on one side, finite or of the other sign on the other",
-                    sums.inf_mismatch, sums.masked > 0 ? " or masked" : ""));
+                    sums.inf_mismatch, sums.masked_apart > 0 ? " or masked" : ""));
   if (!row.reasons.empty()) row.verdict = Verdict::kFail;
 }
 

@@ -184,6 +184,7 @@ struct PairFacts {
   // rounded or quantized may be off by a step.
   std::optional<bool> are_ids;
   bool has_shape_of_picture = false;
+  double marks_from = 0;  // mask values are from here on, down if it is negative; 0: there are none
   PairSums sums;
   bool has_slices = false;  // they were asked for; and the worst, if one stands out:
   std::optional<SliceSums::Worst> worst_slice;

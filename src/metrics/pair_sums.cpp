@@ -270,18 +270,11 @@ void look_at_digits(const double* values, int64_t count, bool& half, bool& bfloa
     look_at_digits(&narrow, 1, half, bfloat16);
   }
 }
+// Of a piece the first values: what is on no grid shows it soon.
+constexpr int64_t kGridLooks = 1024;
 template <class T>
-void look_at_grid(const T* values, int64_t count, PairSums::Digits& digits) {
-  constexpr int kMantissa = 53;
-  for (int64_t i = 0; i < count && digits.apart() <= PairSums::kManyDigits; ++i) {
-    const auto value = static_cast<double>(values[i]);
-    if (value == 0 || !std::isfinite(value)) continue;
-    int exponent = 0;
-    const double mantissa = std::ldexp(std::fabs(std::frexp(value, &exponent)), kMantissa);
-    const int unused = std::countr_zero(static_cast<uint64_t>(mantissa));
-    digits.highest = std::max(digits.highest, exponent);
-    digits.lowest = std::min(digits.lowest, exponent - kMantissa + unused);
-  }
+void look_at_grid(const T* values, int64_t count, DigitsUsed& digits) {
+  for (int64_t i = 0; i < count; ++i) digits.add(static_cast<double>(values[i]));
 }
 // NaN and infinities do not speak against it.
 bool is_whole(double value) { return std::trunc(value) == value || std::isnan(value); }
@@ -352,7 +345,8 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     sums.t_whole = sums.t_whole && (!t_float || all_whole(t, n));
     sums.g_whole = sums.g_whole && (!g_float || all_whole(g, n));
     sums.t_coarse = sums.t_coarse && (sums.t_whole || are_coarse(t, n));
-    if (t_wide && (sums.t_fits_half || sums.t_fits_bfloat16)) look_at_grid(t, n, sums.t_digits);
+    if (t_wide && first < kGridLooks && (sums.t_fits_half || sums.t_fits_bfloat16))
+      look_at_grid(t, std::min(n, kGridLooks - first), sums.t_digits);
     adder.add(first, t, g, n);
   }
 }
@@ -506,6 +500,7 @@ void PairSums::append(const PairSums& later) {
   nan_only_in_golden += later.nan_only_in_golden;
   inf_mismatch += later.inf_mismatch;
   masked += later.masked;
+  masked_apart += later.masked_apart;
   t_sum += later.t_sum;
   g_sum += later.g_sum;
   tt += later.tt;
@@ -531,8 +526,7 @@ void PairSums::append(const PairSums& later) {
   t_whole = t_whole && later.t_whole;
   g_whole = g_whole && later.g_whole;
   t_coarse = t_coarse && later.t_coarse;
-  t_digits.highest = std::max(t_digits.highest, later.t_digits.highest);
-  t_digits.lowest = std::min(t_digits.lowest, later.t_digits.lowest);
+  t_digits.append(later.t_digits);
   exponent = later.count > 0 ? later.exponent : exponent;
   has_relative = has_relative || later.has_relative;
   has_shares = has_shares || later.has_shares;
@@ -563,6 +557,30 @@ std::optional<PairPass> better_pass(const PairSums& sums, const PairPass& done) 
                     (both_there && std::fabs(sums.tg) < std::max(sums.tt, sums.gg) * 0x1p-8);
   if (better.exponent == done.exponent && better.products == done.products) return {};
   return better;
+}
+
+void DigitsUsed::add(double value) {
+  if (value == 0 || !std::isfinite(value)) return;
+  constexpr int kMantissa = 53;
+  int exponent = 0;
+  const double mantissa = std::ldexp(std::fabs(std::frexp(value, &exponent)), kMantissa);
+  lowest =
+      std::min(lowest, exponent - kMantissa + std::countr_zero(static_cast<uint64_t>(mantissa)));
+  ++sizes[static_cast<size_t>(std::clamp(exponent, kSmallest, kLargest) - kSmallest)];
+}
+
+void DigitsUsed::append(const DigitsUsed& later) {
+  lowest = std::min(lowest, later.lowest);
+  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] += later.sizes[i];
+}
+
+int64_t DigitsUsed::unused(int digits_of_type, int lowest_of_type) const {
+  int64_t sum = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int own = std::max(static_cast<int>(i) + kSmallest - digits_of_type, lowest_of_type);
+    if (sizes[i] > 0) sum += sizes[i] * std::max(lowest - own, 0);
+  }
+  return sum;
 }
 
 }  // namespace plumb::metrics

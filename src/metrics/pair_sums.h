@@ -5,6 +5,7 @@
 // instruction set change no bit.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -15,6 +16,20 @@ namespace plumb::metrics {
 
 class BulkCandidates;
 class SliceSums;
+
+// The lowest binary digit that values use, and how large they are.
+struct DigitsUsed {
+  // Exponents of 2; what is beyond counts there.
+  static constexpr int kSmallest = -40, kLargest = 40;
+  int lowest = 5000;
+  std::array<int64_t, kLargest - kSmallest + 1> sizes = {};
+
+  void add(double value);
+  void append(const DigitsUsed& later);
+  // How many more digits a type has beside these values than they use, all together. The type's
+  // own rounding leaves next to none.
+  int64_t unused(int digits_of_type, int lowest_of_type) const;
+};
 
 // t is the target's value, g the golden one, d = t - g. Complex numbers count as two values. Sums
 // and extremes run over the pairs of two finite values.
@@ -29,7 +44,8 @@ struct PairSums {
   int64_t nan_only_in_golden = 0;
   int64_t inf_mismatch = 0;  // an infinity against a number, or against the other infinity
 
-  int64_t masked = 0;  // of `same_inf`: mask values that agree, and were set aside before
+  int64_t masked = 0;        // of `same_inf`: mask values that agree, and were set aside before
+  int64_t masked_apart = 0;  // of `inf_mismatch`: mask values against numbers
 
   // Of values times 2^-exponent, which is 0 unless float64 data would overflow or vanish when
   // squared.
@@ -60,15 +76,9 @@ struct PairSums {
   // each is a whole number, a half of one, or a power of two.
   bool t_whole = true, g_whole = true, t_coarse = true;
 
-  // Of the target, as long as it fits a narrow type: how many binary digits apart its largest value
-  // and the lowest digit that it uses are. Numbers on a grid, quarters of a pixel, say, fit a
-  // narrow type without showing it.
-  struct Digits {
-    int highest = -5000, lowest = 5000;  // exponents of 2
-    int apart() const { return highest - lowest; }
-  };
-  static constexpr int kManyDigits = 9;  // from here on nobody looks any more
-  Digits t_digits;
+  // Of the target's first values, as long as they fit a narrow type. Numbers on a grid, quarters of
+  // a pixel, say, fit it without showing it.
+  DigitsUsed t_digits;
 
   bool has_relative = false;  // this was asked for:
   double rel_sum = 0;         // sum of |d| / |g| where g is not zero

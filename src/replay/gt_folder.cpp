@@ -224,7 +224,8 @@ Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
   const auto types = types_of(other, tensors);
   // In whatever folder: a board keeps those of a sample in one of their own.
   std::map<std::string, size_t> namesakes;
-  for (const dump::Skipped& each : set->skipped) ++namesakes[fs::path(each.file).stem().string()];
+  for (const dump::Skipped& each : set->skipped)
+    if (has_no_header(each)) ++namesakes[fs::path(each.file).stem().string()];
   auto files = std::make_shared<std::vector<MappedFile>>();
   std::vector<dump::Skipped> skipped;
   for (dump::Skipped& each : set->skipped) {

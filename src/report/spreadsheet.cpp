@@ -113,7 +113,7 @@ size_t lines_of(std::span<const SheetCell> cells, const std::vector<SheetColumn>
   for (size_t i = 0; i < std::min(cells.size(), columns.size()); ++i) {
     if (!columns[i].wraps) continue;
     const std::string_view text = cells[i].text();
-    const auto width = static_cast<size_t>(columns[i].width);
+    const auto width = std::max<size_t>(1, static_cast<size_t>(columns[i].width));
     size_t lines = 0;
     for (size_t at = 0; at <= text.size();) {
       const size_t end = std::min(text.find('\n', at), text.size());

@@ -215,7 +215,8 @@ void pack_xlsx(const Run& run, FileSink& sink) {
   const auto name = std::find_if(columns.begin(), columns.end(), [](const SheetColumn& column) {
     return column.title == "target_operator";
   });
-  book.begin("Rows", columns, static_cast<size_t>(name - columns.begin()) + 1);
+  const auto stubs = name == columns.end() ? 0 : name - columns.begin() + 1;
+  book.begin("Rows", columns, static_cast<size_t>(stubs));
   SheetCells row;
   for (size_t id = 0; id < run.rows.size(); ++id) {
     row.cells.clear();

@@ -59,6 +59,24 @@ TEST(CommonOffset, RoundingHasNone) {
             "");
 }
 
+TEST(CommonOffset, OneValueIsRoundedOnce) {
+  std::vector<int8_t> golden = codes();
+  std::fill_n(golden.begin() + 3 * kPlaces, kPlaces, int8_t{3});
+  EXPECT_EQ(found(golden, [](int64_t i) { return i / kPlaces == 3 ? 1 : 0; }), "");
+}
+
+// Behind a Relu most codes are stuck; a few live ones of a channel have one direction by chance.
+TEST(CommonOffset, FewLiveCodesAreChance) {
+  std::vector<int8_t> golden(kChannels * kPlaces, int8_t{-128});
+  for (int64_t i = 0; i < std::ssize(golden); i += 6)
+    golden[static_cast<size_t>(i)] = static_cast<int8_t>(i % 100);
+  EXPECT_EQ(found(golden,
+                  [](int64_t i) {
+                    return i % 6 != 0 ? 0 : i / kPlaces == 3 || i % 12 == 0 ? -1 : 1;
+                  }),
+            "");
+}
+
 TEST(CommonOffset, OfPicturesOnlyColours) {
   const Shape picture{1, 3, 5, 13};
   std::vector<int8_t> golden = codes();

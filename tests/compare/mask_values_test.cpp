@@ -31,6 +31,19 @@ TEST(MaskValues, OfTwoValues) {
   EXPECT_FALSE(mask_of({0.5F, 70000, 1, -1}));  // one large number among others is no mask
   EXPECT_FALSE(mask_of({kLowest, kLowest}));    // nothing is left beside it
   EXPECT_FALSE(mask_of({0, 0, 0}));
+  EXPECT_FALSE(mask_of({0, 0, 0, 123456.7F}));  // masks lower values
+  EXPECT_FALSE(mask_of({0.5F, 70000, 70000}));
+}
+
+TEST(MaskValues, AgreeAsFarAsTypesHoldThem) {
+  const auto agree = [](float target, float golden) {
+    return mask_of({0, golden, 0, golden})->agree(target, golden);
+  };
+  EXPECT_TRUE(agree(-65504, kLowest));
+  EXPECT_TRUE(agree(-1e9F, -65504));
+  EXPECT_TRUE(agree(-9984, -10000));  // as bfloat16 has it
+  EXPECT_FALSE(agree(-5045, -5000));
+  EXPECT_FALSE(agree(-90000, -70000));
 }
 
 TEST(MaskValues, MarksOnOneSideAreCounted) {

@@ -24,14 +24,25 @@ std::vector<float> rows(bool is_turned) {
 }
 
 std::string found(std::vector<float> golden, const std::function<void(std::vector<float>&)>& change,
-                  const Shape& shape, DType shown = DType::kFloat32) {
+                  const Shape& shape, DType shown = DType::kFloat32, double marks_from = 0) {
   std::vector<float> target = golden;
   change(target);
   const Tensors files;
   const auto t = open_tensor(files.npy("t.npy", DType::kFloat32, shape, target));
   const auto g = open_tensor(files.npy("g.npy", DType::kFloat32, shape, golden));
-  const auto slice = or_throw(find_whole_slice(t, g, {shown, shown}, RunContext{}));
+  const auto slice = or_throw(find_whole_slice(t, g, {shown, shown}, marks_from, RunContext{}));
   return slice ? text_of(*slice, shape) : "";
+}
+
+TEST(WholeSlices, MarksDoNotCount) {
+  std::vector<float> golden = rows(false);
+  for (int64_t row = 0; row < kRows; ++row)
+    golden[static_cast<size_t>(row * kColumns + 5)] = -3e38F;
+  const auto change = [](std::vector<float>& x) {
+    for (float& value : x) value = value < -1e38F ? -65504 : value;
+    x[0] += 0.07F;
+  };
+  EXPECT_EQ(found(golden, change, {kRows, kColumns}, DType::kFloat32, -32752), "");
 }
 
 TEST(WholeSlices, ClassesAmongBoxesAndScores) {

@@ -408,19 +408,22 @@ TEST(PairSums, TellsNumbersOnAGridFromDigitsOfAType) {
   struct {
     const char* name;
     std::vector<double> values;
-    int apart;
+    int64_t of_half, of_bfloat16;  // digits that the type has beside the values, and nobody uses
   } const kCases[] = {
-      {"zeros", {0, -0.0}, -10000},  // nothing was seen
-      {"one digit", {4}, 1},
-      {"quarters below 64", {0.25, 63.75, 12}, 8},
-      {"not finite", {kNan, kInf, 0.5, -3}, 3},
-      {"subnormal", {0x1p-24, 0x1p-20}, 5},
+      {"zeros", {0, -0.0}, 0, 0},
+      {"one number", {4}, 10, 7},
+      {"quarters below 64", {0.25, 63.75}, 10 + 3, 7 + 0},  // 2^-12 and 2^-5; 2^-9 and 2^-2
+      {"not finite", {kNan, kInf, 0.5, -3}, 10 + 8, 7 + 5},
+      {"all digits of half beside 1", {1.0009765625, 1.5, 1.25}, 0, 0},
+      {"subnormal half", {0x1p-24, 0x1p-20}, 0, 7 + 3},
   };
   for (const auto& c : kCases)
     for (DType dtype : {DType::kFloat32, DType::kFloat64}) {
       SCOPED_TRACE(c.name);
       const Tensor values = encode(dtype, c.values);
-      EXPECT_EQ(pair_sums(piece_of(values, values), {}).t_digits.apart(), c.apart);
+      const DigitsUsed used = pair_sums(piece_of(values, values), {}).t_digits;
+      EXPECT_EQ(used.unused(11, -24), c.of_half);
+      EXPECT_EQ(used.unused(8, -133), c.of_bfloat16);
     }
 }
 

@@ -351,7 +351,7 @@ export class Painter {
     let short = this.fitting.get(key);
     if (short === undefined) {
       const wide = ctx.measureText(text).width;
-      let most = wide <= room ? Infinity : Math.floor((Array.from(text).length * room) / wide);
+      let most = wide <= room ? Infinity : Math.max(3, Math.floor((Array.from(text).length * room) / wide));
       for (short = text; most >= 3; most--) {
         short = shorten(text, most);
         if (ctx.measureText(short).width <= room) break;
