@@ -56,6 +56,9 @@ struct AscendItem {
   int64_t c0 = 0;                // channels to a block; 0: as many as 32 bytes hold
 };
 
+// Has the header a number for elements of this type?
+bool writable_in_ascend_dump(DType dtype);
+
 // A standard dump. Tensors in a layout of their own pass through memory whole.
 Result<void> write_ascend_dump(FileSink& out, std::string_view op_name,
                                std::span<const AscendItem> items);
