@@ -11,8 +11,8 @@ namespace {
 using namespace plumb::io;
 
 void print(const plumb::Result<OverflowRecord>& record) {
-  if (!record) return check(!record.error().what.empty() && !record.error().where.empty());
-  check(nlohmann::json::parse(to_json(*record), nullptr, false).is_object());
+  if (!record) return must_hold(!record.error().what.empty() && !record.error().where.empty());
+  must_hold(nlohmann::json::parse(to_json(*record), nullptr, false).is_object());
 }
 
 }  // namespace

@@ -6,33 +6,27 @@
 #include "dump/mapping_csv.h"
 #include "dump/names.h"
 #include "dump/statistics_csv.h"
-
-namespace {
-
-void check(bool holds) {
-  if (!holds) __builtin_trap();
-}
-
-}  // namespace
+#include "must_hold.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plumb::dump;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::string_view half = text.substr(0, size / 2), rest = text.substr(size / 2);
   if (const auto device = parse_device_name(text)) {
-    check(!device->op.empty() && device->type.size() + device->op.size() < size);
-    if (const auto slice = parse_manual_slice(device->op)) check(slice->op.size() < size);
+    must_hold(!device->op.empty() && device->type.size() + device->op.size() < size);
+    if (const auto slice = parse_manual_slice(device->op)) must_hold(slice->op.size() < size);
   }
   if (const auto golden = parse_golden_name(text))
-    check(!golden->op.empty() && golden->index >= 0 && text.starts_with(golden->op));
-  if (const auto fx = parse_fx_name(text)) check(fx->slot.index >= 0 && text.starts_with(fx->op));
-  check(!(natural_less(half, rest) && natural_less(rest, half)));
+    must_hold(!golden->op.empty() && golden->index >= 0 && text.starts_with(golden->op));
+  if (const auto fx = parse_fx_name(text))
+    must_hold(fx->slot.index >= 0 && text.starts_with(fx->op));
+  must_hold(!(natural_less(half, rest) && natural_less(rest, half)));
   slot_from_tensor_name(text);
   parse_manual_slice(text);
   parse_levels(half, rest);
   for (const auto& [stored, real] : parse_mapping_csv(text).real_names)
-    check(!stored.empty() && !real.empty() && real.find('/') == std::string::npos);
+    must_hold(!stored.empty() && !real.empty() && real.find('/') == std::string::npos);
   const auto statistics = parse_statistics_csv(text);
-  check(statistics.ok() || !statistics.error().where.empty());
+  must_hold(statistics.ok() || !statistics.error().where.empty());
   return 0;
 }

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The protobuf wire format: fields lie inside the message, in order, and numbers survive rewriting.
-#include <cstdlib>
-
 #include "base/proto_wire.h"
+#include "must_hold.h"
 
 namespace {
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 void read(plumb::Bytes message, uint64_t origin, int depth) {
   plumb::ProtoReader reader(message, origin);
   uint64_t last = origin;
   for (plumb::ProtoField field; reader.next(field);) {
-    check(field.number != 0 && field.position >= last && field.content > field.position);
-    check(field.content + field.bytes.size() <= origin + message.size());
+    must_hold(field.number != 0 && field.position >= last && field.content > field.position);
+    must_hold(field.content + field.bytes.size() <= origin + message.size());
     last = field.position;
     plumb::ProtoReader list(message, origin);
     std::vector<int64_t> values;
@@ -27,12 +22,12 @@ void read(plumb::Bytes message, uint64_t origin, int depth) {
       std::vector<int64_t> same;
       plumb::ProtoField packed;
       while (again.next(packed)) again.append_varints(packed, same, 100);
-      check(again.ok() && same == values);
+      must_hold(again.ok() && same == values);
     }
     if (field.type == plumb::WireType::kBytes && depth < 8)
       read(field.bytes, field.content, depth + 1);
   }
-  check(reader.ok() || reader.failed_at() <= origin + message.size());
+  must_hold(reader.ok() || reader.failed_at() <= origin + message.size());
 }
 
 }  // namespace

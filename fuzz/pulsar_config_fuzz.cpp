@@ -3,18 +3,14 @@
 // Any bytes as a configuration of every kind. What is accepted can be linted, means something for
 // any input, and protobuf text written again reads back as the same fields.
 #include <algorithm>
-#include <cstdlib>
 
 #include "input/lint.h"
+#include "must_hold.h"
 
 using namespace plumb;
 using namespace plumb::input;
 
 namespace {
-
-void check(bool holds) {
-  if (!holds) std::abort();
-}
 
 bool same_tree(const ConfigNode& a, const ConfigNode& b) {
   return a.name == b.name && a.kind == b.kind && a.value == b.value &&
@@ -43,12 +39,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (auto tree = tree_from_prototxt(text); tree && is_ordinary(*tree)) {
     const auto again = tree_from_prototxt(to_prototxt(*tree));
-    check(again && same_tree(*tree, *again));
+    must_hold(again && same_tree(*tree, *again));
   }
   const auto config = parse_config(text, "/nonexistent/config");
   if (!config) {
-    check(!config.error().what.empty() && !config.error().where.empty() &&
-          !config.error().remedy.empty());
+    must_hold(!config.error().what.empty() && !config.error().where.empty() &&
+              !config.error().remedy.empty());
     return 0;
   }
   preprocess_for(*config, "data");
@@ -56,8 +52,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   input.config = &*config;
   input.other = &*config;
   for (const LintFinding& finding : lint(input).findings) {
-    check(!finding.what.empty() && !finding.fix.empty());
-    check(finding.rule != "L12");  // nothing differs from itself
+    must_hold(!finding.what.empty() && !finding.fix.empty());
+    must_hold(finding.rule != "L12");  // nothing differs from itself
   }
   return 0;
 }
