@@ -7,7 +7,8 @@ set(CMAKE_INSTALL_RPATH "$ORIGIN")
 
 # The library that others link: the objects of plumb_core, of which only what include/plumb/ declares can
 # be seen. The program does not use it: it would cost its start.
-add_library(plumbline SHARED $<TARGET_OBJECTS:plumb_core>)
+add_library(plumbline SHARED $<TARGET_OBJECTS:plumb_core> $<TARGET_OBJECTS:plumb_cold>
+  $<TARGET_OBJECTS:plumb_kernel>)
 target_link_libraries(plumbline PRIVATE $<TARGET_PROPERTY:plumb_core,LINK_LIBRARIES>)
 target_include_directories(plumbline INTERFACE $<INSTALL_INTERFACE:include>)
 target_compile_features(plumbline INTERFACE cxx_std_20)
