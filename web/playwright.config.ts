@@ -8,7 +8,7 @@ export default defineConfig({
     ...(process.env.PLUMB_SHOTS ? [] : ["**/shots.spec.ts"]),
     ...(process.env.PLUMB_PICTURES ? [] : ["**/pictures.spec.ts"]),
   ],
-  workers: 1,
+  workers: 2,
   reporter: [["list"]],
   timeout: 120_000,
   expect: { timeout: 20_000 }, // also on a busy machine

@@ -72,6 +72,11 @@ def parse(lines, first_line=1):
     return preamble, entries
 
 
+def sample_of(files):
+    """One of every PLUMB_SAMPLE files (default: all); all if PLUMB_LONG is set. Neighbours show the same command, so each is among them."""
+    return files if os.environ.get("PLUMB_LONG") else files[:: int(os.environ.get("PLUMB_SAMPLE", 1))]
+
+
 def drop_blank_end(lines):
     while lines and not lines[-1]:
         lines.pop()

@@ -5,12 +5,13 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "sample_of.h"
 
 namespace plumb::msaccucmp {
 namespace {
@@ -63,7 +64,7 @@ TEST(Decimal, AsTheCLibraryWritesThem) {
         ASSERT_EQ(ours(value), theirs(value)) << value;
     }
   std::mt19937_64 engine(5);
-  const int count = std::getenv("PLUMB_LONG") != nullptr ? 200000 : 20000;
+  const int count = is_long_run() ? 200000 : sample_of(20000, 10);
   for (int i = 0; i < count; ++i) {
     const uint64_t random = engine();
     const double values[] = {std::bit_cast<double>(random),
