@@ -9,10 +9,8 @@
 
 namespace plumb {
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef PLUMB_SANITIZED
 inline constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kIsSanitized = __has_feature(address_sanitizer);
 #else
 inline constexpr bool kIsSanitized = false;
 #endif
