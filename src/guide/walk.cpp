@@ -107,6 +107,14 @@ result::Finding not_known(const Taken& last) {
   return finding;
 }
 
+// It opens no file, so that what it stumbles over is an answer that does not fit the others.
+bool judges_answers_alone(const Step& step) {
+  return !step.asks.empty() &&
+         std::none_of(step.asks.begin(), step.asks.end(), [](const Asked& asked) {
+           return question_by_key(asked.key)->kind == AnswerKind::kPath;
+         });
+}
+
 // The step that settled nothing: the last one, or one before it where something failed.
 const Taken* open_step(const Walk& walk) {
   if (walk.path.back().outcome.word == "unknown") return &walk.path.back();
@@ -135,6 +143,8 @@ Result<void> take(Walk& walk, const Leader& leader, RunContext& context) {
     const size_t before = walk.compared.size();
     auto outcome = step->test(walk, context);
     if (context.cancelled) return Error{"interrupted", std::string(step->id), "go on later"};
+    if (!outcome && judges_answers_alone(*step))
+      return std::move(outcome.error()).in(fmt::format("step {}", step->id));
     if (!outcome) {
       walk.failures.push_back(failure_text(outcome.error()));
       outcome = Outcome{"unknown", walk.failures.back()};

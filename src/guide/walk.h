@@ -104,7 +104,8 @@ struct Leader {
 };
 
 // From the first step to the last. What cannot be measured or compared is noted, and the walk goes
-// on without it. An error: an answer that is missing (a question and its key), or an interruption.
+// on without it. An error: an answer that is missing (a question and its key) or contradicts
+// another one, or an interruption.
 // What was answered and found until then is in `walk`.
 Result<void> take(Walk& walk, const Leader& leader, RunContext& context);
 

@@ -89,7 +89,8 @@ TEST(Raw, TheNameMayTellItAll) {
     EXPECT_EQ(
         fmt::format("{} {} {}", name_of(info.dtype), to_string(info.shape), name_of(info.layout)),
         c.said);
-    if (c.file_bytes > 0) EXPECT_EQ((*detect_format(file, by_name))->name, "raw");
+    if (c.file_bytes == 0) continue;
+    EXPECT_EQ((*detect_format(file, by_name))->name, "raw");
   }
 }
 
