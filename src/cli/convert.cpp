@@ -116,6 +116,10 @@ int run_convert(int argc, char** argv, RunContext& context) {
     report = conversion->run(context);
   }
   print_convert_report(report, wanted.output, common.quiet);
+  if (wanted.format == "bin" && report.written > 0 && !common.quiet)
+    print_warning(
+        "bin keeps neither types nor shapes: `plumb compare` needs --dtype and --shape to read it; "
+        "npy, npz and safetensors it reads as they are");
   if (report.written == 0 || report.is_path_unreadable) return kTrouble;
   return report.failures.empty() ? kAgreement : kDifference;
 }

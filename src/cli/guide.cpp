@@ -66,6 +66,9 @@ class Dialogue {
               return ask(question, is_extra, complaint);
             },
             [this](const guide::Answers& answers) { keep(answers); },
+            [](const std::string& failure) {
+              fmt::print(stderr, "  ! not measured: {}\n", printable(failure));
+            },
             [](const guide::Taken& taken) {
               fmt::print(stderr, "  => {}: {}\n", taken.outcome.word,
                          printable(taken.outcome.text));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnose/commands.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -100,7 +101,11 @@ std::string Commands::model_option() const {
 }
 
 std::string Commands::rank_all() const {
-  if (!is_onnx_file(models_.golden)) return {};
+  const auto is_ranked = [](const result::Row& row) {
+    return row.own_error && row.own_error->measured;
+  };
+  if (!is_onnx_file(models_.golden) || std::any_of(run_.rows.begin(), run_.rows.end(), is_ranked))
+    return {};
   return on_result("plumb isolate {} --all" + model_option(), true);
 }
 

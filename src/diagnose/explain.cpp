@@ -197,9 +197,10 @@ Finding accumulated(const Case& of) {
       "that "
       "add most first.";
   finding.next = of.commands.rank_all();
-  if (finding.next.empty() && !roots.contributors.empty())  // without a model: who adds most
+  if (finding.next.empty() && !roots.contributors.empty())  // the one that adds most
     if (const auto row = place(roots.contributors[0]))
-      finding.next = of.commands.show(of.run.rows[static_cast<size_t>(*row)].target->operator_name);
+      finding.next =
+          of.commands.look_at(of.run.rows[static_cast<size_t>(*row)].target->operator_name);
   return finding;
 }
 
@@ -291,7 +292,8 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
     std::erase_if(run.findings, [](const Finding& each) { return each.rule == "levels"; });
   std::stable_sort(run.findings.begin(), run.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.confidence > b.confidence; });
-  if (!run.findings.empty() || !fails) return;
+  // Of a board's files the outputs are known, and that it ran the same model.
+  if (!run.findings.empty() || !fails || run.scenario == "board-vs-simulator") return;
   // The order of execution alone tells that only of what is really out of limits.
   constexpr double kGrowth = 2;  // of the error, from where it begins to the end
   const bool is_known = net.has_edges || (run.is_ordered && run.summary().fail > 0 &&

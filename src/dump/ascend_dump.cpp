@@ -22,6 +22,7 @@
 #include "dump/reduced.h"
 #include "dump/statistics_csv.h"
 #include "io/ascend_dump.h"
+#include "io/raw_name.h"
 
 namespace plumb::dump {
 namespace {
@@ -29,7 +30,7 @@ namespace {
 constexpr std::string_view kReducedEnd = "_min_max.npz", kStatisticsEnd = ".csv";
 constexpr std::string_view kDebugType = "Opdebug";  // overflow records
 
-enum class Content : uint8_t { kTensors, kStatistics, kReduced, kGolden, kDecoded };
+enum class Content : uint8_t { kTensors, kStatistics, kReduced, kGolden, kDecoded, kArchive };
 
 struct Name {
   Content content = Content::kTensors;
@@ -44,6 +45,8 @@ std::optional<Name> parse_name(std::string_view name) {
   };
   for (const auto& [end, content] : {std::pair{kStatisticsEnd, Content::kStatistics},
                                      {kReducedEnd, Content::kReduced},
+                                     {std::string_view(".npz"), Content::kArchive},
+                                     {std::string_view(".safetensors"), Content::kArchive},
                                      {std::string_view(), Content::kTensors}})
     if (name.ends_with(end))
       if (const auto device = parse_device_name(without(end))) return Name{content, *device, {}};
@@ -90,13 +93,22 @@ Entry model_of(const Name& name) {
   return entry;
 }
 
+// All tensors of a decoded dump in one archive, under the names that the dump has for them.
+bool holds_slots(const io::Listing& listing) {
+  return std::all_of(listing.tensors.begin(), listing.tensors.end(), [](const TensorInfo& info) {
+    return slot_from_tensor_name(info.name).kind != SlotKind::kOther;
+  });
+}
+
 Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   hints.file_name = job.real_name;
   auto opened = io::open_tensor_file(tree.absolute(*job.file), hints);
   if (!opened) return failed(std::move(opened.error()));
   Outcome outcome;
-  outcome.is_foreign =
-      job.name.content == Content::kTensors && !opened->format->name.starts_with("ascend");
+  const bool is_archive = job.name.content == Content::kArchive;
+  outcome.is_foreign = is_archive ? !holds_slots(opened->listing)
+                                  : job.name.content == Content::kTensors &&
+                                        !opened->format->name.starts_with("ascend");
   if (outcome.is_foreign) return outcome;
   outcome.warnings = std::move(opened->listing.warnings);
   Entry model = model_of(job.name);
@@ -111,7 +123,7 @@ Outcome read_tensors(const Tree& tree, const Job& job, io::ReadHints hints) {
   }
   if (job.name.content == Content::kGolden && outcome.entries.size() == 1)
     outcome.entries[0].slot.index = job.name.golden.index;
-  if (job.name.device.is_ffts()) {
+  if (job.name.device.is_ffts() && !is_archive) {
     auto slices = io::ffts_slices(opened->mapping.bytes());
     if (!slices) return failed(std::move(slices.error()).in(tree.absolute(*job.file).string()));
     outcome.slices = std::move(*slices);
@@ -139,7 +151,7 @@ Outcome read_statistics(const Tree& tree, const Job& job, bool map) {
 // One tensor, whose header is read when it is needed.
 Outcome read_decoded(const Tree& tree, const Job& job) {
   const DecodedName& name = job.name.decoded;
-  if (!name.is_npy)
+  if (!name.is_npy && !io::parse_raw_name(job.real_name))
     return failed({"raw data says nothing about itself",
                    fmt::format("{}, byte 0: {} bytes of {} without a shape",
                                tree.absolute(*job.file).string(), job.file->size_bytes, name.dtype),
@@ -169,6 +181,11 @@ Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
 
 // Of tools that decode a dump beside itself: NAME.output.0.npy where NAME is a dump that is there.
 bool is_decoded_copy(const Tree& tree, const TreeFile& file) {
+  for (const std::string_view end : {".npz", ".safetensors"})
+    if (file.name().ends_with(end)) {
+      const TreeFile* dump = tree.find(file.path.substr(0, file.path.size() - end.size()));
+      return dump != nullptr && dump->size_bytes > 0;
+    }
   constexpr std::string_view kEnd = ".npy";
   const std::string_view name = file.name();
   const size_t dot = name.size() < kEnd.size() ? 0 : name.rfind('.', name.size() - kEnd.size() - 1);
@@ -192,7 +209,9 @@ std::vector<Job> find_jobs(const Tree& tree, const RealNames& real_names, DumpSe
     if (!real_name) {
       ++unnamed;
       set.skipped.push_back(skip_unknown(tree, file, kUnnamed));
-    } else if ((!name || name->content == Content::kDecoded) && is_decoded_copy(tree, file)) {
+    } else if ((!name || name->content == Content::kDecoded ||
+                name->content == Content::kArchive) &&
+               is_decoded_copy(tree, file)) {
       set.skipped.push_back(skip(file, "decoded copy of a dump that is there"));
     } else if (!name) {
       unknown.push_back(&file);

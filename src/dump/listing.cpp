@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "dump/names.h"
+#include "io/raw_name.h"
 
 namespace plumb::dump {
 
@@ -116,7 +117,7 @@ std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
   const std::string twin = file.path.substr(0, file.path.size() - 4) + ".npy";
   if (const TreeFile* npy = tree.find(twin); npy != nullptr && npy->size_bytes > 0)
     return skip(file, "same data as the npy file of that name");
-  if (hints.dtype) return {};
+  if (hints.dtype || io::parse_raw_name(file.name())) return {};
   return skip_damaged(file, {std::string(kNoHeader),
                              fmt::format("{}, byte 0: {} bytes without a header",
                                          tree.absolute(file).string(), file.size_bytes),

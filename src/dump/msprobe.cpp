@@ -51,29 +51,15 @@ class Index {
 
   const std::string& data_directory() const { return data_directory_; }
 
-  // Finds the entry's data file and adds it to `used`; what to skip instead if that fails.
-  std::optional<Skipped> resolve(Entry& entry, std::set<std::string_view>& used) const {
+  // Names the entry's data file and adds it to `used`. What the dump names is a tensor of it even
+  // where the file is gone: whoever opens it is told.
+  void resolve(Entry& entry, std::set<std::string_view>& used) const {
     entry.record = file_.path;
-    if (entry.parts.empty()) return {};
-    const std::string_view name = entry.parts[0].file;
-    const std::string path = join_path(data_directory_, name);
-    const auto fail = [&](std::string what, std::string remedy) {
-      Error error{std::move(what),
-                  fmt::format("{}: {} {} is in {}", file_.path, entry.operator_name,
-                              to_string(entry.slot), path),
-                  std::move(remedy)};
-      std::string reason = error.what;
-      return Skipped{path, std::move(reason), std::move(error)};
-    };
-    if (name.find('/') != std::string_view::npos)
-      return fail("a data file outside of the dump is named", "use dumps you trust only");
-    const TreeFile* data = tree_.find(path);
-    if (data == nullptr)
-      return fail("a data file of the dump is missing", "copy the whole dump again");
-    used.insert(data->path);
-    if (data->size_bytes == 0) return skip_empty(tree_, *data);
-    entry.parts[0].file = path;
-    return {};
+    if (entry.parts.empty()) return;
+    std::string& name = entry.parts[0].file;
+    std::replace(name.begin(), name.end(), '/', '_');  // a file beside the others, never a path
+    name = join_path(data_directory_, name);
+    if (const TreeFile* data = tree_.find(name)) used.insert(data->path);
   }
 
  private:
@@ -127,15 +113,7 @@ DumpSet list_msprobe(const Tree& given, const io::ReadHints& hints) {
     }
     const Index index(tree, file, **parsed[i]);
     std::vector<Entry>& entries = (*parsed[i])->entries;
-    auto kept = entries.begin();
-    for (Entry& entry : entries) {
-      if (auto skipped = index.resolve(entry, used)) {
-        set.skipped.push_back(std::move(*skipped));
-      } else if (&*kept++ != &entry) {
-        *std::prev(kept) = std::move(entry);
-      }
-    }
-    entries.erase(kept, entries.end());
+    for (Entry& entry : entries) index.resolve(entry, used);
     if (!entries.empty()) used.insert(file.path);
     if (set.entries.empty()) {
       set.entries = std::move(entries);

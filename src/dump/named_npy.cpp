@@ -10,12 +10,23 @@
 namespace plumb::dump {
 namespace {
 
-constexpr std::string_view kExtension = ".npy";
 constexpr std::string_view kInputPrefix = "input_";
 
+// The array itself, or an archive of it alone, as `plumb convert` writes it.
+constexpr std::string_view kGoldenEnds[] = {".npy", ".npz", ".safetensors"};
+
 std::optional<GoldenName> golden_name(std::string_view name) {
-  if (!name.ends_with(kExtension) || parse_fx_name(name)) return {};
-  return parse_golden_name(name.substr(0, name.size() - kExtension.size()));
+  if (parse_fx_name(name)) return {};
+  for (const std::string_view end : kGoldenEnds)
+    if (name.ends_with(end)) return parse_golden_name(name.substr(0, name.size() - end.size()));
+  return {};
+}
+
+// The name of the only tensor in an archive; nothing if there are others.
+std::optional<std::string> only_member(const Tree& tree, const TreeFile& file) {
+  const auto opened = io::open_tensor_file(tree.absolute(file).string(), {});
+  if (!opened || opened->listing.tensors.size() != 1) return {};
+  return opened->listing.tensors.front().name;
 }
 
 // ONNX runs save the model's inputs as input_<name>. A number after it is Keras' own name, input_1.
@@ -44,10 +55,12 @@ DumpSet list_named_npy(const Tree& tree, const io::ReadHints&) {
   for (const TreeFile& file : tree.files) {
     const auto name = real_names.of(file);
     const auto golden = name ? golden_name(*name) : std::nullopt;
+    const bool is_archive = golden && !name->ends_with(kGoldenEnds[0]);
+    const auto member = is_archive ? only_member(tree, file) : std::string();
     if (!name) {
       ++unnamed;
       set.skipped.push_back(skip_unknown(tree, file, kUnnamed));
-    } else if (!golden) {
+    } else if (!golden || !member) {
       set.skipped.push_back(skip_unknown(tree, file, "name is not operator.output.timestamp.npy"));
     } else if (file.size_bytes == 0) {
       set.skipped.push_back(skip_empty(tree, file));
@@ -57,7 +70,7 @@ DumpSet list_named_npy(const Tree& tree, const io::ReadHints&) {
       entry.operator_name = is_input ? golden->op.substr(kInputPrefix.size()) : golden->op;
       entry.slot = {is_input ? SlotKind::kInput : SlotKind::kOutput, golden->index, {}};
       entry.timestamp = golden->timestamp;
-      entry.parts.push_back(part_of(file, *name));
+      entry.parts.push_back(part_of(file, *name, *member));
     }
   }
   if (unnamed > 0) set.warnings.push_back(unnamed_warning(unnamed));

@@ -126,6 +126,14 @@ std::optional<DecodedName> parse_decoded_name(std::string_view name) {
   DecodedName parsed;
   parsed.is_npy = remove_suffix(name, ".npy");
   std::string_view index = cut_last(name);
+  if (index == "bin") {
+    parsed.layout = cut_last(name);
+    parsed.dtype = cut_last(name);
+    const std::string_view size = cut_last(name);
+    const auto is_size = [](char c) { return c == '_' || (c >= '0' && c <= '9'); };
+    if (!is_word(parsed.dtype) || !std::all_of(size.begin(), size.end(), is_size)) return {};
+    index = cut_last(name);
+  }
   if (is_word(index)) {
     parsed.layout = index;
     index = cut_last(name);

@@ -90,17 +90,14 @@ class IndexReader {
       if (!problem.empty()) skip_problem(slot, problem);
       return;
     }
-    const std::string path = beside(name);
-    const TreeFile* data = name.find('/') == std::string::npos ? tree_.find(path) : nullptr;
-    if (data == nullptr) return skip_missing(slot, path);
-    used_.insert(data->path);
-    if (data->size_bytes == 0) {
-      set_.skipped.push_back(skip_empty(tree_, *data));
-      return;
-    }
+    // A file beside the index, never a path. If it is gone, whoever opens it is told.
+    std::string path = name;
+    std::replace(path.begin(), path.end(), '/', '_');
+    path = beside(path);
+    if (const TreeFile* data = tree_.find(path)) used_.insert(data->path);
     Entry& entry = set_.entries.emplace_back(entry_);
     entry.slot = slot;
-    entry.parts.push_back({data->path, json_dom::text(item, field::kMember)});
+    entry.parts.push_back({std::move(path), json_dom::text(item, field::kMember)});
     if (const auto layout = layout_from_name(json_dom::text(item, field::kLayout)))
       describe(entry, *layout);
   }
@@ -128,14 +125,6 @@ class IndexReader {
     Skipped skipped = skip_not_given(entry_.operator_name, slot, entry_.timestamp, problem);
     skipped.file = beside(skipped.file);
     set_.skipped.push_back(std::move(skipped));
-  }
-
-  void skip_missing(const Slot& slot, const std::string& path) {
-    Error error{
-        "a data file of the dump is missing",
-        fmt::format("{}: {} {} is in {}", file_.path, entry_.operator_name, to_string(slot), path),
-        "copy the whole dump again"};
-    set_.skipped.push_back({path, error.what, error});
   }
 
   const Tree& tree_;

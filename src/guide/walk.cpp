@@ -2,6 +2,7 @@
 #include "guide/walk.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -28,20 +29,41 @@ Result<void> check_path(const Question& question, const std::string& path) {
                question.how.empty() ? "give its path, or unknown" : std::string(question.how)};
 }
 
+std::string failure_text(const Error& error) {
+  return fmt::format("{}{}{}{}{}", error.what, error.where.empty() ? "" : ": ", error.where,
+                     error.remedy.empty() ? "" : "; ", error.remedy);
+}
+
+// Answers the question, if what that takes is there; else it is a question as before.
+void measure(Walk& walk, const Asked& asked, const Leader& leader, RunContext& context) {
+  if (asked.measure == nullptr || !walk.answers.known(asked.key).empty() ||
+      std::find(walk.failed.begin(), walk.failed.end(), asked.measure) != walk.failed.end())
+    return;
+  if (auto done = asked.measure(walk, context); !done) {
+    walk.failed.push_back(asked.measure);
+    walk.failures.push_back(failure_text(done.error()));
+    if (leader.fail) leader.fail(walk.failures.back());
+  }
+  if (leader.answered && !walk.answers.known(asked.key).empty()) leader.answered(walk.answers);
+}
+
+// What a failure leaves open leads to questions that nobody expected: they count as unknown.
+bool has_failures(const Walk& walk) {
+  return !walk.failures.empty() ||
+         std::any_of(walk.path.begin(), walk.path.end(),
+                     [](const Taken& taken) { return !taken.failures.empty(); });
+}
+
 // Asks until there is an answer.
 Result<void> ask(Walk& walk, const Asked& asked, const Step& step, const Leader& leader,
                  RunContext& context) {
   const Question& question = *question_by_key(asked.key);
-  if (asked.measure != nullptr && walk.answers.known(asked.key).empty()) {
-    if (auto done = asked.measure(walk, context); !done)
-      return std::move(done.error()).in(fmt::format("step {}", step.id));
-    if (leader.answered && !walk.answers.known(asked.key).empty()) leader.answered(walk.answers);
-  }
+  measure(walk, asked, leader, context);
   if (walk.answers.has(asked.key)) {
     auto there = check_path(question, walk.answers.known(asked.key));
     if (there || !leader.ask) return there;
   } else if (!leader.ask) {
-    if (asked.is_extra) return {};
+    if (asked.is_extra || has_failures(walk)) return {};
     return missing(question, step);
   }
   std::string complaint;
@@ -72,6 +94,9 @@ result::Finding not_known(const Taken& last) {
   finding.rule = finding.cause = "unknown";
   finding.confidence = 0.3;
   finding.evidence.push_back({last.outcome.text, std::nullopt, "", std::nullopt});
+  for (const std::string& failure : last.failures)
+    if (failure != last.outcome.text)
+      finding.evidence.push_back({failure, std::nullopt, "", std::nullopt});
   for (const Asked& asked : last.step->asks) {
     const Question& question = *question_by_key(asked.key);
     if (!asked.is_extra && !question.how.empty())
@@ -80,6 +105,22 @@ result::Finding not_known(const Taken& last) {
   }
   if (finding.advice.empty()) finding.advice = "Collect what this step asks for, then go on.";
   return finding;
+}
+
+// It opens no file, so that what it stumbles over is an answer that does not fit the others.
+bool judges_answers_alone(const Step& step) {
+  return !step.asks.empty() &&
+         std::none_of(step.asks.begin(), step.asks.end(), [](const Asked& asked) {
+           return question_by_key(asked.key)->kind == AnswerKind::kPath;
+         });
+}
+
+// The step that settled nothing: the last one, or one before it where something failed.
+const Taken* open_step(const Walk& walk) {
+  if (walk.path.back().outcome.word == "unknown") return &walk.path.back();
+  const auto failed = std::find_if(walk.path.rbegin(), walk.path.rend(),
+                                   [](const Taken& taken) { return !taken.failures.empty(); });
+  return failed == walk.path.rend() ? nullptr : &*failed;
 }
 
 }  // namespace
@@ -101,9 +142,14 @@ Result<void> take(Walk& walk, const Leader& leader, RunContext& context) {
       if (auto done = ask(walk, asked, *step, leader, context); !done) return done;
     const size_t before = walk.compared.size();
     auto outcome = step->test(walk, context);
-    if (!outcome) return std::move(outcome.error()).in(fmt::format("step {}", step->id));
     if (context.cancelled) return Error{"interrupted", std::string(step->id), "go on later"};
-    Taken taken{step, std::move(*outcome), {}};
+    if (!outcome && judges_answers_alone(*step))
+      return std::move(outcome.error()).in(fmt::format("step {}", step->id));
+    if (!outcome) {
+      walk.failures.push_back(failure_text(outcome.error()));
+      outcome = Outcome{"unknown", walk.failures.back()};
+    }
+    Taken taken{step, std::move(*outcome), {}, std::exchange(walk.failures, {})};
     for (size_t i = before; i < walk.compared.size(); ++i)
       taken.compared.push_back(walk.compared[i].step);
     walk.path.push_back(std::move(taken));
@@ -112,8 +158,10 @@ Result<void> take(Walk& walk, const Leader& leader, RunContext& context) {
     if (branch == nullptr) break;
     step = step_by_id(branch->next);
   }
-  const Taken& last = walk.path.back();
-  if (walk.findings.empty() && last.outcome.word == "unknown") walk.find(not_known(last));
+  if (const Taken* open = open_step(walk); open != nullptr && walk.findings.empty()) {
+    walk.now = open->step;
+    walk.find(not_known(*open));
+  }
   std::stable_sort(walk.findings.begin(), walk.findings.end(),
                    [](const GuideFinding& a, const GuideFinding& b) {
                      return a.finding.confidence > b.finding.confidence;

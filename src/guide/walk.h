@@ -22,13 +22,15 @@ struct Outcome {
   std::string text;  // with the numbers that decided
 };
 
+using Measure = Result<void> (*)(Walk& walk, RunContext& context);
+
 struct Asked {
   std::string_view key;
   // Helps where it is at hand, and is not missed elsewhere: no error if nobody answers it.
   bool is_extra = false;
   // Answers it, and perhaps others, where what it takes was answered before; null: only a person
   // can tell.
-  Result<void> (*measure)(Walk& walk, RunContext& context) = nullptr;
+  Measure measure = nullptr;
 };
 
 struct Branch {
@@ -61,6 +63,7 @@ struct Taken {
   const Step* step = nullptr;
   Outcome outcome;
   std::vector<std::string> compared;  // names of comparisons that it made
+  std::vector<std::string> failures;  // what could not be measured, and why
 };
 
 struct GuideFinding {
@@ -79,7 +82,9 @@ struct Walk {
   // What speaks against the calibration set, where it was measured.
   std::vector<result::Evidence> seen_of_calibration;
 
-  const Step* now = nullptr;  // the step being taken
+  const Step* now = nullptr;          // the step being taken
+  std::vector<std::string> failures;  // of this step
+  std::vector<Measure> failed;        // are not tried again
   Compared* latest() { return compared.empty() ? nullptr : &compared.back(); }
   void find(result::Finding finding);  // at this step
   void adopt(const result::Run& run);  // all that a comparison found
@@ -94,11 +99,14 @@ struct Leader {
                                            std::string_view complaint)>
       ask;
   std::function<void(const Answers& answers)> answered;
+  std::function<void(const std::string& failure)> fail;  // something could not be measured
   std::function<void(const Taken& taken)> leave;
 };
 
-// From the first step to the last. An error: what is missing (a question and its key), or what a
-// comparison stumbled over. What was answered and found until then is in `walk`.
+// From the first step to the last. What cannot be measured or compared is noted, and the walk goes
+// on without it. An error: an answer that is missing (a question and its key) or contradicts
+// another one, or an interruption.
+// What was answered and found until then is in `walk`.
 Result<void> take(Walk& walk, const Leader& leader, RunContext& context);
 
 }  // namespace plumb::guide

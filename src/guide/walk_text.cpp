@@ -62,6 +62,7 @@ std::string path_text(const Walk& walk, size_t width, bool colour) {
     block.line(fmt::format("{}.", i + 1),
                fmt::format("{} [{}]", taken.step->title, taken.step->id));
     block.line("because", taken.step->reason);
+    for (const std::string& failure : taken.failures) block.line("failed", printable(failure));
     block.line("outcome", fmt::format("{}: {}", taken.outcome.word, printable(taken.outcome.text)));
   }
   return block.text();
@@ -95,6 +96,7 @@ std::string to_json(const Walk& walk) {
                     {"comparisons", taken.compared},
                     {"outcome", taken.outcome.word},
                     {"text", taken.outcome.text}});
+    if (!taken.failures.empty()) path.back()["failures"] = taken.failures;
   }
   for (const GuideFinding& each : walk.findings) {
     Json finding = Members::object(each.finding);

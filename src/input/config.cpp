@@ -39,8 +39,11 @@ std::string hint_for(const std::string& prefix, const std::string& name, const N
   const std::string start = prefix.empty() ? "" : prefix + ".";
   for (auto at = known.lower_bound(start); at != known.end() && at->starts_with(start); ++at)
     siblings.push_back(at->substr(start.size(), at->find('.', start.size()) - start.size()));
-  if (const std::string near = nearest_name(name, siblings); !near.empty())
-    return fmt::format("did you mean '{}'?", near);
+  std::string near = nearest_name(name, siblings);
+  if (near.empty())  // the first word of a name: affine for affine_preprocess
+    for (const std::string& sibling : siblings)
+      if (sibling.starts_with(name + "_") && near.empty()) near = sibling;
+  if (!near.empty()) return fmt::format("did you mean '{}'?", near);
   for (const std::string& path : known)
     for (const std::string& end : {"." + name, "." + name + "."})
       if (const size_t at = path.find(end);

@@ -200,6 +200,17 @@ void check_std_slip(const LintRule& rule, const LintInput& input, LintReport& re
   });
 }
 
+// How a configuration of that kind divides before it subtracts; empty if it cannot.
+std::string_view division_before(ConfigKind kind) {
+  switch (kind) {
+    case ConfigKind::kPulsar:
+      return "divide by 255 first (`affine_preprocess { slope: 1 slope_divisor: 255 }` in front of "
+             "input_normalization), or ";
+    case ConfigKind::kPlain: return "divide by 255 first (\"scale\": 0.00392156862745098), or ";
+    default: return "";
+  }
+}
+
 void check_scale(const LintRule& rule, const LintInput& input, LintReport& report) {
   each_image_step(*input.config, [&](const ConfigArithmetic& arithmetic, const ConfigStep& step,
                                      Range range) {
@@ -213,10 +224,9 @@ void check_scale(const LintRule& rule, const LintInput& input, LintReport& repor
     add(report, rule, *input.config, step.line, "the mean is on another scale than the values",
         fmt::format("{}mean {} is subtracted from values between {} and {}",
                     of_input(arithmetic.name), list_text(step.change.mean), range.low, range.high),
-        small_mean
-            ? "divide by 255 first (an affine step with slope_divisor: 255), or write mean and std "
-              "for values of 0 to 255"
-            : "write mean and std for values of 0 to 1, or leave out the division before");
+        small_mean ? fmt::format("{}write mean and std for values of 0 to 255",
+                                 division_before(input.config->kind))
+                   : "write mean and std for values of 0 to 1, or leave out the division before");
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "dump/flat.h"
 #include "pair/call_order.h"
 #include "pair/damaged.h"
 #include "pair/graph_fit.h"
@@ -233,6 +234,7 @@ class Pairer {
     row.target = t.entry;
     row.golden = g.entry;
     row.rule = "name";
+    row.is_flat = dump::has_no_shape(*t.entry) || dump::has_no_shape(*g.entry);
     if (!t.has_namesake) {
       const Pairing& pairing = *t.pairing;
       row.rule = pairing.rule;

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "base/directory_lock.h"
-#include "base/nearest.h"
 #include "base/side_thread.h"
 #include "base/threads.h"
 #include "replay/feed.h"
@@ -298,7 +297,8 @@ class SampleRunner {
         comparison_.run.doubts.push_back(
             sample.empty() ? doubt : fmt::format("sample {}: {}", sample, doubt));
       if (gt_)
-        if (auto added = gt_->add(sample, side == &target_, *side->given, options_.layers == "all");
+        if (auto added =
+                gt_->add(sample, side == &target_, *side->given, options_.layers != "outputs");
             !added)
           return added;
     }
@@ -400,14 +400,9 @@ Result<ModelRun> ModelRun::open(RunOptions given) {
   auto state = std::make_unique<RunState>();
   state->options = std::move(given);
   RunOptions& asked = state->options;
-  if (asked.layers != "outputs" && asked.layers != "all") {
-    static const std::vector<std::string> kWords{"outputs", "all"};
-    if (const std::string meant = did_you_mean(asked.layers, kWords); !meant.empty())
-      return Error{fmt::format("unknown layers '{}'", asked.layers), "--layers " + asked.layers,
-                   meant + "--op PATTERN chooses layers by name"};
-    asked.ops.push_back(asked.layers);
-  }
-  if (!asked.ops.empty()) asked.layers = "all";
+  const bool by_name = asked.layers != "outputs" && asked.layers != "all";
+  if (!by_name && !asked.ops.empty()) asked.layers = "all";
+  if (by_name) asked.ops.push_back(asked.layers);
   const RunOptions& options = asked;
   auto target = open_run_side(options.target, options.limits);
   if (!target) return target.error();

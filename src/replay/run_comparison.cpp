@@ -8,6 +8,7 @@
 #include <malloc.h>
 
 #include "base/name_pattern.h"
+#include "base/nearest.h"
 #include "compare/session_state.h"
 #include "diagnose/explain.h"
 #include "engine/dump_set.h"
@@ -94,6 +95,17 @@ std::optional<std::string> exchange_doubt(const RunSide& target, const RunSide& 
       golden.path, golden.path, target.path);
 }
 
+// A name that no operator has may be a slip in one of the words that --layers takes.
+Error about_layers(Error error, const std::string& layers) {
+  const std::string option = "--op " + layers;
+  if (!error.where.starts_with(option + ":")) return error;
+  error.where = "--layers " + layers + error.where.substr(option.size());
+  static const std::vector<std::string> kWords{"outputs", "all"};
+  if (const std::string meant = did_you_mean(layers, kWords); !meant.empty())
+    error.remedy = meant + "--op PATTERN chooses layers by name";
+  return error;
+}
+
 // What costs no extra pass, and what users of Pulsar know.
 std::vector<std::string> metric_names() {
   std::vector<std::string> names;
@@ -157,7 +169,7 @@ void RunComparison::limit_details() {
 void RunComparison::explain(const RunSide& target, const RunSide& golden, RunContext& context) {
   limit_details();
   if (!session_ || context.cancelled || ids_.size() != run.rows.size()) return;
-  if (golden.model && !golden.model->is_caffe() && options_.layers == "all") {
+  if (golden.model && !golden.model->is_caffe() && options_.layers != "outputs") {
     const engine::Model view = golden.model->view();
     auto model = graph::read_onnx(view.graph);
     // What cannot be replayed is estimated.
@@ -274,7 +286,7 @@ Result<void> RunComparison::open(const RunSide& target, const RunSide& golden,
     spec.mode = "dump-vs-dump";  // what `plumb compare` refuses is run if the user wants it
     session = Session::open(spec, context);
   }
-  if (!session) return session.error();
+  if (!session) return about_layers(std::move(session.error()), options_.layers);
   session_ = std::move(*session);
   target_graph_ = target.given ? target.given->graph : nullptr;
   golden_graph_ = golden.given ? golden.given->graph : nullptr;
@@ -283,7 +295,7 @@ Result<void> RunComparison::open(const RunSide& target, const RunSide& golden,
 
 void RunComparison::begin(const RunSide& target, const RunSide& golden, const result::Run& sample) {
   run.command = sample.command;
-  run.scenario = sample.scenario;
+  run.scenario = is_board_against_simulator_ ? "board-vs-simulator" : sample.scenario;
   run.profile = sample.profile;
   run.limits = sample.limits;
   run.atol = sample.atol;

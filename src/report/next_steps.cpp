@@ -42,13 +42,19 @@ void add_inspection(const Run& run, const InputSide& side, const std::string* na
       (name == nullptr ? "" : " --stats --op " + shell_word(pattern_of(*name))));
 }
 
-// The files of a board beside a gt folder, which knows their types.
-std::optional<NextStep> board_check(const Run& run) {
-  const auto is_gt = [](const InputSide& side) { return side.convention == "pulsar-gt"; };
-  if (run.command != "compare" || is_gt(run.target) || !is_gt(run.golden) || !has(run, "no_header"))
-    return std::nullopt;
+bool is_without_header(const Row& row) {
+  return std::find(row.reasons.begin(), row.reasons.end(), "no_header") != row.reasons.end();
+}
+
+// Files without a header, of a board for example, beside tensors of the same names.
+std::optional<NextStep> typed_by_other_side(const Run& run) {
+  const bool any = std::any_of(run.rows.begin(), run.rows.end(), [](const Row& row) {
+    return is_without_header(row) && row.target && row.golden;
+  });
+  if (run.command != "compare" || !any) return std::nullopt;
   return NextStep{
-      "`plumb run` holds the files of a board against a gt folder, which knows their types",
+      "files of a board have no header; `plumb run` takes their types from the tensors of the same "
+      "names on the other side",
       {"$ plumb run " + shell_word(run.target.path) + " " + shell_word(run.golden.path)}};
 }
 
@@ -72,11 +78,9 @@ std::string no_header_text(const Run& run) {
   if (run.command != "compare")
     return "files without a header get their type from the tensor of that name on the other side; "
            "rename them like that";
-  const auto is_bare = [](const Row& row) {
-    return std::find(row.reasons.begin(), row.reasons.end(), "no_header") != row.reasons.end();
-  };
-  if (std::all_of(run.rows.begin(), run.rows.end(),
-                  [&](const Row& row) { return !is_bare(row) || is_decoded_to_bytes(row); }))
+  if (std::all_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
+        return !is_without_header(row) || is_decoded_to_bytes(row);
+      }))
     return "bytes of a decoded dump have no shape: decode it to npy (`plumb convert DUMP -o DIR`), "
            "or compare the dump as it is";
   return "files without a header need --dtype, and --shape unless they are flat: --dtype float32 "
@@ -125,7 +129,7 @@ std::string partner_text(const Run& run) {
 
 std::optional<NextStep> first_look(const Run& run, const Summary& s) {
   NextStep step;
-  if (has_culprit(run) || board_check(run)) return std::nullopt;
+  if (has_culprit(run) || typed_by_other_side(run)) return std::nullopt;
   if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
     step.text = "see what each side holds";
     add_inspection(run, run.target, nullptr, step);
@@ -137,6 +141,11 @@ std::optional<NextStep> first_look(const Run& run, const Summary& s) {
   const std::string& name = start->target->operator_name;
   if (compares_outputs_alone(run)) {
     if (is_of_another_size(*start)) return std::nullopt;
+    if (is_board_against_simulator(run)) {
+      step.text =
+          "see that the board ran this very build and was fed the bytes of input/ in the gt folder";
+      return step;
+    }
     step.text =
         "only outputs were compared: every layer (--layers all of two models, or dumps of all "
         "layers) shows where it begins";
@@ -159,7 +168,7 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   const auto advise = [&](bool applies, std::string text) {
     if (applies) steps.push_back({std::move(text), {}});
   };
-  if (auto step = board_check(run)) {
+  if (auto step = typed_by_other_side(run)) {
     steps.push_back(std::move(*step));
     return steps;
   }

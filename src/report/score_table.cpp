@@ -2,6 +2,7 @@
 #include "report/score_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 
@@ -145,9 +146,27 @@ bool holds(const Layer& layer, const Row* row) {
   return std::find(layer.rows.begin(), layer.rows.end(), row) != layer.rows.end();
 }
 
-// Of many layers the model's outputs, those around the culprit, then those that differ; if there is
-// no culprit, the first ones.
-std::vector<bool> shown_layers(const std::vector<Layer>& layers, const Row* culprit, bool all) {
+// What was not compared, then by distance: where directions differ, that is large, too.
+std::vector<size_t> odd_layers_worst_first(const Run& run, const std::vector<Layer>& layers) {
+  std::vector<std::pair<double, size_t>> odd;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    if (is_fine(layers[i])) continue;
+    double most = 0;
+    for (const Row* row : layers[i].rows)
+      if (!is_unreached(*row))
+        most = std::max(most, known_value(run, *row, "rel_euclid").value_or(HUGE_VAL));
+    odd.emplace_back(-most, i);
+  }
+  std::sort(odd.begin(), odd.end());
+  std::vector<size_t> places;
+  for (const auto& [distance, place] : odd) places.push_back(place);
+  return places;
+}
+
+// Of many layers the model's outputs, those around the culprit, then those that differ most; if
+// there is no culprit, the first ones.
+std::vector<bool> shown_layers(const Run& run, const std::vector<Layer>& layers, const Row* culprit,
+                               bool all) {
   std::vector<bool> shown(layers.size(), all || layers.size() <= kUsuallyShown);
   size_t count = 0;
   const auto show = [&](size_t i, size_t most) {
@@ -162,8 +181,7 @@ std::vector<bool> shown_layers(const std::vector<Layer>& layers, const Row* culp
     if (culprit != nullptr && holds(layers[i], culprit))
       for (size_t k = i - std::min(i, kAround); k < std::min(layers.size(), i + kAround + 1); ++k)
         show(k, kMostShown);
-  for (size_t i = 0; i < layers.size(); ++i)
-    if (!is_fine(layers[i])) show(i, kMostShown);
+  for (const size_t i : odd_layers_worst_first(run, layers)) show(i, kMostShown);
   count = 0;
   for (size_t i = 0; i < layers.size() && culprit == nullptr; ++i) show(i, kUsuallyShown);
   return shown;
@@ -174,7 +192,7 @@ std::vector<bool> shown_layers(const std::vector<Layer>& layers, const Row* culp
 std::string score_table(const Run& run, const TerminalStyle& style) {
   const std::vector<Layer> layers = layers_of(run);
   const Row* culprit = culprit_row(run, run.summary());
-  const std::vector<bool> is_shown = shown_layers(layers, culprit, style.all);
+  const std::vector<bool> is_shown = shown_layers(run, layers, culprit, style.all);
   Table table;
   table.columns = columns_of(run);
   size_t hidden = 0, odd = 0;

@@ -53,6 +53,8 @@ bool is_after_upgrade(const Run& run) {
 
 }  // namespace
 
+bool is_board_against_simulator(const Run& run) { return run.scenario == "board-vs-simulator"; }
+
 bool is_of_another_size(const Row& row) {
   return std::any_of(row.reasons.begin(), row.reasons.end(), [](const std::string& reason) {
     return reason == "size_mismatch" || reason == "shape_mismatch";
@@ -81,6 +83,12 @@ std::string symptom_text(const Run& run, const result::Summary& s) {
                               : fmt::format("the outputs are slightly different ({})", place);
   if (is_after_upgrade(run))
     return how + " after an upgrade: usually driver, firmware and toolkit that do not match";
+  if (is_board_against_simulator(run))
+    return how +
+           ": the simulator runs the same compiled model, so the conversion is not to blame "
+           "(joint/ "
+           "against onnx/ tells that); usually another input, another build, or the board's "
+           "runtime";
   if (has_culprit(run)) return how;  // which says more than what is usual
   return how + (is_very_different(run, *worst)
                     ? ": usually an overflow or a wrong fusion"

@@ -14,6 +14,9 @@ namespace plumb::report {
 // Empty if it is not known which tensors are the model's outputs, or if they were not compared.
 std::string symptom_text(const result::Run& run, const result::Summary& summary);
 
+// The files of a board against what the simulator makes of the same compiled model.
+bool is_board_against_simulator(const result::Run& run);
+
 // Its size or shape is not golden's, which tells nothing of what was computed.
 bool is_of_another_size(const result::Row& row);
 

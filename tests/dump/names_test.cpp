@@ -72,6 +72,11 @@ TEST(Names, DecodedDumps) {
        "GetNext Default_GetNext-op0 output:0 npy ND FLOAT"},
       {"Conv2D.c.0.0.1735011096426349.output.0.NC1HWC0.npy", "Conv2D c output:0 npy NC1HWC0 "},
       {"Sub.s.10.10.1735011096427368.input.0.ND.BF16", "Sub s input:0 raw ND BF16"},
+      {"Sub.s.10.10.1735011096427368.input.0.1_4.float16.NCHW.bin",
+       "Sub s input:0 raw NCHW float16"},
+      {"Sub.s.10.10.1735011096427368.input.0.4.float16.ND.bin", "Sub s input:0 raw ND float16"},
+      {"Sub.s.10.10.1735011096427368.input.0.bin", ""},
+      {"Sub.s.10.10.1735011096427368.input.0.x.float16.ND.bin", ""},
       {"Sub.s.10.10.1735011096427368.input.0.ND", ""},  // anything might be called so
       {"Sub.s.10.10.1735011096427368.input.0", ""},
       {"Sub.s.10.10.1735011096427368.workspace.0.npy", ""},

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "guide/walk.h"
+#include "scratch.h"
 
 namespace plumb::guide {
 namespace {
@@ -184,6 +185,31 @@ TEST(Walk, AsksUntilAnAnswerWillDo) {
   ASSERT_EQ(walk.path.size(), 2U);
   EXPECT_EQ(walk.path[1].outcome.word, "all");
   EXPECT_EQ(walk.findings.front().finding.rule, "every-platform");
+}
+
+// What cannot be measured is noted; the walk goes on without it, and does not end in agreement.
+TEST(Walk, AFailedMeasurementIsNoted) {
+  const Scratch dir;
+  for (const char* name : {"model.onnx", "labels.csv"})
+    std::ofstream(dir.path() / name) << "this is no such file\n";
+  Walk walk;
+  RunContext context;
+  const auto answer = [&](const char* key, const std::string& text) {
+    ASSERT_TRUE(walk.answers.set(*question_by_key(key), text)) << key;
+  };
+  answer("problem", "quantized");
+  for (const char* key : {"model", "quant_model"}) answer(key, dir.path() / "model.onnx");
+  answer("eval_data", dir.path());
+  answer("labels", dir.path() / "labels.csv");
+  const auto taken = take(walk, {}, context);
+  ASSERT_TRUE(taken) << taken.error().what;
+  ASSERT_GE(walk.path.size(), 3U);
+  EXPECT_EQ(walk.path[1].step->id, "quantized.topn");
+  ASSERT_EQ(walk.path[1].failures.size(), 1U);  // once, although two questions would need it
+  EXPECT_THAT(walk.path[1].failures[0], HasSubstr("model.onnx"));
+  EXPECT_EQ(walk.path[1].outcome.word, "unknown");
+  ASSERT_FALSE(walk.findings.empty());
+  EXPECT_EQ(walk.findings.front().finding.cause, "unknown");
 }
 
 TEST(Walk, NoMoreAnswersKeepsWhatWasSaid) {

@@ -52,6 +52,48 @@ TEST(Raw, IsNeverGuessed) {
   EXPECT_EQ((*detect_format(file, hints(DType::kUint8)))->name, "raw");
 }
 
+// As `msaccucmp convert -t bin` names its files.
+TEST(Raw, TheNameMayTellItAll) {
+  struct {
+    const char* name;
+    size_t file_bytes;
+    std::string said;  // empty: refused
+  } const cases[] = {
+      {"Conv2D.c.3.7.1700000000000001.output.0.1_2_3_4.float32.NCHW.bin", 96,
+       "float32 [1, 2, 3, 4] NCHW"},
+      {"x.output.0.1_1_2_2_16.float16.NC1HWC0.bin", 128, "float16 [1, 1, 2, 2, 16] NC1HWC0"},
+      {"x.output.0.6.int8.ND.bin", 6, "int8 [6] ND"},
+      {"x.output.0.6.float32.NCHW.bin", 24, "float32 [6] ND"},
+      {"x.output.0.3.bfloat16.ND.bin", 12, "float32 [3] ND"},  // numpy has no such type
+      {"x.output.0.3.bfloat16.ND.bin", 6, "bfloat16 [3] ND"},
+      {"x.output.0.0_4.float32.NCHW.bin", 0, "float32 [0, 4] NCHW"},
+      {"x.output.0.64.float16.NC1HWC0.bin", 128, ""},  // in blocks, and nobody says of what shape
+      {"x.output.0.6.float32.ND.bin", 20, ""},
+      {"x.output.0.6.float33.ND.bin", 24, ""},
+      {"x.output.0.6.float32.XY.bin", 24, ""},
+      {"x.output.0.6_.float32.ND.bin", 24, ""},
+      {"x.output.0._6.float32.ND.bin", 24, ""},
+      {"6.float32.ND.bin", 24, ""},
+      {"x.bin", 24, ""},
+      {".bin", 24, ""},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    const std::vector<std::byte> file(c.file_bytes);
+    ReadHints by_name;
+    by_name.file_name = c.name;
+    const auto listing = raw().list(file, by_name);
+    ASSERT_EQ(listing.ok(), !c.said.empty());
+    if (!listing.ok()) continue;
+    const TensorInfo& info = listing->tensors[0];
+    EXPECT_EQ(
+        fmt::format("{} {} {}", name_of(info.dtype), to_string(info.shape), name_of(info.layout)),
+        c.said);
+    if (c.file_bytes == 0) continue;
+    EXPECT_EQ((*detect_format(file, by_name))->name, "raw");
+  }
+}
+
 TEST(Raw, WritesWhatItReads) {
   for (const DTypeInfo& info : dtypes()) {
     if (!raw().writable(info.dtype) || info.dtype == DType::kOpaque) continue;

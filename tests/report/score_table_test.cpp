@@ -55,5 +55,16 @@ TEST(ScoreTable, ManyLayers) {
   EXPECT_THAT(score_table(run, all), HasSubstr("conv20 "));
 }
 
+// Of more layers than fit, those that differ most.
+TEST(ScoreTable, TheWorstLayersAreShown) {
+  result::Run run = passing_run();  // the distance grows from layer to layer
+  for (result::Row& row : run.rows) row.verdict = Verdict::kFail;
+  const std::string text = score_table(run, {});
+  EXPECT_THAT(text, HasSubstr("conv119 "));
+  EXPECT_THAT(text, HasSubstr("conv90 "));
+  EXPECT_THAT(text, Not(HasSubstr("conv50 ")));
+  EXPECT_THAT(text, HasSubstr("... and 80 layers more, 80 of them no plain pass"));
+}
+
 }  // namespace
 }  // namespace plumb::report

@@ -265,6 +265,10 @@ Result<Request> as_request(Result<Run> run) {
 }
 
 Result<Request> compare_request(std::span<const std::string_view> words) {
+  for (const std::string_view word : words)
+    if (word == "--step" || word.starts_with("--step="))
+      return usage("steps are chosen by their directories, not by --step",
+                   "name one step on both sides: -tp TARGET/step0 -gp GOLDEN/step0");
   std::vector<OptionSpec> options(kOptions.begin(), kOptions.end());
   options.insert(options.end(), kAccepted.begin(), kAccepted.end());
   auto arguments = Arguments::parse(options, words);

@@ -196,9 +196,8 @@ class DifferenceFiles {
     };
     std::string text;
     JsonObject item(text, "   ");
-    item.add("NPU Name", json_text(row_name(target.operator_name, target.slot)));
-    item.add("Bench Name",
-             json_text(golden ? row_name(golden->operator_name, golden->slot) : "N/A"));
+    item.add("NPU Name", json_text(row_name(search_.target, target)));
+    item.add("Bench Name", json_text(golden ? row_name(search_.golden, *golden) : "N/A"));
     item.add("NPU Dtype", json_text(target.dtype_text()));
     item.add("Bench Dtype", json_text(golden ? golden->dtype_text() : "N/A"));
     item.add("NPU Tensor Shape", json_text(shape(&target)));
@@ -270,7 +269,7 @@ class DifferenceFiles {
         else
           add_numbers(item, kTarget, *recorded.target, recorded.is_argument);
         item.end();
-        object.add(row_name(target.operator_name, target.slot), numbers);
+        object.add(row_name(search_.target, target), numbers);
       }
       object.end();
       return text;

@@ -23,6 +23,7 @@ struct RankRows {
 };
 
 struct DifferenceSearch {
+  const dump::DumpSet &target, &golden;
   const std::vector<pair::PlannedRow>& plan;
   const std::vector<RankRows>& ranks;
   Mode mode;

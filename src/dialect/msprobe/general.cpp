@@ -12,6 +12,9 @@
 #include "dialect/msprobe/general_table.h"
 #include "dialect/msprobe/highlight.h"
 #include "dialect/msprobe/row_name.h"
+#include "dump/levels.h"
+#include "dump/selection.h"
+#include "dump/tree.h"
 
 namespace plumb::msprobe {
 namespace {
@@ -34,6 +37,53 @@ const char* words_of(Mode mode) {
   return mode == Mode::kRealData ? "tensors" : mode == Mode::kChecksum ? "checksums" : "statistics";
 }
 
+// Somebody copied the index and not the tensors.
+std::optional<Error> all_data_lost(const DumpSet& set) {
+  const Entry* lost = nullptr;
+  for (const Entry& entry : set.entries) {
+    if (entry.parts.empty()) continue;
+    std::error_code unknown;
+    if (std::filesystem::exists(set.absolute(entry.parts.front().file), unknown)) return {};
+    if (lost == nullptr) lost = &entry;
+  }
+  if (lost == nullptr) return {};
+  const std::filesystem::path first = set.absolute(lost->parts.front().file);
+  return Error{"the data files of the dump are missing",
+               fmt::format("{}: none of the files that {} names is there",
+                           first.parent_path().string(), set.absolute(lost->record)),
+               "copy that directory, too"};
+}
+
+// "golden/step0" of the first entry of that step; empty if no directory is called so.
+std::string directory_of_step(const DumpSet& set, int64_t step) {
+  for (const Entry& entry : set.entries) {
+    if (entry.step != step) continue;
+    std::filesystem::path directory = set.root;
+    for (const std::string_view part : dump::components(entry.record)) {
+      directory /= part;
+      if (dump::step_from(part) == step) return directory.string();
+    }
+  }
+  return {};
+}
+
+// Of several steps on one side, and none on the other, nobody can tell which is meant: the one of
+// the same name, if the other side was named by it.
+std::optional<Error> which_step(const DumpSet& own, std::string_view side, std::string_view option,
+                                const DumpSet& other, std::string_view other_side) {
+  const auto [steps, unused, all_have_steps, any] = dump::steps_and_ranks(own);
+  if (steps.size() < 2 || !all_have_steps || !dump::steps_and_ranks(other).steps.empty()) return {};
+  int64_t wanted = *steps.begin();
+  for (const auto& part : std::filesystem::absolute(other.root).lexically_normal())
+    if (const auto step = dump::step_from(part.string()); step && steps.contains(*step))
+      wanted = *step;
+  const std::string directory = directory_of_step(own, wanted);
+  return Error{fmt::format("{} has several steps, {} has none", side, other_side),
+               fmt::format("{} has steps {}", own.root.string(), dump::list_of(steps)),
+               directory.empty() ? fmt::format("name the directory of one step with {}", option)
+                                 : fmt::format("name one step: {} {}", option, directory)};
+}
+
 // Dumps of calls, paired by their names and the mapping files.
 class CallPolicy final : public Collector {
  public:
@@ -48,7 +98,10 @@ class CallPolicy final : public Collector {
                        ? "add -m torchair"
                        : "name the dump.json of a dump, or use `plumb compare`"};
     const auto has_any = [](const Entry& e) { return !e.parts.empty() || e.statistics; };
-    if (std::any_of(set->entries.begin(), set->entries.end(), has_any)) return set;
+    if (std::any_of(set->entries.begin(), set->entries.end(), has_any)) {
+      if (auto lost = all_data_lost(*set)) return std::move(*lost);
+      return set;
+    }
     for (dump::Skipped& file : set->skipped)
       if (file.error) return std::move(*file.error).in(side.path);
     return Error{"the dump has neither tensors nor statistics", side.path,
@@ -57,6 +110,8 @@ class CallPolicy final : public Collector {
 
   Result<std::vector<PlannedRow>> plan(const DumpSet& target, const DumpSet& golden,
                                        RunContext&) override {
+    if (auto unclear = which_step(golden, "golden", "-gp", target, "target")) return *unclear;
+    if (auto unclear = which_step(target, "target", "-tp", golden, "golden")) return *unclear;
     const Mode theirs = mode_of(golden);
     mode = mode_of(target);
     if (mode != theirs)
@@ -140,8 +195,8 @@ class GeneralComparison {
     }
     if (run_.finds_first) {
       const bool any_type = mapping_.says_what_is_compared();
-      auto found =
-          write_first_differences({plan_, ranks, style_.mode, any_type, run_.output}, stacks_);
+      auto found = write_first_differences(
+          {target_, golden_, plan_, ranks, style_.mode, any_type, run_.output}, stacks_);
       if (!found) return found.error();
       written.first = std::move(*found);
     }
@@ -262,7 +317,8 @@ class GeneralComparison {
         numbers[k].cosine = data.cosine;
         if (!data.is_single) numbers[k].below_1e3 = data.below_1e3;
       } else {
-        numbers[k].trouble = row.message.empty() ? "no data file" : row.message;
+        numbers[k].trouble = "no data file";
+        if (!row.message.empty()) numbers[k].trouble = row.message;
         numbers[k].is_failure = row.verdict == result::Verdict::kFail && !collected.recorded;
       }
       if (!style_.is_original) continue;

@@ -43,8 +43,8 @@ bool is_saved_alone(const dump::DumpSet& set, const Entry& entry) {
   const size_t at = static_cast<size_t>(&entry - set.entries.data());
   return at + 1 >= set.entries.size() ||
          std::tie(set.entries[at + 1].operator_name, set.entries[at + 1].step,
-                  set.entries[at + 1].rank) !=
-             std::tie(entry.operator_name, entry.step, entry.rank);
+                  set.entries[at + 1].rank, set.entries[at + 1].graph) !=
+             std::tie(entry.operator_name, entry.step, entry.rank, entry.graph);
 }
 
 }  // namespace

@@ -318,7 +318,6 @@ std::string_view judge_data(const StatisticRow& row, const TensorNumbers& number
   if (row.is_argument) return evidence_of(row, {});
   if (numbers.data == nullptr) {
     if (numbers.is_failure && judged.level != "error") judged.fail(numbers.trouble);
-    if (!numbers.is_failure) judged.warn(numbers.trouble);
     return "N/A";
   }
   const std::string_view remark = numbers.data->remark;
@@ -327,6 +326,13 @@ std::string_view judge_data(const StatisticRow& row, const TensorNumbers& number
   else
     judged.add(remark);
   return accuracy_of(*numbers.data, is_whole_dtype(row.target_dtype));
+}
+
+// Whatever else is known of a tensor that nobody could read, that is no pass.
+void doubt_unread(const StatisticRow& row, const TensorNumbers& numbers, Judged& judged) {
+  if (row.is_argument || numbers.data != nullptr || numbers.is_failure) return;
+  judged.warn(numbers.trouble);
+  if (judged.level != "error") judged.result = judged.accuracy = "N/A";
 }
 
 }  // namespace
@@ -346,10 +352,12 @@ std::vector<Judged> judge_tensors(const JudgedCall& call, std::span<const Tensor
   }
   if (is_judged && has_telling_inputs(call)) judge_growth(call, numbers, evidence, judged);
   for (size_t i = 0; i < api.size(); ++i) {
-    if (api[i].is_matched)
-      finish(judged[i], evidence[i], call.as_original);
-    else
+    if (!api[i].is_matched) {
       judged[i] = unmatched(api[i]);
+      continue;
+    }
+    finish(judged[i], evidence[i], call.as_original);
+    doubt_unread(api[i], numbers[i], judged[i]);
   }
   return judged;
 }

@@ -129,7 +129,44 @@ TEST(General, LostDataFilesAreNamed) {
   dumps.write("golden/dump.json", relu());
   const auto written = dumps.compare();
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().what, "a data file of the dump is missing");
+  EXPECT_EQ(written.error().what, "the data files of the dump are missing");
+}
+
+// Rows of tensors that neither side has any more, of functions that are judged and that are not.
+TEST(General, ATensorThatCannotBeReadIsNoPass) {
+  const Dumps dumps;
+  const auto leaf = [](const char* file) {
+    return fmt::format(
+        R"({{"type": "T", "dtype": "torch.float32", "shape": [1], "data_name": "{}"}})", file);
+  };
+  const std::string calls = call_json("Functional.relu.0.forward", leaf("here.npy")) + ", " +
+                            call_json("Functional.relu.1.forward", leaf("gone.npy")) + ", " +
+                            call_json("Tensor.to.0.forward", leaf("gone_too.npy"));
+  dumps.write_both("dump.json", dump_json(calls, "tensor"));
+  dumps.write_both("dump_tensor_data/here.npy",
+                   io::npy_header(DType::kFloat32, {1}) + std::string(4, '\0'));
+  const auto written = dumps.compare();
+  ASSERT_TRUE(written) << written.error().what;
+  EXPECT_EQ(written->pass, 1);
+  EXPECT_EQ(written->warned, 2);
+  EXPECT_EQ(written->not_compared, 2);
+  EXPECT_EQ(written->fail, 0);
+}
+
+TEST(General, OneOfSeveralStepsHasToBeNamed) {
+  const Dumps dumps;
+  for (const char* file : {"golden/step0/rank0/dump.json", "golden/step3/rank0/dump.json",
+                           "golden/step4/rank0/dump.json", "target/step3/rank0/dump.json"})
+    dumps.write(file, relu());
+  GeneralRun run;
+  run.target = (dumps.path() / "target/step3").string();
+  run.golden = (dumps.path() / "golden").string();
+  run.output = dumps.path() / "result";
+  RunContext context;
+  const auto written = compare_general(run, context);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().what, "golden has several steps, target has none");
+  EXPECT_EQ(written.error().remedy, "name one step: -gp " + run.golden + "/step3");
 }
 
 // What was in it has no line; that it is lost must show.
