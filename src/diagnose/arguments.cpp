@@ -38,8 +38,8 @@ bool may_be_inherited(const Suspect& suspect) {
 
 std::optional<result::Finding> explain_arguments(const Suspect& suspect) {
   if (suspect.node.arguments.empty()) return {};
-  const bool is_behind = suspect.root.is_behind || may_be_inherited(suspect);
-  result::Finding finding = finding_about(suspect, is_behind ? 0.6 : 0.96);
+  // What the program says is no consequence of an error before it.
+  result::Finding finding = finding_about(suspect, may_be_inherited(suspect) ? 0.6 : 0.96);
   const result::Row& first = suspect.of.run.rows[suspect.node.arguments.front()];
   finding.detail = "argument:" + first.target->slot.substr(first.target->slot.find(':') + 1);
   constexpr size_t kMost = 3;

@@ -249,13 +249,45 @@ void tell_own_errors(const Net& net, Run& run) {
   }
 }
 
-// Whether a step is worth to be told of where nothing is out of limits.
-bool stands_out(const Root& root) { return root.ratio >= kQuietStep && root.out >= kQuietLeast; }
+// Own errors that nobody has to guess: measured, or made of inputs that are golden's bit for bit.
+bool is_own_known(const Node& node) {
+  return !std::isnan(node.own) ||
+         (node.knows_inputs && node.in.relative == 0 && !node.outputs.empty() && !node.is_source);
+}
+
+// Where nothing is out of limits gains are anything: who is named must have an error of its own,
+// and enough others must show that it is unusual.
+class Quiet {
+ public:
+  explicit Quiet(const Net& net) : net_(net) {
+    int64_t seen = 0, known = 0;
+    for (const Node& node : net.nodes) {
+      if (node.outputs.empty() || node.is_source || only_moves_values(node.type)) continue;
+      ++seen;
+      known += is_own_known(node);
+    }
+    constexpr int64_t kEnough = 3, kShare = 4;
+    is_measured_ = known >= kEnough && kShare * known >= seen;
+  }
+  bool stands_out(const Root& root) const {
+    const Node& node = net_.nodes[static_cast<size_t>(root.node)];
+    if (!is_measured_) return false;
+    if (root.is_hidden) return true;
+    if (!((std::isnan(node.own) ? root.out : node.own) >= kQuietLeast)) return false;
+    return is_own_known(node) || (is_product(node.type) && root.ratio >= kQuietStep);
+  }
+
+ private:
+  const Net& net_;
+  bool is_measured_ = false;
+};
 
 // Somebody may stand out, by the rows alone: only then tensors are looked at.
 bool may_stand_out(const Net& net) {
   const Roots roots = find_roots(net);
-  return std::any_of(roots.roots.begin(), roots.roots.end(), stands_out);
+  return std::any_of(roots.roots.begin(), roots.roots.end(), [](const Root& root) {
+    return root.ratio >= kOwnStep && root.out >= kQuietLeast;
+  });
 }
 
 void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
@@ -263,7 +295,7 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
   run.findings.clear();
   Net net = net_of(run);
   const bool fails = differs(run), is_odd = looks_odd(run);
-  const bool is_worth_it = fails || is_odd || (tensors.are_at_hand() && may_stand_out(net));
+  const bool is_worth_it = fails || is_odd || may_stand_out(net);
   if (is_worth_it) {
     look_at_quantizers(net, tensors, context);
     measure_by_arithmetic(net, tensors, context,
@@ -279,12 +311,10 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
   const Roots roots = roots_of(net, tensors);
   const Commands commands(run, at_hand.invocation);
   const Case of{run, net, roots, tensors, commands, at_hand.models, is_on_grids};
+  const Quiet quiet(net);
   for (const Root& root : roots.roots) {
     if (context.cancelled) return;
-    if (!fails && !stands_out(root)) continue;
-    // Steps are anything; what nothing else points at has to be measured.
-    const Node& node = net.nodes[static_cast<size_t>(root.node)];
-    if (!fails && !is_odd && std::isnan(node.own)) continue;
+    if (!fails && !quiet.stands_out(root)) continue;
     explain_root(of, root, run.findings);
   }
   // That values stand on a grid is no news where somebody quantized and all limits hold.

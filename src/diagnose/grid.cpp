@@ -2,6 +2,8 @@
 //
 // Values on an even grid, as quantization leaves them: one scale for channels of very different
 // size, or simply too few levels.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "diagnose/grids.h"
@@ -36,6 +38,9 @@ std::optional<result::Finding> explain_outlier_channel(const Suspect& suspect) {
   const auto spread = channel_spread(*suspect.values);
   if (!spread || spread->ratio < kSpread || spread->others_error < 2 * suspect.node.out.relative)
     return {};
+  // The grid has to be what the others lose by.
+  const double rounding = suspect.levels->step / std::sqrt(12.0);
+  if (2 * rounding < spread->others_error * spread->others_size) return {};
   result::Finding finding = grid_finding(suspect);
   finding.detail.clear();
   finding.evidence.push_back(evidence_of(

@@ -296,6 +296,14 @@ bool only_quantizes(std::string_view type) {
                      [&](std::string_view known) { return type.starts_with(known); });
 }
 
+bool is_product(std::string_view type) {
+  constexpr std::string_view kTypes[] = {
+      "Conv", "MatMul", "Gemm", "FullyConnection", "InnerProduct", "Deconvolution", "Einsum"};
+  return std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view known) {
+    return type.find(known) != std::string_view::npos;
+  });
+}
+
 std::vector<size_t> rows_given(const Net& net, const Node& node, size_t producer) {
   const Node& from = net.nodes[static_cast<size_t>(node.producers[producer])];
   if (from.outputs.size() <= 1) return from.outputs;

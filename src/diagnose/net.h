@@ -70,6 +70,9 @@ bool only_moves_values(std::string_view type);
 // Puts values on a grid or takes them off it, and nothing else.
 bool only_quantizes(std::string_view type);
 
+// A convolution, a dense layer, a product of matrices; perhaps with more behind it.
+bool is_product(std::string_view type);
+
 // The rows of what an operator is given by one of its producers (by place): of the output that it
 // reads, or of all where slots do not tell.
 std::vector<size_t> rows_given(const Net& net, const Node& node, size_t producer);

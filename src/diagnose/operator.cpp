@@ -13,7 +13,7 @@ constexpr Threshold kOperatorTable[] = {
     {"step", kStep, "how many times the error that inputs and noise explain its output must have"},
     {"own_step", kOwnStep, "... where its own error is measured: how many times the usual one"},
     {"tail_step", kTailStep, "... and of the worst tenth, in a network of 8 bits"},
-    {"quiet_step", kQuietStep, "... where nothing is out of limits"},
+    {"quiet_step", kQuietStep, "... where nothing is out of limits, of a product not measured"},
     {"quiet_least", kQuietLeast, "... and the relative error it must have there"},
 };
 

@@ -71,7 +71,7 @@ class Finder {
   // an operator was measured to add tells more than a step: gains are anything.
   void add_candidate(int64_t at) {
     const Node& each = node(at);
-    if (!each.arguments.empty() && (each.is_odd || each.outputs.empty())) {
+    if (!each.arguments.empty() && shows_arguments(each)) {
       constexpr double kAnything = std::numeric_limits<double>::infinity();
       found_.roots.push_back({at, 0, kAnything, found_.noise, kAnything, false, {}});
       return;
@@ -83,10 +83,35 @@ class Finder {
     const double noise = std::max(usual_[kind_of(each)], each.grain);
     double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
                                : each.out.relative / std::hypot(in, noise);
-    if (each.hidden > 0) ratio = std::max(ratio, each.hidden / (2 * std::hypot(in, noise)));
-    if (is_measured && each.grain == 0 && each.own < kTailStep * tail_[kind_of(each)]) return;
+    const double hidden = each.hidden / usual_[kind_of(each)];
+    const bool is_hidden = hidden >= kOwnStep && comes_to_light(each);
+    if (is_hidden) ratio = std::max(ratio, hidden);
+    if (is_measured && !is_hidden && each.grain == 0 && each.own < kTailStep * tail_[kind_of(each)])
+      return;
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
-    found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}});
+    found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}, is_hidden});
+  }
+
+  // Whether somebody behind it, who adds little, shows many times its error: what one large channel
+  // hides. Where nothing tells who reads what, it has to do that it may be so.
+  bool comes_to_light(const Node& each) const {
+    constexpr double kManyTimes = 2, kLittle = 0.5;
+    return !net_.has_edges ||
+           std::any_of(each.consumers.begin(), each.consumers.end(), [&](int64_t at) {
+             const Node& reader = node(at);
+             return std::isfinite(reader.out.relative) &&
+                    reader.out.relative >= kManyTimes * each.out.relative &&
+                    reader.own <= kLittle * reader.out.relative;
+           });
+  }
+
+  // Whether another argument made a difference; within limits its output may be all the same, and
+  // what comes of it is not.
+  bool shows_arguments(const Node& each) const {
+    if (each.is_odd || each.outputs.empty()) return true;
+    const double in = each.in.is_known() ? each.in.relative : 0;
+    const double rounding = noise_of(net_.run.rows[each.outputs.front()].target->dtype);
+    return each.out.relative >= kStep * std::hypot(in, rounding);
   }
 
   static bool is_seen(const Node& each) { return !each.outputs.empty() || each.stands_for; }
@@ -94,7 +119,7 @@ class Finder {
   // Operators whose usual errors differ: products round operands or weights besides.
   enum { kOther, kProduct, kQuantizer, kKinds };
   static int kind_of(const Node& each) {
-    return only_quantizes(each.type) ? kQuantizer : is_product(each) ? kProduct : kOther;
+    return only_quantizes(each.type) ? kQuantizer : is_product(each.type) ? kProduct : kOther;
   }
 
   // The usual own error of an operator, where enough are known to tell: measured; or plain steps
@@ -135,14 +160,6 @@ class Finder {
     return *tenth;
   }
 
-  static bool is_product(const Node& each) {
-    constexpr std::string_view kProducts[] = {
-        "Conv", "MatMul", "Gemm", "FullyConnection", "InnerProduct", "Deconvolution", "Einsum"};
-    return std::any_of(std::begin(kProducts), std::end(kProducts), [&](std::string_view type) {
-      return each.type.find(type) != std::string_view::npos;
-    });
-  }
-
   // Products may round their operands to 11 bits (TF32) while everything else is exact: all of them
   // then add about as much, and none adds far less.
   double usual_product() const {
@@ -150,7 +167,7 @@ class Finder {
     std::vector<double> alike;
     int64_t exact = 0;
     for (const Node& each : net_.nodes) {
-      if (!is_product(each) || each.outputs.empty() || !(each.out.relative > 0)) continue;
+      if (!is_product(each.type) || each.outputs.empty() || !each.out.is_known()) continue;
       const double in = each.in.is_known() ? each.in.relative : 0;
       constexpr double kVisible = 1.15;
       const double own = !std::isnan(each.own) ? each.own
@@ -158,7 +175,7 @@ class Finder {
                              ? std::sqrt(each.out.relative * each.out.relative - in * in)
                              : kUnknown;
       if (own >= kLeast && own <= kMost) alike.push_back(own);
-      exact += std::min(each.out.relative, own) < kExact;
+      exact += each.out.relative < kExact || own < kExact;
     }
     constexpr int64_t kEnough = 2;
     if (std::ssize(alike) < kEnough || std::ssize(alike) <= exact) return 0;
@@ -177,6 +194,7 @@ class Finder {
                           [](const Root& a, const Root& b) { return a.ratio < b.ratio; });
     if (!(biggest.out <= kMostNoise) || node(biggest.node).is_source) return {};
     const std::vector<bool> behind = net_.downstream_of(biggest.node);
+    if (are_others_exact(biggest, behind)) return {};
     double misfit_constant = 0, misfit_growing = 0;
     int64_t seen = 0;
     for (const int64_t at : net_.order) {
@@ -195,6 +213,21 @@ class Finder {
     constexpr int64_t kEnough = 4;  // operators behind it
     if (seen < kEnough || misfit_growing >= 0.8 * misfit_constant) return {};
     return biggest.out;
+  }
+
+  // Who does not read of it computes far more exactly: then not everybody adds as much.
+  bool are_others_exact(const Root& biggest, const std::vector<bool>& behind) const {
+    constexpr double kFarMore = 0.05;
+    constexpr int64_t kEnough = 4;
+    int64_t exact = 0;
+    for (const int64_t at : net_.order) {
+      const Node& each = node(at);
+      if (behind[static_cast<size_t>(at)] || each.is_source || each.outputs.empty()) continue;
+      if (only_moves_values(each.type) || !each.out.is_known()) continue;
+      if (each.out.relative > kFarMore * biggest.out) return false;
+      ++exact;
+    }
+    return exact >= kEnough;
   }
 
   static bool keeps_error(const Node& each) {

@@ -20,6 +20,7 @@ struct Root {
   double ratio = 0;        // of out to what inputs and the normal noise explain
   bool is_behind = false;  // another root may have caused it: it may only make that error larger
   std::vector<int64_t> consequences;  // nodes that inherit from it, in order of execution
+  bool is_hidden = false;             // its own output hides the error behind one large channel
 };
 
 struct Roots {
@@ -41,9 +42,10 @@ inline constexpr double kOwnStep = 4;
 // ... and, in a network of 8 bits, of what the worst tenth of them has: rounding hits some
 // operators (depthwise ones, sums) many times harder than others, and all of that is normal.
 inline constexpr double kTailStep = 2.5;
-// Where nothing is out of limits only who stands out so far is named.
-inline constexpr double kQuietStep = 20;
-// ... and with an error of its own that no order of sums in float32 explains.
+// Where nothing is out of limits own errors count alone; of a product that could not be measured,
+// whose gain is mild, a step of so many times what is normal.
+inline constexpr double kQuietStep = 8;
+// ... and errors that no order of sums in float32 explains.
 inline constexpr double kQuietLeast = 3e-5;
 inline constexpr size_t kMostRoots = 8;
 

@@ -58,9 +58,10 @@ std::string short_text(double value) { return fmt::format("{:.3g}", value); }
 std::string percent_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 double confidence_of(const Root& root) {
-  if (std::isinf(root.out)) return 0.95;
   // A step three times what is normal may be chance, one of thirty is not.
-  return std::clamp(1 - 1.2 / std::sqrt(root.ratio), 0.3, 0.97) * (root.is_behind ? 0.6 : 1);
+  const double sure =
+      std::isinf(root.out) ? 0.95 : std::clamp(1 - 1.2 / std::sqrt(root.ratio), 0.3, 0.97);
+  return sure * (root.is_behind ? 0.6 : 1);
 }
 
 std::string look_command(const Suspect& suspect) {

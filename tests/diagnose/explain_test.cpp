@@ -232,6 +232,21 @@ TEST(Explain, WhoStandsOutIsToldThoughEverythingPasses) {
   EXPECT_EQ(found.cause, "operator");
 }
 
+// Five times the usual own error is enough where the others were measured, a step alone is not.
+TEST(Explain, StepsThatNobodyMeasuredAreNoEvidenceWhereEverythingPasses) {
+  MadeNetwork made;
+  for (uint32_t i = 0; i < 8; ++i) {
+    const std::string name = "op" + std::to_string(i);
+    made.add(name, "Conv2D", i == 0 ? "" : "op" + std::to_string(i - 1), made_numbers(i + 1));
+    const std::vector<float> noise = made_numbers(i + 50, 1e-4);
+    for (size_t k = 0; k < kElements; ++k) made.operators.back().target[k] += noise[k];
+  }
+  auto [session, run] = made.compared();
+  explain(run, Tensors(&session), RunContext{});
+  EXPECT_EQ(run.summary().verdict, result::Verdict::kPass);
+  EXPECT_THAT(run.findings, IsEmpty());
+}
+
 // A call of an API as a dump records it: a tensor, or an argument that is none.
 result::Row call_row(std::string op, std::string slot, bool is_tensor, bool differs) {
   result::Row row;
@@ -268,6 +283,31 @@ TEST(Explain, AnotherArgumentOfACall) {
   EXPECT_EQ(found.detail, "argument:3.0");
   for (const result::Finding& finding : calls(false).findings)
     EXPECT_FALSE(finding.detail.starts_with("argument:"));
+}
+
+// Arguments that differ come in the order of execution, also where the output of the first of them
+// is within limits and only what follows is not.
+TEST(Explain, ArgumentsComeBeforeWhatTheyCause) {
+  result::Run run;
+  run.is_ordered = true;
+  run.metrics = {metrics::metric_by_name("rel_euclid")};
+  run.rows = {call_row("leaky_relu.0.forward", "input:0", true, false),
+              call_row("leaky_relu.0.forward", "input:negative_slope", false, true),
+              call_row("leaky_relu.0.forward", "output:0", true, false),
+              call_row("max_pool2d.0.forward", "input:0", true, false),
+              call_row("max_pool2d.0.forward", "input:stride", false, true),
+              call_row("max_pool2d.0.forward", "output:0", true, true),
+              call_row("leaky_relu.0.backward", "input:0", true, false),
+              call_row("leaky_relu.0.backward", "output:0", true, true)};
+  const double errors[] = {1e-7, kUnknown, 5e-4, 5e-4, kUnknown, kUnknown, 2e-4, 0.3};
+  for (size_t i = 0; i < run.rows.size(); ++i)
+    run.rows[i].values = {std::isnan(errors[i]) ? metrics::Value::undefined("not a number")
+                                                : metrics::Value::of(errors[i])};
+  explain(run, Tensors(nullptr), RunContext{});
+  ASSERT_GE(run.findings.size(), 3U);
+  EXPECT_EQ(run.findings[0].operator_name, "leaky_relu.0.forward");
+  EXPECT_EQ(run.findings[1].operator_name, "max_pool2d.0.forward");
+  EXPECT_EQ(run.findings[2].operator_name, "leaky_relu.0.backward");
 }
 
 TEST(Rules, NamesAreUniqueAndSaySomething) {

@@ -173,6 +173,35 @@ TEST(FindRoots, AFaultOfTheFirstOperatorIsNoAccumulation) {
   EXPECT_THAT(root_names(run_of(operators, true, "float16")), ElementsAre("op0"));
 }
 
+// ... nor that of one behind many that are exact to the bit, though it looks as products' rounding
+// does, and its consequences as growth.
+TEST(FindRoots, AFaultBehindExactOperatorsIsNoAccumulation) {
+  std::vector<Op> operators{{"op0", {}, 0}};
+  for (int i = 1; i < 20; ++i)
+    operators.push_back({"op" + std::to_string(i),
+                         {"op" + std::to_string(i - 1)},
+                         i < 8 ? 0 : 2e-4 * std::sqrt(i - 7.0)});
+  EXPECT_THAT(root_names(run_of(operators)), ElementsAre("op8"));
+}
+
+// What one large channel hides counts where somebody behind it shows it, who adds nothing himself.
+TEST(FindRoots, WhatAChannelHidesComesToLight) {
+  const result::Run run =
+      run_of({{"a", {}, 5e-3}, {"b", {"a"}, 5e-3}, {"c", {"b"}, 5e-3, "Mul"}, {"d", {"c"}, 5e-3}});
+  for (const bool is_shown : {true, false}) {
+    SCOPED_TRACE(is_shown);
+    Net net = net_of(run);
+    for (Node& node : net.nodes) node.own = node.grain = 3e-3;
+    net.nodes[1].hidden = 0.05;
+    if (is_shown) net.nodes[2].out.relative = 0.05;
+    const Roots roots = find_roots(net);
+    ASSERT_EQ(roots.roots.size(), is_shown ? 1U : 0U);
+    if (!is_shown) continue;
+    EXPECT_EQ(net.nodes[static_cast<size_t>(roots.roots[0].node)].name, "b");
+    EXPECT_TRUE(roots.roots[0].is_hidden);
+  }
+}
+
 TEST(FindRoots, MeasuredErrorsBeatSteps) {
   result::Run run =
       run_of({{"a", {}, 2e-3}, {"b", {"a"}, 3e-3}, {"c", {"b"}, 4e-3}, {"d", {"c"}, 4e-3}});
