@@ -232,18 +232,20 @@ TEST(Explain, WhoStandsOutIsToldThoughEverythingPasses) {
   EXPECT_EQ(found.cause, "operator");
 }
 
-// Five times the usual own error is enough where the others were measured, a step alone is not.
+// All are near a limit, and only the first reads nothing that is off: a step is no evidence where
+// nobody was measured.
 TEST(Explain, StepsThatNobodyMeasuredAreNoEvidenceWhereEverythingPasses) {
   MadeNetwork made;
   for (uint32_t i = 0; i < 8; ++i) {
     const std::string name = "op" + std::to_string(i);
     made.add(name, "Conv2D", i == 0 ? "" : "op" + std::to_string(i - 1), made_numbers(i + 1));
-    const std::vector<float> noise = made_numbers(i + 50, 1e-4);
+    const std::vector<float> noise = made_numbers(i + 50, 6e-4);
     for (size_t k = 0; k < kElements; ++k) made.operators.back().target[k] += noise[k];
   }
   auto [session, run] = made.compared();
   explain(run, Tensors(&session), RunContext{});
   EXPECT_EQ(run.summary().verdict, result::Verdict::kPass);
+  EXPECT_GT(run.summary().suspicious, 0);
   EXPECT_THAT(run.findings, IsEmpty());
 }
 
