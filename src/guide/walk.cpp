@@ -2,6 +2,7 @@
 #include "guide/walk.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -88,15 +89,17 @@ const Branch* branch_of(const Step& step, std::string_view outcome) {
   return nullptr;
 }
 
-// Nothing was found, and nothing was settled either.
-result::Finding not_known(const Taken& last) {
+// Nothing was found, and nothing was settled either: not at this step, nor where something failed.
+result::Finding not_known(const Walk& walk, const Taken& last) {
   result::Finding finding;
   finding.rule = finding.cause = "unknown";
   finding.confidence = 0.3;
   finding.evidence.push_back({last.outcome.text, std::nullopt, "", std::nullopt});
-  for (const std::string& failure : last.failures)
-    if (failure != last.outcome.text)
-      finding.evidence.push_back({failure, std::nullopt, "", std::nullopt});
+  std::set<std::string_view> told{last.outcome.text};
+  for (const Taken& taken : walk.path)
+    for (const std::string& failure : taken.failures)
+      if (told.insert(failure).second)
+        finding.evidence.push_back({"failed: " + failure, std::nullopt, "", std::nullopt});
   for (const Asked& asked : last.step->asks) {
     const Question& question = *question_by_key(asked.key);
     if (!asked.is_extra && !question.how.empty())
@@ -160,7 +163,7 @@ Result<void> take(Walk& walk, const Leader& leader, RunContext& context) {
   }
   if (const Taken* open = open_step(walk); open != nullptr && walk.findings.empty()) {
     walk.now = open->step;
-    walk.find(not_known(*open));
+    walk.find(not_known(walk, *open));
   }
   std::stable_sort(walk.findings.begin(), walk.findings.end(),
                    [](const GuideFinding& a, const GuideFinding& b) {

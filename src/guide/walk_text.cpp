@@ -62,7 +62,8 @@ std::string path_text(const Walk& walk, size_t width, bool colour) {
     block.line(fmt::format("{}.", i + 1),
                fmt::format("{} [{}]", taken.step->title, taken.step->id));
     block.line("because", taken.step->reason);
-    for (const std::string& failure : taken.failures) block.line("failed", printable(failure));
+    for (const std::string& failure : taken.failures)
+      if (failure != taken.outcome.text) block.line("failed", printable(failure));
     block.line("outcome", fmt::format("{}: {}", taken.outcome.word, printable(taken.outcome.text)));
   }
   return block.text();

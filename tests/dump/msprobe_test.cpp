@@ -229,7 +229,7 @@ TEST(Msprobe, MissingAndForeignDataFiles) {
     const std::string data = (dir.root() / "dump_tensor_data/").string();
     const std::string gone = ": No such file or directory";
     EXPECT_EQ(problem(1), "cannot read the file " + data + "gone.npy" + gone);
-    EXPECT_EQ(problem(2), "the file is empty " + data + "empty.npy");
+    EXPECT_EQ(problem(2), "the file is empty " + data + "empty.npy, byte 0");
     EXPECT_EQ(problem(3), "cannot read the file " + data + ".._a.npy" + gone);
     expect_all_accounted(set);
   }

@@ -209,7 +209,10 @@ TEST(Walk, AFailedMeasurementIsNoted) {
   EXPECT_THAT(walk.path[1].failures[0], HasSubstr("model.onnx"));
   EXPECT_EQ(walk.path[1].outcome.word, "unknown");
   ASSERT_FALSE(walk.findings.empty());
-  EXPECT_EQ(walk.findings.front().finding.cause, "unknown");
+  const result::Finding& finding = walk.findings.front().finding;
+  EXPECT_EQ(finding.cause, "unknown");
+  ASSERT_EQ(finding.evidence.size(), 2U);
+  EXPECT_EQ(finding.evidence[1].text, "failed: " + walk.path[1].failures[0]);
 }
 
 TEST(Walk, NoMoreAnswersKeepsWhatWasSaid) {
