@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/proto_wire.h"
+#include "graph/caffe_weights.h"
 #include "graph/model_content.h"
 #include "graph/proto_text.h"
 #include "graph/readers.h"
@@ -315,7 +316,91 @@ Result<void> read_weights(Bytes file, ModelContent& content) {
   return {};
 }
 
+// Fields of a message with the bytes that they are stored in.
+struct StoredField {
+  ProtoField field;
+  Bytes stored;
+};
+Result<std::vector<StoredField>> stored_fields(Bytes message) {
+  std::vector<StoredField> fields;
+  ProtoReader reader(message);
+  for (ProtoField field; reader.next(field);) fields.push_back({field, {}});
+  if (!reader.ok())
+    return damaged_weights(fmt::format("byte {}: {}", reader.failed_at(), reader.problem()));
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const size_t begin = fields[i].field.position;
+    const size_t end = i + 1 < fields.size() ? fields[i + 1].field.position : message.size();
+    fields[i].stored = message.subspan(begin, end - begin);
+  }
+  return fields;
+}
+
+Result<ProtoWriter> blob_with(const ProtoField& blob, const std::vector<float>& values) {
+  auto old = read_blob(blob);
+  if (!old) return old.error();
+  if ((*old)->elements() != std::ssize(values))
+    return Error{"the blob has another size",
+                 fmt::format("{} numbers for {}", values.size(), to_string((*old)->shape())),
+                 "give the weights of this network"};
+  auto fields = stored_fields(blob.bytes);
+  if (!fields) return fields.error();
+  ProtoWriter made;
+  for (const auto& [field, stored] : *fields)
+    if (field.number != blob_field::kData && field.number != blob_field::kDoubleData)
+      made.append(stored);
+  made.message(blob_field::kData, std::as_bytes(std::span(values)));
+  return made;
+}
+
+// Takes what it has used out of `left`.
+Result<ProtoWriter> layer_with(const ProtoField& layer, const LayerFields& numbers,
+                               CaffeBlobValues& left) {
+  auto fields = stored_fields(layer.bytes);
+  if (!fields) return fields.error();
+  std::string name;
+  for (const auto& [field, stored] : *fields)
+    if (field.number == numbers.name) name = as_text(field.bytes);
+  ProtoWriter made;
+  size_t place = 0;
+  for (const auto& [field, stored] : *fields) {
+    const auto found = field.number == numbers.blobs ? left.find({name, place++}) : left.end();
+    if (found == left.end()) {
+      made.append(stored);
+      continue;
+    }
+    auto blob = blob_with(field, found->second);
+    if (!blob) return std::move(blob.error()).in(fmt::format("layer '{}'", name));
+    made.message(field.number, *blob);
+    left.erase(found);
+  }
+  return made;
+}
+
 }  // namespace
+
+Result<std::string> with_blobs(Bytes caffemodel, const CaffeBlobValues& values) {
+  auto fields = stored_fields(caffemodel);
+  if (!fields) return fields.error();
+  CaffeBlobValues left = values;
+  ProtoWriter net;
+  for (const auto& [field, stored] : *fields) {
+    if (field.type != WireType::kBytes ||
+        (field.number != net_field::kLayer && field.number != net_field::kOldLayer)) {
+      net.append(stored);
+      continue;
+    }
+    auto layer =
+        layer_with(field, field.number == net_field::kLayer ? kLayerFields : kOldLayerFields, left);
+    if (!layer) return layer.error();
+    net.message(field.number, *layer);
+  }
+  if (!left.empty())
+    return Error{
+        "the Caffe weights have no such blob",
+        fmt::format("layer '{}', blob {}", left.begin()->first.first, left.begin()->first.second),
+        "give the weights of this network"};
+  return std::move(net).take();
+}
 
 Result<ModelContent> content_from_caffe(Bytes prototxt, Bytes weights) {
   auto graph = graph_from_prototxt(prototxt);

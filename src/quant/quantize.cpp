@@ -8,6 +8,7 @@
 #include "base/file_sink.h"
 #include "base/threads.h"
 #include "graph/caffe_onnx.h"
+#include "quant/caffe_twin.h"
 #include "quant/repair.h"
 #include "replay/run.h"
 #include "result/json_write.h"
@@ -41,6 +42,25 @@ std::vector<std::string> doubts_of(const Lab& lab, const Quantization& made,
   if (calibration.samples.size() == 1)
     doubts.push_back("one sample of calibration tells nothing about the ranges of others");
   return doubts;
+}
+
+// The translation, and the Caffe network's own weights as they are rounded.
+Result<void> write_caffe(const QuantizeOptions& options, const Lab& float_lab, const Lab& lab,
+                         const Quantization& made, std::vector<std::string>& warnings) {
+  const fs::path &network = options.model.path, &weights = options.model.weights;
+  auto translated = graph::translate_caffe(network, weights);
+  if (!translated) return translated.error();
+  if (auto written = write_file(options.directory / "model.onnx", graph::write_onnx(*translated));
+      !written)
+    return written;
+  auto twin = caffe_twin(network, weights, float_lab, lab, made);
+  if (!twin) return twin.error();
+  constexpr const char* kTwin = "weights_fakequant.caffemodel";
+  if (const auto* file = std::get_if<std::string>(&*twin))
+    return write_file(options.directory / kTwin, *file);
+  warnings.push_back(
+      fmt::format("{} is not written: {}", kTwin, std::get<NoCaffeTwin>(*twin).reason));
+  return {};
 }
 
 }  // namespace
@@ -173,6 +193,9 @@ Result<Quantized> QuantizeJob::run(RunContext& context) {
       static_cast<size_t>(std::count_if(made.weights.begin(), made.weights.end(),
                                         [](const auto& weight) { return weight.has_value(); }));
   if (auto written = write(*state, done.repairs); !written) return written.error();
+  if (graph::is_caffe_network(options_.model.path))
+    if (auto written = write_caffe(options_, *lab_, *state->lab, made, done.warnings); !written)
+      return written.error();
 
   replay::RunOptions run;
   run.target.path = (options_.directory / "model_fakequant.onnx").string();
@@ -201,14 +224,6 @@ Result<void> QuantizeJob::write(const State& state, std::span<const Repair> repa
   std::error_code code;
   fs::create_directories(options_.directory, code);
   const Lab& lab = *state.lab;
-  if (graph::is_caffe_network(options_.model.path)) {
-    auto translated = graph::translate_caffe(options_.model.path, options_.model.weights);
-    if (!translated) return translated.error();
-    if (auto written =
-            write_file(options_.directory / "model.onnx", graph::write_onnx(*translated));
-        !written)
-      return written;
-  }
   for (const auto& [name, form] : {std::pair{"model_fakequant.onnx", Form::kFakeQuant},
                                    std::pair{"model_qdq.onnx", Form::kQdq}}) {
     auto model = build_quantized(lab.prepared(), lab.plan(), state.made, form);

@@ -63,7 +63,7 @@ Result<void> write_tuned(const Tuned& tuned, const Lab& lab, const TuneOptions& 
     layer_configs.push_back(std::move(config));
     qtable += fmt::format("{} {}\n", layer.name, own.is_float() ? "F32" : "F16");
     skipped.push_back(layer.name);
-    if (own.is_float()) excluded.push_back(lab.prepared().node(layer.node).name);
+    if (own.is_float()) excluded.push_back(layer.name);
   }
   const auto& directory = options.quantize.directory;
   for (const auto& [name, text] :

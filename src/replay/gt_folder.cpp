@@ -145,10 +145,12 @@ Result<void> GtFolder::add_inputs(const std::string& sample, const engine::Input
   fs::create_directories(folder, error);
   if (error) return cannot_make(folder, error);
   for (const auto& [name, tensor] : inputs) {
-    const fs::path base = folder / input::file_name_of(name);
-    if (auto done = engine::write_npy(base.string() + ".npy", tensor.view()); !done)
-      return done.error();
-    if (auto done = write_bytes(base.string() + ".bin", tensor.bytes); !done) return done;
+    engine::DumpedTensor fed;
+    fed.tensor = name;
+    fed.dtype = tensor.dtype;
+    fed.shape = tensor.shape;
+    fed.bytes = tensor.bytes;
+    if (auto saved = save(folder, fed); !saved) return saved;
   }
   std::string list;
   for (const std::string& file : files) list += file + "\n";

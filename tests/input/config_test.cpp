@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input/config.h"
 
+#include <gmock/gmock.h>
+
 #include "input/expected.h"
 
 namespace plumb::input {
@@ -164,6 +166,73 @@ TEST(Config, TextRoundTrip) {
   auto again = tree_from_prototxt(to_prototxt(*odd));
   ASSERT_TRUE(again) << why(again.error());
   EXPECT_TRUE(same_tree(*odd, *again));
+}
+
+// Every word that the manual has for a field: known, and the same after it was written.
+TEST(Config, EveryWordOfTheManual) {
+  const std::string tensor = "_tensors { tensor_name: 'data' ";
+  const std::string item =
+      "neuwizard_conf { operator_conf { operator_conf_items { selector { "
+      "op_name_regex: '.*' } attributes { ";
+  const std::string set = "neuwizard_conf { dataset_conf_calibration { path: 'a.tar' ";
+  const std::string mix =
+      "neuwizard_conf { task_conf { task_strategy: TASK_STRATEGY_SUPERNET "
+      "supernet_options { strategy: SUPERNET_STRATEGY_MIXBIT mixbit_params { ";
+  const struct {
+    std::string before, field;
+    std::vector<std::string> words;
+    std::string after;
+  } fields[] = {
+      {"", "input_type", {"INPUT_TYPE_ONNX", "INPUT_TYPE_AUTO"}, ""},
+      {"", "output_type", {"OUTPUT_TYPE_JOINT", "OUTPUT_TYPE_SUPERNET"}, ""},
+      {"", "target_hardware", {"TARGET_HARDWARE_AX630", "TARGET_HARDWARE_AX620"}, ""},
+      {"src_input" + tensor,
+       "color_space",
+       {"TENSOR_COLOR_SPACE_AUTO", "TENSOR_COLOR_SPACE_BGR", "TENSOR_COLOR_SPACE_RGB",
+        "TENSOR_COLOR_SPACE_GRAY", "TENSOR_COLOR_SPACE_NV12", "TENSOR_COLOR_SPACE_NV21",
+        "TENSOR_COLOR_SPACE_BGR0"},
+       "}"},
+      {"dst_output" + tensor,
+       "data_type",
+       {"INT2", "INT4", "INT8", "INT16", "UINT2", "UINT4", "UINT8", "UINT16", "MINT2", "MINT4",
+        "MINT8", "FLOAT32", "DATA_TYPE_UNKNOWN"},
+       "}"},
+      {"dst_input" + tensor,
+       "color_standard",
+       {"CSC_LEGACY", "CSS_ITU_BT601_STUDIO_SWING", "CSS_ITU_BT601_FULL_SWING"},
+       "}"},
+      {"src_output" + tensor, "tensor_layout", {"NHWC", "NCHW", "NATIVE"}, "}"},
+      {"dst_output" + tensor, "quantization_value", {"1", "256"}, "}"},
+      {item, "input_feature_type", {"UINT4", "UINT8", "UINT16"}, "} } } }"},
+      {item, "weight_type", {"INT4", "INT8"}, "} } } }"},
+      {item, "lstm_mode", {"LSTM_MODE_CPU"}, "} } } }"},
+      {set, "type", {"DATASET_TYPE_TAR"}, "} }"},
+      {set,
+       "calibration_strategy",
+       {"CALIB_STRATEGY_PER_TENSOR", "CALIB_STRATEGY_PER_CHANNEL"},
+       "} }"},
+      {set, "observer_method", {"OBSVR_METHOD_MIN_MAX", "OBSVR_METHOD_MSE_CLIPPING"}, "} }"},
+      {mix,
+       "metric_type",
+       {"MIXBIT_METRIC_TYPE_MSE", "MIXBIT_METRIC_TYPE_COS_SIM", "MIXBIT_METRIC_TYPE_HAWQv2"},
+       "} } } }"},
+      {mix, "target_w_bit", {"6.5", "8"}, "} } } }"},
+  };
+  for (const auto& [before, field, words, after] : fields)
+    for (const std::string& word : words) {
+      const std::string text =
+          before + field + ": " + word + " # a remark\nunheard_of { of: 1 } " + after;
+      auto config = parse_config(text, "c");
+      ASSERT_TRUE(config) << text << ": " << why(config.error());
+      ASSERT_EQ(config->unknown.size(), 1u) << text;
+      EXPECT_THAT(config->unknown[0].path, testing::EndsWith("unheard_of")) << text;
+      const std::string written = to_prototxt(config->tree);
+      EXPECT_THAT(written, testing::HasSubstr(field + ": " + word)) << text;
+      EXPECT_THAT(written, testing::HasSubstr("unheard_of")) << text;
+      auto again = tree_from_prototxt(written);
+      ASSERT_TRUE(again) << why(again.error());
+      EXPECT_TRUE(same_tree(config->tree, *again)) << text;
+    }
 }
 
 TEST(Config, Refuses) {
