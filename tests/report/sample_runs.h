@@ -91,7 +91,7 @@ inline Run failing_run() {
   Run run = sample_run();
   run.target.warnings = {"2 operators were dumped twice; the later file counts"};
   run.golden.files_left_out = 3;
-  std::vector<Row>& rows = run.rows;
+  std::vector<Row>& rows = run.rows.all();
   rows.push_back(paired("conv1/Conv2D", Verdict::kPass, values(0.9999987, 0.0016, 0.0134, 0.91)));
   rows.back().golden->operator_name = "conv1/relu";
   rows.back().pairing_rule = "origin-name";
