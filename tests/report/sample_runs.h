@@ -366,11 +366,12 @@ inline std::vector<NamedRun> sample_runs() {
   runs.push_back({"empty", sample_run()});
   runs.push_back({"no_metrics", failing_run()});
   runs.back().run.metrics.clear();
-  for (Row& row : runs.back().run.rows) row.values.clear();
+  for (Row& row : runs.back().run.rows.all()) row.values.clear();
   runs.push_back({"interrupted", failing_run()});
   runs.back().run.interrupted = true;
   runs.push_back({"ranks", failing_run()});
-  for (Row& row : runs.back().run.rows) row.step = 0, row.rank = row.index % 2, row.graph = "main";
+  for (Row& row : runs.back().run.rows.all())
+    row.step = 0, row.rank = row.index % 2, row.graph = "main";
   runs.push_back({"random", random_run(7)});
   runs.push_back({"worse", worse_run()});
   runs.push_back({"as_before", worse_run()});
