@@ -4,7 +4,11 @@
 // is in exactly one row, compared or left out with a reason.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,6 +99,95 @@ struct Row {
   const Side& any_side() const { return target ? *target : *golden; }
 };
 
+// The rows of a run, in order of execution. Few are in memory; many lie in a temporary file without
+// a name, and take some twenty bytes of memory each. Reading is for any number of threads.
+class Rows {
+ public:
+  class const_iterator;
+  using value_type = Row;
+  using size_type = size_t;
+
+  Rows();
+  Rows(std::vector<Row> rows);
+  Rows(std::initializer_list<Row> rows) : Rows(std::vector<Row>(rows)) {}
+  Rows(const Rows& other);
+  Rows(Rows&&) noexcept;
+  Rows& operator=(const Rows& other);
+  Rows& operator=(Rows&&) noexcept;
+  ~Rows();
+
+  size_t size() const;
+  bool empty() const { return size() == 0; }
+  // One after the other. What an iterator refers to is valid until it moves.
+  const_iterator begin() const;
+  const_iterator end() const;
+  // Valid as long as the rows are: it stays in memory from now on.
+  const Row& operator[](size_t place) const;
+  Row& operator[](size_t place);
+  const Row& at(size_t place) const { return (*this)[place]; }
+  const Row& front() const { return (*this)[0]; }
+  const Row& back() const { return (*this)[size() - 1]; }
+  Row& back() { return (*this)[size() - 1]; }
+  // All of them, in memory from now on: for reports that go through them again and again.
+  const std::vector<Row>& all() const;
+  std::vector<Row>& all();
+
+  void push_back(Row row);
+  Row& emplace_back();
+  void pop_back();
+  void resize(size_t size);
+  void clear();
+  void set(size_t place, Row&& row);
+  // Calls `change` for each in turn; what it changes stays changed if it says so.
+  void change_each(const std::function<bool(size_t place, Row& row)>& change);
+
+ private:
+  struct Stored;
+  friend class const_iterator;
+  void store();
+
+  mutable std::vector<Row> rows_;            // or
+  mutable std::unique_ptr<Stored> stored_;   // if it is there
+  mutable std::unique_ptr<Stored> retired_;  // keeps rows that somebody refers to
+};
+
+class Rows::const_iterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = Row;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const Row*;
+  using reference = const Row&;
+
+  const_iterator() = default;
+  const Row& operator*() const { return cursor_ == nullptr ? *row_ : read(); }
+  const Row* operator->() const { return &**this; }
+  const_iterator& operator++() {
+    if (cursor_ == nullptr)
+      ++row_;
+    else
+      ++place_;
+    return *this;
+  }
+  const_iterator operator++(int) {
+    const_iterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const const_iterator& other) const {
+    return row_ == other.row_ && place_ == other.place_;
+  }
+
+ private:
+  friend class Rows;
+  struct Cursor;
+  const Row& read() const;
+
+  const Row* row_ = nullptr;        // in memory, or
+  std::shared_ptr<Cursor> cursor_;  // in a file
+  size_t place_ = 0;
+};
+
 // What is red, yellow, green and grey.
 enum class Colour : uint8_t { kRed, kYellow, kGreen, kGrey };
 Colour colour_of(const Row& row);
@@ -178,7 +271,7 @@ struct Run {
   std::vector<std::string> samples;  // what the models were fed, by step; empty if nothing was run
   std::vector<Accuracy> accuracy;    // of outputs that are scores of classes
   std::vector<const metrics::Metric*> metrics;  // computed for each row, in the order of columns
-  std::vector<Row> rows;                        // in order of execution
+  Rows rows;                                    // in order of execution
   std::optional<Baseline> baseline;             // an earlier run this one is held against
   std::shared_ptr<const Network> network;       // of the target; null if no graph was known
   std::vector<Finding> findings;                // most probable first

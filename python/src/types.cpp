@@ -117,8 +117,8 @@ std::string table_of(const Run& run, bool all, size_t width) {
 
 py::list shown_rows(const PyResult& self, size_t most) {
   py::list rows;
-  for (const Row* row : report::rows_to_show(*self.run, self.run->summary(), most).rows)
-    rows.append(PyRow{self.run, static_cast<size_t>(row - self.run->rows.data())});
+  for (const size_t place : report::rows_to_show(*self.run, self.run->summary(), most).places)
+    rows.append(PyRow{self.run, place});
   return rows;
 }
 

@@ -95,10 +95,13 @@ Result<void> ElementView::check() const {
 }
 
 bool ElementView::show(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
-                       const std::vector<result::Row>& rows, const RunContext& context) const {
+                       const result::Rows& rows, const RunContext& context) const {
   std::vector<size_t> chosen;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (!rows[i].values.empty()) chosen.push_back(i);
+  size_t next = 0;
+  for (const result::Row& row : rows) {
+    if (!row.values.empty()) chosen.push_back(next);
+    ++next;
+  }
   if ((top_ > 0 || !axes_.empty()) && chosen.size() > kMostRows) {
     print_error({"too many pairs for a closer look",
                  fmt::format("{} were compared, {} fit a screen", chosen.size(), kMostRows),

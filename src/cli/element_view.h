@@ -18,7 +18,7 @@ class ElementView {
   // Of every row that was compared element by element; `plan` and `rows` are parallel. A row that
   // cannot be shown costs itself; false if a difference could not be written.
   bool show(const compare::Sides& sides, const std::vector<pair::PlannedRow>& plan,
-            const std::vector<result::Row>& rows, const RunContext& context) const;
+            const result::Rows& rows, const RunContext& context) const;
 
  private:
   Result<void> show_row(const compare::Sides& sides, const pair::PlannedRow& planned,

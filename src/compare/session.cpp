@@ -285,17 +285,20 @@ Result<result::Summary> Session::finish(RowSource& rows, RunSink& run) const {
 }
 
 void RunInMemory::row(RowId id, result::Row&& row) {
-  run.rows[static_cast<size_t>(id)] = std::move(row);
+  run.rows.set(static_cast<size_t>(id), std::move(row));
 }
 
 Result<void> RunInMemory::each(const Use& use) {
-  for (size_t i = 0; i < run.rows.size(); ++i)
-    if (auto used = use(static_cast<RowId>(i), run.rows[i]); !used) return used;
-  return {};
+  Result<void> used;
+  run.rows.change_each([&](size_t place, result::Row& row) {
+    if (used) used = use(static_cast<RowId>(place), row);
+    return false;  // what the run is finished with comes back by `row`
+  });
+  return used;
 }
 
 Result<void> RunInMemory::begin(const result::Run& header, const result::Summary&) {
-  std::vector<result::Row> rows = std::move(run.rows);
+  result::Rows rows = std::move(run.rows);
   run = header;
   run.rows = std::move(rows);
   finished_ = 0;
@@ -303,8 +306,7 @@ Result<void> RunInMemory::begin(const result::Run& header, const result::Summary
 }
 
 Result<void> RunInMemory::row(result::Row&& row) {
-  result::Row& own = run.rows[finished_++];
-  if (&own != &row) own = std::move(row);
+  run.rows.set(finished_++, std::move(row));
   return {};
 }
 
@@ -321,7 +323,7 @@ Result<void> stream_into(RunInMemory& memory, const Session& session, RunContext
 std::vector<result::Row> stream_all(const Session& session, RunContext& context) {
   RunInMemory memory(session.plan());
   if (auto streamed = stream_into(memory, session, context); !streamed) return {};  // all are there
-  return std::move(memory.run.rows);
+  return std::move(memory.run.rows.all());
 }
 
 Result<result::Run> compare_all(const Session& session, RunContext& context) {

@@ -29,7 +29,7 @@ struct Read {
 };
 
 // What a producer gives; what only hands on, and was not compared, is looked through.
-void add_given(const Net& net, const Node& node, size_t place, const result::Row& output, int hops,
+void add_given(const Net& net, const Node& node, size_t place, size_t output, int hops,
                std::vector<Read>& reads) {
   const Node& producer = net.nodes[static_cast<size_t>(node.producers[place])];
   if (producer.stands_for) {
@@ -37,19 +37,17 @@ void add_given(const Net& net, const Node& node, size_t place, const result::Row
     return;
   }
   for (const size_t row : rows_given(net, node, place))
-    if (net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank)
-      reads.push_back({row});
+    if (net.rows[row].scope == net.rows[output].scope) reads.push_back({row});
   if (!producer.outputs.empty() || hops == 0 || !only_moves_values(producer.type)) return;
   for (size_t before = 0; before < producer.producers.size(); ++before)
     add_given(net, producer, before, output, hops - 1, reads);
 }
 
 // In order: as dumped there, else where they were made.
-std::vector<Read> all_read(const Net& net, const Node& node, const result::Row& output) {
+std::vector<Read> all_read(const Net& net, const Node& node, size_t output) {
   std::vector<Read> reads;
   for (const size_t row : node.inputs)
-    if (net.run.rows[row].step == output.step && net.run.rows[row].rank == output.rank)
-      reads.push_back({row});
+    if (net.rows[row].scope == net.rows[output].scope) reads.push_back({row});
   if (!reads.empty()) return reads;
   constexpr int kMostHops = 3;
   for (size_t producer = 0; producer < node.producers.size(); ++producer)
@@ -141,7 +139,7 @@ std::optional<size_t> row_to_measure(const Net& net, const Node& node, const Ten
 
 std::optional<Follows> follows_with(const Net& net, const Node& node, size_t output_row,
                                     Tensors& tensors, Effort& effort) {
-  const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
+  const std::vector<Read> reads = all_read(net, node, output_row);
   if (reads.empty() && !net.has_edges && net.run.is_ordered)
     return follows_an_earlier(net, node, output_row, tensors, effort);
   return follows_from(node, reads, output_row, tensors, effort);
@@ -159,7 +157,7 @@ std::optional<Follows> follows(const Net& net, const Node& node, size_t output_r
 
 std::shared_ptr<const compare::PairValues> only_input(const Net& net, const Node& node,
                                                       size_t output_row, Tensors& tensors) {
-  const std::vector<Read> reads = all_read(net, node, net.run.rows[output_row]);
+  const std::vector<Read> reads = all_read(net, node, output_row);
   if (reads.size() != 1) return nullptr;
   return reads[0].target ? tensors.pair(*reads[0].target, reads[0].row)
                          : tensors.pair(reads[0].row);

@@ -232,21 +232,25 @@ Finding unknown(const Run& run, const Commands& commands) {
 // What the rows are to say of each operator: as it was measured, else what its inputs do not
 // explain.
 void tell_own_errors(const Net& net, Run& run) {
+  const auto in_of = [](const Node& node) {
+    return node.in.is_known() && !node.is_source ? node.in.relative : 0;
+  };
+  std::vector<const Node*> of_row(net.rows.size());  // whose output it is: the first that tells
   for (const Node& node : net.nodes) {
-    if (!node.out.is_known() || std::isinf(node.out.relative)) continue;
-    const double in = node.in.is_known() && !node.is_source ? node.in.relative : 0;
-    for (const size_t place : node.outputs) {
-      result::Row& row = run.rows[place];
-      const metrics::Value error = run.value(row, "rel_euclid");
-      if (row.own_error || !error.is_defined() || !std::isfinite(error.number()) || std::isinf(in))
-        continue;
-      const double inherited = std::min(in, error.number());
-      row.own_error = {std::sqrt(error.number() * error.number() - inherited * inherited),
-                       inherited, false};
-      if (!std::isnan(node.inherited) && place == node.measured)
-        row.own_error = {node.own, node.inherited, false};
-    }
+    if (!node.out.is_known() || std::isinf(node.out.relative) || std::isinf(in_of(node))) continue;
+    for (const size_t place : node.outputs)
+      if (of_row[place] == nullptr) of_row[place] = &node;
   }
+  run.rows.change_each([&](size_t place, result::Row& row) {
+    const double error = net.rows[place].error;
+    if (of_row[place] == nullptr || row.own_error || !std::isfinite(error)) return false;
+    const Node& node = *of_row[place];
+    const double inherited = std::min(in_of(node), error);
+    row.own_error = {std::sqrt(error * error - inherited * inherited), inherited, false};
+    if (!std::isnan(node.inherited) && place == node.measured)
+      row.own_error = {node.own, node.inherited, false};
+    return true;
+  });
 }
 
 // Own errors that nobody has to guess: measured, or made of inputs that are golden's bit for bit.

@@ -20,7 +20,8 @@ struct Sum {
 
 class Builder {
  public:
-  explicit Builder(const Run& run) : net_{run, {}, {}, false}, run_(run) {
+  explicit Builder(const Run& run) : net_{run, {}, {}, false, {}, {}, {}, {}}, run_(run) {
+    net_.rows.resize(run.rows.size());
     for (size_t i = 0; i < run.metrics.size(); ++i) {
       if (run.metrics[i]->name == "rel_euclid") relative_ = static_cast<int>(i);
       if (run.metrics[i]->name == "slice_rel_euclid") slice_ = static_cast<int>(i);
@@ -33,7 +34,8 @@ class Builder {
     add_nodes();
     out_.resize(net_.nodes.size());
     in_.resize(net_.nodes.size());
-    for (size_t i = 0; i < run_.rows.size(); ++i) add_row(i);
+    size_t place = 0;
+    for (const Row& row : run_.rows) add_row(row, place++);
     show_sources();
     add_order();
     for (size_t i = 0; i < net_.nodes.size(); ++i) net_.nodes[i].out = error_of(out_[i]);
@@ -76,18 +78,17 @@ class Builder {
   // The operator of a row; rows that the graph does not know get a node of their own by name.
   int64_t node_of(const Row& row) {
     if (row.node >= 0 && row.node < std::ssize(net_.nodes) && run_.network) return row.node;
-    const auto [at, is_new] =
-        by_name_.try_emplace(row.target->operator_name, std::ssize(net_.nodes));
-    if (is_new) {
-      Node node;
-      node.name = row.target->operator_name;
-      node.type = row.target->type;
-      node.is_source = is_source_type(node.type);
-      net_.nodes.push_back(std::move(node));
-      out_.emplace_back();
-      in_.emplace_back();
-    }
-    return at->second;
+    if (const auto known = by_name_.find(row.target->operator_name); known != by_name_.end())
+      return known->second;
+    Node node;
+    node.name = net_.texts.emplace_back(row.target->operator_name);
+    node.type = net_.texts.emplace_back(row.target->type);
+    node.is_source = is_source_type(node.type);
+    by_name_.emplace(node.name, std::ssize(net_.nodes));
+    net_.nodes.push_back(std::move(node));
+    out_.emplace_back();
+    in_.emplace_back();
+    return std::ssize(net_.nodes) - 1;
   }
 
   double value(const Row& row, int column) const {
@@ -100,8 +101,20 @@ class Builder {
     return value(row, odd_[0]) > value(row, odd_[1]) || value(row, odd_[2]) > value(row, odd_[3]);
   }
 
-  void add_row(size_t place) {
-    const Row& row = run_.rows[place];
+  void add_facts(const Row& row, RowFacts& facts) {
+    const metrics::Value error = run_.value(row, "rel_euclid");
+    if (error.is_defined() && !std::isnan(error.number())) facts.error = error.number();
+    facts.scope = scopes_.try_emplace({row.step, row.rank}, static_cast<uint32_t>(scopes_.size()))
+                      .first->second;
+    if (!row.target) return;
+    auto slot = net_.slots.find(row.target->slot);
+    if (slot == net_.slots.end())
+      slot = net_.slots.emplace(row.target->slot, net_.slots.size() + 1).first;
+    facts.slot = slot->second;
+  }
+
+  void add_row(const Row& row, size_t place) {
+    add_facts(row, net_.rows[place]);
     if (row.target && !row.golden && row.node >= 0 && row.reasons.size() == 1 &&
         (row.reasons[0] == "no_counterpart" || row.reasons[0] == "inside_fusion") &&
         row.target->slot.starts_with("output"))
@@ -118,6 +131,7 @@ class Builder {
     (is_input ? node.inputs : node.outputs).push_back(place);
     add_error(row, (is_input ? in_ : out_)[static_cast<size_t>(at)]);
     if (is_input) return;
+    ++net_.output_types[row.target->dtype];
     if (row.own_error && row.own_error->measured && !(node.own >= row.own_error->value))
       node.own = row.own_error->value;
     node.fails |= row.verdict == Verdict::kFail;
@@ -156,6 +170,7 @@ class Builder {
         if (source == slots.end()) continue;
         Node& node = net_.nodes[static_cast<size_t>(source->second)];
         node.outputs.push_back(place);
+        ++net_.output_types[row.target->dtype];
         node.fails |= row.verdict == Verdict::kFail;
         node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
         add_error(row, out_[static_cast<size_t>(source->second)]);
@@ -248,6 +263,7 @@ class Builder {
   std::vector<Sum> out_, in_;
   std::vector<bool> blind_;  // operators that computed something nobody compared
   std::unordered_map<std::string_view, int64_t> by_name_;
+  std::map<std::pair<std::optional<int64_t>, std::optional<int64_t>>, uint32_t> scopes_;
 };
 
 std::vector<bool> reached(const Net& net, std::vector<int64_t> from,
@@ -307,18 +323,15 @@ bool is_product(std::string_view type) {
 std::vector<size_t> rows_given(const Net& net, const Node& node, size_t producer) {
   const Node& from = net.nodes[static_cast<size_t>(node.producers[producer])];
   if (from.outputs.size() <= 1) return from.outputs;
-  const std::string slot = "output:" + std::to_string(node.read[producer]);
+  const auto slot = net.slots.find("output:" + std::to_string(node.read[producer]));
+  if (slot == net.slots.end()) return from.outputs;
   std::vector<size_t> rows;
   for (const size_t row : from.outputs)
-    if (net.run.rows[row].target->slot == slot) rows.push_back(row);
+    if (net.rows[row].slot == slot->second) rows.push_back(row);
   return rows.empty() ? from.outputs : rows;
 }
 
-double error_of_row(const Net& net, size_t row) {
-  const metrics::Value error = net.run.value(net.run.rows[row], "rel_euclid");
-  const bool is_known = error.is_defined() && !std::isnan(error.number());
-  return is_known ? error.number() : std::numeric_limits<double>::infinity();
-}
+double error_of_row(const Net& net, size_t row) { return net.rows[row].error; }
 
 Net net_of(const result::Run& run) { return Builder(run).build(); }
 

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <cmath>
+#include <deque>
 #include <limits>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +28,7 @@ struct Error {
 };
 
 struct Node {
-  std::string_view name, type;          // borrowed from the run
+  std::string_view name, type;          // borrowed from the run or the net
   std::vector<int64_t> producers;       // nodes, one for each input that has one
   std::vector<int64_t> read;            // ... and which of their outputs
   std::vector<int64_t> consumers;       // nodes
@@ -53,11 +56,21 @@ struct Node {
   bool is_odd = false;       // ... or near a limit
 };
 
+// What is asked of many rows, which are not looked up for it: by place among them.
+struct RowFacts {
+  double error = std::numeric_limits<double>::infinity();  // rel_euclid; infinite if there is none
+  uint32_t slot = 0, scope = 0;  // the same number for the same target slot; step and rank
+};
+
 struct Net {
   const result::Run& run;
   std::vector<Node> nodes;
   std::vector<int64_t> order;  // of execution: producers before consumers, as far as edges tell
   bool has_edges = false;
+  std::vector<RowFacts> rows;                          // of the run
+  std::map<std::string, int64_t> output_types;         // how many outputs the target stores as what
+  std::map<std::string, uint32_t, std::less<>> slots;  // numbers by text
+  std::deque<std::string> texts;                       // names and types that nodes borrow
 
   // Nodes whose values reach these, or that one reaches, themselves included.
   std::vector<bool> upstream_of(const std::vector<int64_t>& from) const;

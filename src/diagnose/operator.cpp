@@ -38,8 +38,8 @@ namespace {
 
 // An operator of golden that the target has not, right before the suspect in the order of
 // execution.
-const result::Row* missing_before(const Suspect& suspect) {
-  const std::vector<result::Row>& rows = suspect.of.run.rows;
+std::optional<size_t> missing_before(const Suspect& suspect) {
+  const result::Rows& rows = suspect.of.run.rows;
   for (size_t i = suspect.row; i-- > 0;) {
     const result::Row& row = rows[i];
     if (row.target && row.golden) break;
@@ -48,9 +48,9 @@ const result::Row* missing_before(const Suspect& suspect) {
     if (is_gone && row.golden->slot.starts_with("output") && !row.golden->type.empty() &&
         !only_moves_values(row.golden->type) && !row.golden->type.starts_with("Const") &&
         row.golden->type != "Data")
-      return &row;
+      return i;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -60,12 +60,13 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
   if (!suspect.of.run.network && suspect.node.type.empty() && suspect.of.net.nodes.size() == 1)
     return {};
   result::Finding finding = finding_about(suspect, 0.9 * confidence_of(suspect.root));
-  if (const result::Row* gone = missing_before(suspect)) {
+  if (const auto place = missing_before(suspect)) {
+    const result::Row* const gone = &suspect.of.run.rows[*place];
     finding.detail = "missing:" + gone->golden->type;
     finding.evidence.push_back(
         {fmt::format("golden has {} ({}) right before it, the target has not",
                      gone->golden->operator_name, gone->golden->type),
-         gone - suspect.of.run.rows.data(), "", std::nullopt});
+         static_cast<int64_t>(*place), "", std::nullopt});
     finding.advice = fmt::format(
         "{} ({}) of golden is missing in the target: {} reads what it should "
         "have been given.",

@@ -44,12 +44,10 @@ const Narrow* shown_by(const std::vector<double>& values) {
 }
 
 std::string_view usual_type(const Net& net) {
-  std::map<std::string_view, int64_t> counts;
-  for (const Node& node : net.nodes)
-    for (const size_t row : node.outputs) ++counts[net.run.rows[row].target->dtype];
   std::string_view usual;
-  for (const auto& [dtype, count] : counts)
-    if (usual.empty() || count > counts[usual]) usual = dtype;
+  int64_t most = 0;
+  for (const auto& [dtype, count] : net.output_types)
+    if (usual.empty() || count > most) usual = dtype, most = count;
   return usual;
 }
 

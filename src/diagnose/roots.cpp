@@ -52,12 +52,9 @@ class Finder {
   // What most outputs of the target are stored as tells how exact the network can be. What is
   // stored in 32 bits may be computed from 16, which the quietest half of the operators shows.
   double usual_noise() const {
-    std::map<std::string_view, int64_t> counts;
-    for (const Node& each : net_.nodes)
-      for (const size_t row : each.outputs) ++counts[net_.run.rows[row].target->dtype];
     double noise = noise_of("float32");
     int64_t most = 0;
-    for (const auto& [dtype, count] : counts)
+    for (const auto& [dtype, count] : net_.output_types)
       if (count > most) most = count, noise = noise_of(dtype);
     return noise;
   }

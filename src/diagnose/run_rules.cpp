@@ -61,15 +61,16 @@ std::optional<result::Evidence> worst_output(const result::Run& run) {
       std::any_of(run.rows.begin(), run.rows.end(),
                   [](const result::Row& row) { return row.is_model_output && row.target; });
   std::optional<result::Evidence> worst;
-  for (size_t i = 0; i < run.rows.size(); ++i) {
-    const result::Row& row = run.rows[i];
+  int64_t next = 0;
+  for (const result::Row& row : run.rows) {
+    const int64_t place = next++;
     if ((knows_outputs && !row.is_model_output) || !row.target) continue;
     const metrics::Value cosine = run.value(row, "cosine");
     if (!cosine.is_defined() || std::isnan(cosine.number())) continue;
     if (!worst || cosine.number() < worst->value)
       worst = {fmt::format("{} has a cosine of {:.6g} to golden's", row.target->operator_name,
                            cosine.number()),
-               static_cast<int64_t>(i), "cosine", cosine.number()};
+               place, "cosine", cosine.number()};
   }
   return worst;
 }

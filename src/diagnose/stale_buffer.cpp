@@ -39,9 +39,10 @@ bool golden_differs(const result::Run& run, const result::Row& a, const result::
 std::optional<size_t> row_of_same(const Suspect& suspect, const Node& other) {
   const result::Run& run = suspect.of.run;
   const result::Row& own = suspect.its_row();
+  const std::vector<RowFacts>& facts = suspect.of.net.rows;
   const auto could_be = [&](size_t place) {
-    const result::Row& row = run.rows[place];
-    return row.step == own.step && row.rank == own.rank && golden_differs(run, own, row);
+    return facts[place].scope == facts[suspect.row].scope &&
+           golden_differs(run, own, run.rows[place]);
   };
   if (other.stands_for)  // what it gives out is in no row that was compared
     return suspect.values != nullptr && could_be(*other.stands_for) &&

@@ -295,6 +295,7 @@ Result<DumpSet> open_dump(const std::filesystem::path& path, const io::ReadHints
   add_other_dumps(*tree, set);
   if ((*chosen)->name != kPlainName) add_foreign(*tree, hints, set);
   for (Skipped& skipped : tree->skipped) set.skipped.push_back(std::move(skipped));
+  tree->files = {};  // of a large dump these take as much as a third of the entries
   sort_entries(set.entries);
   std::stable_sort(set.skipped.begin(), set.skipped.end(),
                    [](const Skipped& a, const Skipped& b) { return a.file < b.file; });

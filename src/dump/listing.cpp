@@ -202,6 +202,28 @@ void add_warnings(std::vector<std::string> of_files, DumpSet& set) {
   std::move(of_files.begin(), of_files.end(), std::back_inserter(set.warnings));
 }
 
+namespace {
+
+// Puts the entry at order[i] to place i, cycle by cycle: a second list of them would be the most
+// that a large dump ever takes.
+void put_in_order(std::vector<size_t>& order, std::vector<Entry>& entries) {
+  for (size_t start = 0; start < order.size(); ++start) {
+    if (order[start] == start) continue;
+    Entry first = std::move(entries[start]);
+    size_t at = start;
+    while (order[at] != start) {
+      const size_t from = order[at];
+      entries[at] = std::move(entries[from]);
+      order[at] = at;
+      at = from;
+    }
+    entries[at] = std::move(first);
+    order[at] = at;
+  }
+}
+
+}  // namespace
+
 void sort_entries(std::vector<Entry>& entries) {
   const auto slot_less = [](const Slot& a, const Slot& b) {
     if (a.kind != b.kind) return a.kind < b.kind;
@@ -223,10 +245,7 @@ void sort_entries(std::vector<Entry>& entries) {
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return less(entries[a], entries[b]); });
-  std::vector<Entry> sorted;
-  sorted.reserve(entries.size());
-  for (size_t i : order) sorted.push_back(std::move(entries[i]));
-  entries = std::move(sorted);
+  put_in_order(order, entries);
 }
 
 }  // namespace plumb::dump

@@ -41,9 +41,9 @@ struct Parts {
   bool graph = false, step = false, rank = false;
 
   void note(const Run& run) {
-    if (run.rows.empty()) return;
-    const Row& first = run.rows.front();
-    for (const Row& row : run.rows) {
+    if (run.rows.all().empty()) return;
+    const Row& first = run.rows.all().front();
+    for (const Row& row : run.rows.all()) {
       graph |= row.graph != first.graph;
       step |= row.step != first.step;
       rank |= row.rank != first.rank;
@@ -64,15 +64,15 @@ struct Pairs {
   std::vector<const Row*> by_name;    // the same target operator and slot
   std::vector<const Row*> by_tensor;  // also those that only share the golden tensor
 
-  Pairs(const Run& before, const Run& now) : by_name(before.rows.size()) {
+  Pairs(const Run& before, const Run& now) : by_name(before.rows.all().size()) {
     Parts parts;
     parts.note(before);
     parts.note(now);
     std::map<Key, std::vector<const Row*>> waiting;  // last first
-    for (auto row = now.rows.rbegin(); row != now.rows.rend(); ++row)
+    for (auto row = now.rows.all().rbegin(); row != now.rows.all().rend(); ++row)
       if (row->target) waiting[parts.key(*row, *row->target, "")].push_back(&*row);
-    for (size_t i = 0; i < before.rows.size(); ++i) {
-      const Row& row = before.rows[i];
+    for (size_t i = 0; i < before.rows.all().size(); ++i) {
+      const Row& row = before.rows.all()[i];
       if (!row.target) continue;
       const auto found = waiting.find(parts.key(row, *row.target, ""));
       if (found == waiting.end() || found->second.empty()) continue;
@@ -88,8 +88,8 @@ struct Pairs {
     for (const auto& [key, rows] : waiting)
       for (const Row* row : rows)
         if (row->golden) renamed[golden_key(*row)].push_back(row);
-    for (size_t i = 0; i < before.rows.size(); ++i) {
-      const Row& row = before.rows[i];
+    for (size_t i = 0; i < before.rows.all().size(); ++i) {
+      const Row& row = before.rows.all()[i];
       if (by_tensor[i] != nullptr || !row.target || !row.golden) continue;
       const auto found = renamed.find(golden_key(row));
       if (found == renamed.end() || found->second.size() != 1) continue;  // none, or anyone's guess
@@ -145,15 +145,15 @@ bool is_output_slot(std::string_view slot) { return slot.empty() || kind_of(slot
 
 bool tells_outputs(const Run& run) {
   if (!run.outputs_not_compared.empty()) return true;
-  return std::any_of(run.rows.begin(), run.rows.end(),
+  return std::any_of(run.rows.all().begin(), run.rows.all().end(),
                      [](const Row& row) { return row.is_model_output; });
 }
 
 void hold_tensors(const Run& before, const Run& now, const Pairs& pairs, Baseline& baseline) {
   const bool known = baseline.outputs_known;
   int64_t filtered = 0;
-  for (size_t i = 0; i < before.rows.size(); ++i) {
-    const Row& row = before.rows[i];
+  for (size_t i = 0; i < before.rows.all().size(); ++i) {
+    const Row& row = before.rows.all()[i];
     const Row* const partner = pairs.by_tensor[i];
     if (!row.target || row.verdict == Verdict::kNotCompared) continue;  // nothing to lose
     TensorChange change;
@@ -209,7 +209,7 @@ void hold_tensors(const Run& before, const Run& now, const Pairs& pairs, Baselin
 std::vector<std::string_view> operators_of(const Run& run) {
   std::vector<std::string_view> names;
   std::unordered_set<std::string_view> seen;
-  for (const Row& row : run.rows)
+  for (const Row& row : run.rows.all())
     if (row.target && seen.insert(row.target->operator_name).second)
       names.push_back(row.target->operator_name);
   return names;
@@ -218,7 +218,7 @@ std::vector<std::string_view> operators_of(const Run& run) {
 // The first type that is known, by target operator.
 std::unordered_map<std::string_view, std::string_view> types_of(const Run& run) {
   std::unordered_map<std::string_view, std::string_view> types;
-  for (const Row& row : run.rows)
+  for (const Row& row : run.rows.all())
     if (row.target)
       if (std::string_view& type = types[row.target->operator_name]; type.empty())
         type = row.target->type;
@@ -248,7 +248,7 @@ void list_operators(const Run& before, const Run& now, const Pairs& pairs, Basel
   };
   // What the user filtered in this run says nothing.
   std::unordered_set<std::string_view> looked_at;
-  for (const Row& row : now.rows)
+  for (const Row& row : now.rows.all())
     if (row.target && !row.is_filtered()) looked_at.insert(row.target->operator_name);
   for (const std::string_view name : operators_of(now))
     if (!types_before.contains(name) && looked_at.contains(name))
@@ -263,22 +263,22 @@ void list_operators(const Run& before, const Run& now, const Pairs& pairs, Basel
     if (told.emplace(name, detail).second) details[name].push_back(std::move(detail));
   };
   std::unordered_set<const Row*> paired;
-  for (size_t i = 0; i < before.rows.size(); ++i) {
-    if (!before.rows[i].target) continue;
-    const Side& side = *before.rows[i].target;
+  for (size_t i = 0; i < before.rows.all().size(); ++i) {
+    if (!before.rows.all()[i].target) continue;
+    const Side& side = *before.rows.all()[i].target;
     const Row* const partner = pairs.by_name[i];
     if (partner != nullptr) {
       paired.insert(partner);
-      if (partner->is_filtered() || before.rows[i].is_filtered()) continue;
+      if (partner->is_filtered() || before.rows.all()[i].is_filtered()) continue;
       const bool were_read = partner->verdict != Verdict::kNotCompared &&
-                             before.rows[i].verdict != Verdict::kNotCompared;
+                             before.rows.all()[i].verdict != Verdict::kNotCompared;
       for (std::string& detail : differences(side, *partner->target, were_read))
         tell(partner->target->operator_name, std::move(detail));
     } else if (const auto found = types_now.find(side.operator_name); found != types_now.end()) {
       tell(found->first, side.slot + " is gone");
     }
   }
-  for (const Row& row : now.rows)
+  for (const Row& row : now.rows.all())
     if (row.target && !row.is_filtered() && !paired.contains(&row) &&
         types_before.contains(row.target->operator_name))
       tell(row.target->operator_name, row.target->slot + " is new");

@@ -86,7 +86,7 @@ Result<Sources> Sources::open(const result::Run& run, const std::string& target,
   if (!step)
     for (const Row& row : run.rows)
       if (row.step && (!step || *row.step < *step)) step = row.step;
-  for (const Row& row : run.rows) {
+  for (const Row& row : run.rows.all()) {
     if (row.step && row.step != step) continue;
     sources.rows_.push_back(&row);
     if (row.target && row.golden) sources.paired_.insert(row.target->operator_name);

@@ -129,7 +129,7 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
   for (std::string& warning : sample->warnings)
     if (std::find(run.warnings.begin(), run.warnings.end(), warning) == run.warnings.end())
       run.warnings.push_back(std::move(warning));
-  for (result::Row& row : sample->rows) {
+  for (result::Row& row : sample->rows.all()) {
     if (step) row.step = step;
     if (network_) network_->mark(row);
     if (has_graphs || options_.layers != "outputs") continue;
@@ -137,15 +137,15 @@ Result<void> RunComparison::add(RunSide& target, RunSide& golden, std::optional<
     if (row.verdict == result::Verdict::kNotCompared && !row.is_excused())
       note_missing(row.any_side().operator_name);
   }
-  scores.judge_classes(*session_, sample->rows);  // by their places in the plan
+  scores.judge_classes(*session_, sample->rows.all());  // by their places in the plan
   const auto is_hidden = [](const result::Row& row) {
     return row.reasons == std::vector<std::string>{"filtered"};
   };
   const auto row_of = [&](RowId id) -> result::Row& {
-    return sample->rows[static_cast<size_t>(id)];
+    return sample->rows.all()[static_cast<size_t>(id)];
   };
   std::vector<RowId> shown;
-  for (RowId id = 0; id < std::ssize(sample->rows); ++id)
+  for (RowId id = 0; id < std::ssize(sample->rows.all()); ++id)
     if (!is_hidden(row_of(id))) shown.push_back(id);
   if (network_)  // in the model's order; what the model does not know comes last
     std::stable_sort(shown.begin(), shown.end(), [&](RowId a, RowId b) {

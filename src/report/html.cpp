@@ -95,8 +95,8 @@ struct DetailsHeld {
 
   explicit DetailsHeld(const Run& run) {
     size_t compared = 0, with_heat = 0;
-    for (size_t i = 0; i < run.rows.size(); ++i) {
-      const Row& row = run.rows[i];
+    for (size_t i = 0; i < run.rows.all().size(); ++i) {
+      const Row& row = run.rows.all()[i];
       compared += row.verdict != result::Verdict::kNotCompared;
       if (!row.details) continue;
       rows.push_back(i);
@@ -182,7 +182,7 @@ std::string head_json(const Run& run, std::string_view graphs, const PageColumns
       "  \"profile\": {},\n  \"rows\": {},\n  \"columns\": {},\n  \"graphs\": [{}],\n"
       "  \"details\": {{\"rows\": {}, \"chunks\": {}, \"note\": {}}},\n  \"notes\": [{}]}}",
       result::head_members(run, run.summary()), result::findings_json(run.findings),
-      metrics_json(run), profile_json(run), run.rows.size(), columns.json(), graphs,
+      metrics_json(run), profile_json(run), run.rows.all().size(), columns.json(), graphs,
       details.rows.size(), details.chunks(), json_text(details.note), notes);
 }
 
@@ -202,7 +202,7 @@ void put_details(const Run& run, const DetailsHeld& details, const Put& put) {
     std::string json = fmt::format("{{\"rows\": [{}], \"details\": [", fmt::join(rows, ", "));
     for (const size_t row : rows) {
       if (row != rows.front()) json += ",\n";
-      json += result::details_json(*run.rows[row].details);
+      json += result::details_json(*run.rows.all()[row].details);
     }
     put_block(fmt::format("id=\"plumb-details-{}\" data-first=\"{}\" data-last=\"{}\"", chunk,
                           rows.front(), rows.back()),

@@ -27,7 +27,6 @@ using result::Summary;
 using result::Verdict;
 
 constexpr size_t kMostMarkdownRows = 50;
-constexpr size_t kMostGroupNames = 5;
 constexpr std::array kMetricsInMarkdown = {"cosine", "rel_euclid", "max_abs", "max_rel"};
 
 // The fence is longer than any run of backticks inside; a pipe would end the table's cell even
@@ -87,10 +86,9 @@ void put_left_out(const Run& run, const Put& put) {
   put("| reason | rows | which |\n|---|---:|---|\n");
   for (const LeftOut& group : left_out_by_reason(run)) {
     std::string names;
-    for (size_t i = 0; i < group.rows.size() && i < kMostGroupNames; ++i)
-      names += (i == 0 ? "" : ", ") + code(place_text(*group.rows[i]));
-    if (group.rows.size() > kMostGroupNames) names += ", …";
-    put(fmt::format("| {} | {} | {} |\n", code(group.reason), group.rows.size(), names));
+    for (const Row* row : group.rows) names += (names.empty() ? "" : ", ") + code(place_text(*row));
+    if (group.count > group.rows.size()) names += ", …";
+    put(fmt::format("| {} | {} | {} |\n", code(group.reason), group.count, names));
   }
 }
 

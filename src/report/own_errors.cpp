@@ -36,7 +36,7 @@ bool is_measured(const Row& row) {
 
 std::vector<const Row*> by_own_error(const Run& run) {
   std::vector<const Row*> rows;
-  for (const Row& row : run.rows)
+  for (const Row& row : run.rows.all())
     if (is_measured(row)) rows.push_back(&row);
   std::stable_sort(rows.begin(), rows.end(), [](const Row* a, const Row* b) {
     return a->own_error->value > b->own_error->value;
@@ -66,7 +66,7 @@ std::string not_measured(const Run& run) {
   std::string names;
   size_t count = 0;
   constexpr size_t kMostNames = 4;
-  for (const Row& row : run.rows) {
+  for (const Row& row : run.rows.all()) {
     if (!is_output(row) || is_measured(row) || is_source(run, row)) continue;
     if (++count <= kMostNames) names += (names.empty() ? "" : ", ") + name_in_table(row);
   }

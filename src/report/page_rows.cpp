@@ -62,7 +62,7 @@ void add_side_columns(const Run& run, const std::string& name, std::optional<Sid
                       PageColumns& columns) {
   const auto text = [&](std::string_view field, auto of) {
     columns.add_of<std::string>(
-        fmt::format("row.{}.{}", name, field), run.rows,
+        fmt::format("row.{}.{}", name, field), run.rows.all(),
         [&](const Row& row) { return row.*member ? of(*(row.*member)) : std::string(); });
   };
   text("operator", [](const Side& side) { return side.operator_name; });
@@ -72,7 +72,7 @@ void add_side_columns(const Run& run, const std::string& name, std::optional<Sid
   text("shape", size_text);
   text("layout", [](const Side& side) { return side.layout; });
   text("file", [](const Side& side) { return side.file; });
-  columns.add_of<uint8_t>("row.has_" + name, run.rows,
+  columns.add_of<uint8_t>("row.has_" + name, run.rows.all(),
                           [&](const Row& row) { return (row.*member).has_value(); });
 }
 
@@ -80,14 +80,14 @@ void add_metrics(const Run& run, PageColumns& columns) {
   for (size_t i = 0; i < run.metrics.size(); ++i) {
     const std::string name(run.metrics[i]->name);
     const auto has = [&](const Row& row) { return i < row.values.size(); };
-    columns.add_of<double>("metric." + name, run.rows, [&](const Row& row) {
+    columns.add_of<double>("metric." + name, run.rows.all(), [&](const Row& row) {
       return has(row) && row.values[i].is_defined() ? row.values[i].number() : kUnknownNumber;
     });
     const auto is_undefined = [&](const Row& row) {
       return has(row) && !row.values[i].is_defined();
     };
-    if (std::none_of(run.rows.begin(), run.rows.end(), is_undefined)) continue;
-    columns.add_of<std::string>("undefined." + name, run.rows, [&](const Row& row) {
+    if (std::none_of(run.rows.all().begin(), run.rows.all().end(), is_undefined)) continue;
+    columns.add_of<std::string>("undefined." + name, run.rows.all(), [&](const Row& row) {
       return is_undefined(row) ? result::undefined_text(row.values[i]) : "";
     });
   }
@@ -109,18 +109,20 @@ uint8_t Roles::of(std::string_view op) const {
 void add_rows(const Run& run, const Roles& roles, std::span<const int32_t> node_of,
               PageColumns& columns) {
   const auto number = [&](const char* name, auto of) {
-    columns.add_of<int32_t>(name, run.rows, of);
+    columns.add_of<int32_t>(name, run.rows.all(), of);
   };
-  const auto flag = [&](const char* name, auto of) { columns.add_of<uint8_t>(name, run.rows, of); };
+  const auto flag = [&](const char* name, auto of) {
+    columns.add_of<uint8_t>(name, run.rows.all(), of);
+  };
   const auto text = [&](const char* name, auto of) {
-    columns.add_of<std::string>(name, run.rows, of);
+    columns.add_of<std::string>(name, run.rows.all(), of);
   };
   const auto share = [&](const char* name, auto of) {
-    columns.add_of<double>(name, run.rows, [&](const Row& row) {
+    columns.add_of<double>(name, run.rows.all(), [&](const Row& row) {
       return row.own_error ? of(*row.own_error) : kUnknownNumber;
     });
   };
-  number("row.id", [&](const Row& row) { return &row - run.rows.data(); });
+  number("row.id", [&](const Row& row) { return &row - run.rows.all().data(); });
   number("row.index", [](const Row& row) { return row.index; });
   number("row.step", [](const Row& row) { return row.step.value_or(-1); });
   number("row.rank", [](const Row& row) { return row.rank.value_or(-1); });

@@ -46,88 +46,117 @@ double goodness(const metrics::Value& value, double sign) {
 
 }  // namespace
 
-std::vector<const Row*> worth_a_look(const Run& run) {
+namespace {
+
+// The places of those that are worth a look.
+std::vector<size_t> ranked(const Run& run) {
   using Key = std::tuple<Severity, double, double>;
-  std::vector<std::pair<Key, const Row*>> keyed;
-  keyed.reserve(static_cast<size_t>(std::count_if(
-      run.rows.begin(), run.rows.end(), [](const Row& row) { return severity_of(row) != kFine; })));
+  std::vector<std::pair<Key, size_t>> keyed;
+  size_t next = 0;
   for (const Row& row : run.rows) {
+    const size_t place = next++;
     const Severity severity = severity_of(row);
     if (severity == kFine) continue;
     Key key{severity, 0, 0};
     if (severity == kBeyondLimits || severity == kSuspicious)
       key = {severity, goodness(run.value(row, "cosine"), 1),
              goodness(run.value(row, "rel_euclid"), -1)};
-    keyed.emplace_back(key, &row);
+    keyed.emplace_back(key, place);
   }
   std::stable_sort(keyed.begin(), keyed.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<size_t> places;
+  places.reserve(keyed.size());
+  for (const auto& [key, place] : keyed) places.push_back(place);
+  return places;
+}
+
+std::optional<size_t> culprit_place(const Run& run, const Summary& s) {
+  if (!run.findings.empty() && !run.findings.front().operator_name.empty()) {
+    const std::string& name = run.findings.front().operator_name;
+    std::optional<size_t> found;
+    bool found_output = false;
+    size_t next = 0;
+    for (const Row& row : run.rows) {
+      const size_t place = next++;
+      if (!row.target || row.target->operator_name != name) continue;
+      const bool is_output = row.target->slot.starts_with("output");
+      if (is_output && row.verdict != Verdict::kPass && !row.is_excused()) return place;
+      if (found && (found_output || !is_output)) continue;
+      found = place;
+      found_output = is_output;
+    }
+    if (found) return found;
+  }
+  return s.first_divergence;
+}
+
+}  // namespace
+
+std::vector<const Row*> worth_a_look(const Run& run) {
   std::vector<const Row*> rows;
-  for (const auto& [key, row] : keyed) rows.push_back(row);
+  for (const size_t place : ranked(run)) rows.push_back(&run.rows[place]);
   return rows;
 }
 
 const Row* culprit_row(const Run& run, const Summary& s) {
-  if (!run.findings.empty() && !run.findings.front().operator_name.empty()) {
-    const std::string& name = run.findings.front().operator_name;
-    const Row* found = nullptr;
-    for (const Row& row : run.rows) {
-      if (!row.target || row.target->operator_name != name) continue;
-      const bool is_output = row.target->slot.starts_with("output");
-      if (is_output && row.verdict != Verdict::kPass && !row.is_excused()) return &row;
-      if (found == nullptr || (is_output && !found->target->slot.starts_with("output")))
-        found = &row;
-    }
-    if (found != nullptr) return found;
-  }
-  return s.first_divergence ? &run.rows[*s.first_divergence] : nullptr;
+  const auto place = culprit_place(run, s);
+  return place ? &run.rows[*place] : nullptr;
 }
 
 ShownRows rows_to_show(const Run& run, const Summary& s, size_t most) {
   ShownRows shown;
-  const std::vector<const Row*> worst = worth_a_look(run);
-  std::unordered_set<const Row*> chosen;
-  const auto choose = [&](const Row* row) {
-    if (chosen.size() < most && chosen.insert(row).second) shown.rows.push_back(row);
+  const std::vector<size_t> worst = ranked(run);
+  std::unordered_set<size_t> chosen;
+  const auto choose = [&](size_t place) {
+    if (chosen.size() < most && chosen.insert(place).second) shown.places.push_back(place);
   };
-  const Row* culprit = run.is_ordered ? culprit_row(run, s) : nullptr;
-  if (culprit != nullptr) {
-    choose(culprit);
+  const auto culprit = run.is_ordered ? culprit_place(run, s) : std::nullopt;
+  if (culprit) {
+    choose(*culprit);
     const auto choose_near = [&](ptrdiff_t step, size_t count) {
-      for (auto at = culprit - run.rows.data() + step;
+      for (auto at = static_cast<ptrdiff_t>(*culprit) + step;
            count > 0 && at >= 0 && at < std::ssize(run.rows); at += step) {
-        const Row& row = run.rows[static_cast<size_t>(at)];
-        if (row.verdict == Verdict::kNotCompared) continue;
-        choose(&row);
+        const auto place = static_cast<size_t>(at);
+        if (run.rows[place].verdict == Verdict::kNotCompared) continue;
+        choose(place);
         --count;
       }
     };
     choose_near(-1, 3);
     choose_near(1, 3);
   }
-  for (const Row* row : worst) choose(row);
-  if (run.is_ordered) std::sort(shown.rows.begin(), shown.rows.end());
+  for (const size_t place : worst) choose(place);
+  if (run.is_ordered) std::sort(shown.places.begin(), shown.places.end());
+  for (const size_t place : shown.places) shown.rows.push_back(&run.rows[place]);
   shown.more = static_cast<size_t>(std::count_if(
-      worst.begin(), worst.end(), [&](const Row* row) { return !chosen.contains(row); }));
+      worst.begin(), worst.end(), [&](size_t place) { return !chosen.contains(place); }));
   return shown;
 }
 
 Divergence divergence_of(const Run& run, const Summary& s) {
   if (s.first_divergence) return {&run.rows[*s.first_divergence], "first divergence"};
   if (s.fail == 0) return {};
-  return {worth_a_look(run).front(), "worst divergence"};
+  return {&run.rows[ranked(run).front()], "worst divergence"};
 }
 
 std::vector<LeftOut> left_out_by_reason(const Run& run) {
-  std::map<std::string, std::vector<const Row*>> groups;
-  for (const Row& row : run.rows)
-    if (row.verdict == Verdict::kNotCompared)
-      groups[row.reasons.empty() ? "unknown" : row.reasons.front()].push_back(&row);
+  std::map<std::string, LeftOut> groups;
+  size_t place = 0;
+  for (const Row& row : run.rows) {
+    if (row.verdict == Verdict::kNotCompared) {
+      LeftOut& group = groups[row.reasons.empty() ? "unknown" : row.reasons.front()];
+      if (group.count++ < LeftOut::kMostNamed) group.rows.push_back(&run.rows[place]);
+    }
+    ++place;
+  }
   std::vector<LeftOut> sorted;
-  for (auto& [reason, rows] : groups) sorted.push_back({reason, std::move(rows)});
-  std::stable_sort(sorted.begin(), sorted.end(), [](const LeftOut& a, const LeftOut& b) {
-    return a.rows.size() > b.rows.size();
-  });
+  for (auto& [reason, group] : groups) {
+    group.reason = reason;
+    sorted.push_back(std::move(group));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const LeftOut& a, const LeftOut& b) { return a.count > b.count; });
   return sorted;
 }
 

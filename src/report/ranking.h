@@ -25,13 +25,16 @@ const result::Row* culprit_row(const result::Run& run, const result::Summary& su
 // where that is known. Borrows from `run`.
 struct ShownRows {
   std::vector<const result::Row*> rows;
-  size_t more = 0;  // worth a look, but not among them
+  std::vector<size_t> places;  // of them, among the rows of the run
+  size_t more = 0;             // worth a look, but not among them
 };
 ShownRows rows_to_show(const result::Run& run, const result::Summary& summary, size_t most);
 
 struct LeftOut {
+  static constexpr size_t kMostNamed = 5;
   std::string reason;  // the first of the row's reasons
-  std::vector<const result::Row*> rows;
+  size_t count = 0;
+  std::vector<const result::Row*> rows;  // the first of them
 };
 // Rows that were not compared, the most frequent reason first. Borrows from `run`.
 std::vector<LeftOut> left_out_by_reason(const result::Run& run);

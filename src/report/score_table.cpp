@@ -54,7 +54,7 @@ double rank_of(const Run& run, const Row& row) {
 std::vector<Layer> layers_of(const Run& run) {
   std::vector<Layer> layers;
   std::map<std::string, size_t> place;
-  for (const Row& row : run.rows) {
+  for (const Row& row : run.rows.all()) {
     if (row.is_excused()) continue;
     const auto& side = row.any_side();
     const std::string key = fmt::format("{}\n{}\n{}", side.operator_name, side.slot, row.graph);

@@ -64,13 +64,14 @@ class Whole {
 
  private:
   void add_rows(ShownGraph& graph) {
-    all_.node_of.assign(run_.rows.size(), -1);
-    for (size_t i = 0; i < run_.rows.size(); ++i) {
-      const Row& row = run_.rows[i];
+    all_.node_of.assign(run_.rows.all().size(), -1);
+    for (size_t i = 0; i < run_.rows.all().size(); ++i) {
+      const Row& row = run_.rows.all()[i];
       if (row.node < 0 || row.node >= std::ssize(graph.nodes)) continue;
       all_.node_of[i] = static_cast<int32_t>(row.node);
       ShownNode& node = graph.nodes[static_cast<size_t>(row.node)];
-      if (node.row >= 0 && !is_worse(run_, row, run_.rows[static_cast<size_t>(node.row)])) continue;
+      if (node.row >= 0 && !is_worse(run_, row, run_.rows.all()[static_cast<size_t>(node.row)]))
+        continue;
       node.row = static_cast<int32_t>(i);
       node.verdict =
           row.is_excused() ? ShownNode::kNothingKnown : static_cast<uint8_t>(row.verdict);
@@ -83,8 +84,8 @@ class Whole {
     int32_t before = -1;
     size_t left_out = 0;
     const size_t nodes = graph.nodes.size();
-    for (size_t i = 0; i < run_.rows.size(); ++i) {
-      const Row& row = run_.rows[i];
+    for (size_t i = 0; i < run_.rows.all().size(); ++i) {
+      const Row& row = run_.rows.all()[i];
       if (all_.node_of[i] >= 0) before = all_.node_of[i];
       if (row.target || row.is_excused() || row.verdict != Verdict::kNotCompared) continue;
       const auto [found, is_new] = stumps.try_emplace(row.golden->operator_name, -1);
@@ -111,7 +112,7 @@ class Whole {
   void add_edges(ShownGraph& graph) {
     using Slot = std::pair<int64_t, std::string_view>;
     std::map<Slot, double> errors;
-    for (const Row& row : run_.rows) {
+    for (const Row& row : run_.rows.all()) {
       const double error = relative_error(run_, row);
       if (row.node < 0 || !row.target || std::isnan(error)) continue;
       double& most = errors.try_emplace({row.node, row.target->slot}, error).first->second;
@@ -166,7 +167,7 @@ ShownGraph grouped(const Run& run, const ShownGraph& whole, int depth) {
     group.is_output |= node.is_output;
     if (node.role == 1 || group.role == 0) group.role = node.role;
     const auto row = [&](int32_t place) -> const Row& {
-      return run.rows[static_cast<size_t>(place)];
+      return run.rows.all()[static_cast<size_t>(place)];
     };
     if (node.row < 0 || (group.row >= 0 && !is_worse(run, row(node.row), row(group.row)))) continue;
     group.row = node.row;
@@ -217,7 +218,7 @@ graph::DrawingSpec ShownGraph::spec() const {
 ShownGraphs shown_graphs(const Run& run, const Roles& roles) {
   ShownGraphs all;
   if (!run.network || run.network->nodes.empty()) {
-    all.node_of.assign(run.rows.size(), -1);
+    all.node_of.assign(run.rows.all().size(), -1);
     return all;
   }
   Whole(run, roles, all);

@@ -23,9 +23,11 @@ Sparkline sparkline(const result::Run& run, size_t most_cells, bool ascii) {
   const size_t rows = run.rows.size(), cells = std::min(rows, most_cells);
   std::vector<double> errors(cells, -1);  // nothing known
   const auto cell_of = [&](size_t row) { return row * cells / rows; };
-  for (size_t i = 0; i < rows; ++i) {
-    const double error = relative_error(run, run.rows[i]);
-    if (!std::isnan(error)) errors[cell_of(i)] = std::max(errors[cell_of(i)], error);
+  size_t next = 0;
+  for (const result::Row& row : run.rows) {
+    const size_t cell = cell_of(next++);
+    const double error = relative_error(run, row);
+    if (!std::isnan(error)) errors[cell] = std::max(errors[cell], error);
   }
   double most = 0;
   for (const double error : errors)
@@ -39,11 +41,16 @@ Sparkline sparkline(const result::Run& run, size_t most_cells, bool ascii) {
   }
   if (!has_culprit(run) || run.findings.front().operator_name.empty()) return line;
   const std::string& name = run.findings.front().operator_name;
-  const auto culprit = std::find_if(run.rows.begin(), run.rows.end(), [&](const result::Row& row) {
+  size_t culprit = 0;
+  const auto is_culprit = [&](const result::Row& row) {
     return is_output_slot(row) && row.target->operator_name == name;
-  });
-  if (culprit == run.rows.end()) return line;
-  const size_t cell = cell_of(static_cast<size_t>(culprit - run.rows.begin()));
+  };
+  for (const result::Row& row : run.rows) {
+    if (is_culprit(row)) break;
+    ++culprit;
+  }
+  if (culprit == rows) return line;
+  const size_t cell = cell_of(culprit);
   const std::string_view mark = ascii ? "^" : "▲";
   const std::string shown = printable(name);
   const bool is_left = cell > display_width(shown) + 1 && cell > cells / 2;

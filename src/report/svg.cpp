@@ -86,7 +86,7 @@ struct Course {
 
   explicit Course(const Run& run) {
     double most = 0, least = 1;
-    for (const Row& row : run.rows) {
+    for (const Row& row : run.rows.all()) {
       const double error = relative_error(run, row);
       if (!is_output_slot(row) || std::isnan(error)) continue;
       points.push_back({&row, error});

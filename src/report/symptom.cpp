@@ -35,16 +35,19 @@ bool is_very_different(const Run& run, const Row& row) {
 }
 
 const Row* worst_output(const Run& run) {
-  const Row* worst = nullptr;
+  std::optional<std::pair<double, size_t>> worst;  // how bad, place
   const auto badness = [&](const Row& row) {
     const double distance = value_or_nan(run, row, "rel_euclid");
     return std::isnan(distance) ? HUGE_VAL : distance;
   };
-  for (const Row& row : run.rows)
+  size_t next = 0;
+  for (const Row& row : run.rows) {
+    const size_t place = next++;
     if (row.is_model_output && row.verdict == Verdict::kFail &&
-        (worst == nullptr || badness(row) > badness(*worst)))
-      worst = &row;
-  return worst;
+        (!worst || badness(row) > worst->first))
+      worst = {badness(row), place};
+  }
+  return worst ? &run.rows[worst->second] : nullptr;
 }
 
 bool is_after_upgrade(const Run& run) {

@@ -135,11 +135,12 @@ std::string skyline(const Run& run, const TerminalStyle& style, size_t most_cell
                                  Colour::kRed};
   const size_t cells = std::min(run.rows.size(), most_cells);
   std::string line, before;
+  auto row = run.rows.begin();
   for (size_t cell = 0; cell < cells; ++cell) {
     size_t worst = 0;
     const size_t end = run.rows.size() * (cell + 1) / cells;
-    for (size_t i = run.rows.size() * cell / cells; i < end; ++i)
-      worst = std::max(worst, rank(run.rows[i]));
+    for (size_t i = run.rows.size() * cell / cells; i < end; ++i, ++row)
+      worst = std::max(worst, rank(*row));
     const std::string colour = style.colour ? fmt::format("\033[{}m", sgr(kColours[worst])) : "";
     if (colour != before) line += colour;
     before = colour;
@@ -169,14 +170,16 @@ std::string graphs_text(const Run& run) {
 
 // The pair that comes nearest to failing, for those who wonder how much room is left.
 const Row* closest(const Run& run) {
-  const Row* least = nullptr;
+  std::optional<std::pair<double, size_t>> least;  // cosine, place
+  size_t next = 0;
   for (const Row& row : run.rows) {
+    const size_t place = next++;
     const Value cosine = run.value(row, "cosine");
     if (row.verdict == Verdict::kPass && cosine.is_defined() && !std::isnan(cosine.number()) &&
-        (least == nullptr || cosine.number() < run.value(*least, "cosine").number()))
-      least = &row;
+        (!least || cosine.number() < least->first))
+      least = {cosine.number(), place};
   }
-  return least;
+  return least ? &run.rows[least->second] : nullptr;
 }
 
 void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Block& block) {
@@ -188,8 +191,8 @@ void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Bl
   if (s.not_compared > 0) {
     std::string reasons;
     for (const LeftOut& group : left_out_by_reason(run))
-      reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", group.rows.size(),
-                             printable(group.reason));
+      reasons +=
+          fmt::format("{}{} {}", reasons.empty() ? "" : ", ", group.count, printable(group.reason));
     block.line("left out", reasons);
   }
   block.line("coverage",
@@ -284,8 +287,9 @@ void add_divergence(const Run& run, const Summary& s, Block& block) {
 std::string rows_text(const Run& run, const Summary& s, const TerminalStyle& style) {
   ShownRows shown;
   if (!style.all) shown = rows_to_show(run, s, kMostScreenRows);
-  for (const Row& row : run.rows)
-    if (style.all && !row.is_filtered()) shown.rows.push_back(&row);
+  if (style.all)
+    for (const Row& row : run.rows.all())
+      if (!row.is_filtered()) shown.rows.push_back(&row);
   if (shown.rows.empty()) return {};
   const Row* culprit = has_culprit(run) ? culprit_row(run, s) : nullptr;
   Rows table(run, style);

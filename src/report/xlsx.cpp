@@ -190,9 +190,10 @@ std::vector<SheetColumn> fitting_columns(const Run& run) {
   constexpr size_t kWidest = 100;
   std::vector<SheetColumn> columns = row_columns(run);
   TextLengths lengths{std::vector<size_t>(columns.size())};
-  for (size_t id = 0; id < run.rows.size(); ++id) {
+  int64_t id = 0;
+  for (const Row& row : run.rows) {
     lengths.at = 0;
-    add_row_cells(run, static_cast<int64_t>(id), run.rows[id], lengths);
+    add_row_cells(run, id++, row, lengths);
   }
   for (size_t i = 0; i < columns.size(); ++i) {
     const size_t longest = lengths.longest[i] + 2;
@@ -217,11 +218,12 @@ void pack_xlsx(const Run& run, FileSink& sink) {
   });
   const auto stubs = name == columns.end() ? 0 : name - columns.begin() + 1;
   book.begin("Rows", columns, static_cast<size_t>(stubs));
-  SheetCells row;
-  for (size_t id = 0; id < run.rows.size(); ++id) {
-    row.cells.clear();
-    add_row_cells(run, static_cast<int64_t>(id), run.rows[id], row);
-    book.add(row.cells, fill_of(run.rows[id]));
+  SheetCells line;
+  int64_t id = 0;
+  for (const Row& row : run.rows) {
+    line.cells.clear();
+    add_row_cells(run, id++, row, line);
+    book.add(line.cells, fill_of(row));
   }
   add_course(run, book);
   book.finish();

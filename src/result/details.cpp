@@ -24,12 +24,15 @@ int urgency(const Row& row) {
 void limit_details(Run& run, size_t most_full, size_t most) {
   // A number that is missing is the worst.
   std::vector<std::tuple<int, double, size_t>> held;
-  for (size_t i = 0; i < run.rows.size(); ++i) {
-    if (!run.rows[i].details) continue;
-    const metrics::Value value = run.value(run.rows[i], "rel_euclid");
+  size_t next = 0;
+  for (const Row& row : run.rows) {
+    const size_t place = next++;
+    if (!row.details) continue;
+    const metrics::Value value = run.value(row, "rel_euclid");
     const bool is_number = value.is_defined() && !std::isnan(value.number());
-    held.emplace_back(urgency(run.rows[i]),
-                      is_number ? -value.number() : -std::numeric_limits<double>::infinity(), i);
+    held.emplace_back(urgency(row),
+                      is_number ? -value.number() : -std::numeric_limits<double>::infinity(),
+                      place);
   }
   if (held.size() <= most_full) return;
   std::sort(held.begin(), held.end());

@@ -274,6 +274,14 @@ class ResultReader {
     for (const auto& [column, value] : reasons_)
       if (!row.values.empty() && !row.values[column].is_defined()) row.values[column] = value;
   }
+  void read(json::value array, Rows& rows) {
+    rows.clear();
+    each_item(array, [&](json::value item) {
+      Row row;
+      read(item, row);
+      rows.push_back(std::move(row));
+    });
+  }
   template <class T>
   void read(json::value array, std::vector<T>& list) {
     list.clear();

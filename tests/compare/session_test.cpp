@@ -15,6 +15,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "compare/json_testing.h"
 #include "compare/session_state.h"
@@ -124,12 +125,39 @@ TEST(Session, FinishWantsAllRows) {
   const Session session = or_throw(Session::open(dumps.spec(), context));
   RunInMemory memory(session.plan());
   ASSERT_TRUE(session.stream(ids_of(session), memory, context));
-  Some some(memory.run.rows);
+  Some some(memory.run.rows.all());
   const auto finished = session.finish(some, memory);
   ASSERT_FALSE(finished);
   EXPECT_EQ(finished.error().what, "rows of the plan are missing");
   memory.run.rows.pop_back();
   EXPECT_FALSE(session.finish(memory, memory));
+}
+
+int64_t heap_bytes() {
+  const struct mallinfo2 info = ::mallinfo2();
+  return static_cast<int64_t>(info.uordblks + info.hblkhd);
+}
+
+// A row in memory takes more than a thousand bytes.
+TEST(Session, LargeRunsHoldFewBytesForARow) {
+  constexpr size_t kCount = 20'000;
+  constexpr int64_t kFixed = 8 << 20, kEach = 100;
+  const std::vector<float> values(16, 1.5F);
+  Spec spec;
+  for (size_t i = 0; i < kCount; ++i) {
+    NamedTensor tensor;
+    tensor.op = "layers." + std::to_string(i) + ".attention.projection";
+    tensor.shape = {16};
+    tensor.bytes = std::as_bytes(std::span(values));
+    spec.target.tensors.push_back(tensor);
+    spec.golden.tensors.push_back(std::move(tensor));
+  }
+  RunContext context;
+  const Session session = or_throw(Session::open(std::move(spec), context));
+  const int64_t before = heap_bytes();
+  const result::Run run = or_throw(compare_all(session, context));
+  EXPECT_LT(heap_bytes() - before, kFixed + kEach * int64_t{kCount});
+  EXPECT_EQ(run.summary().pass, int64_t{kCount});
 }
 
 TEST(Session, RefusesRowsThatAreNotThere) {

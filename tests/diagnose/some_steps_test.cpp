@@ -56,7 +56,7 @@ TEST(SomeSteps, SamplesAndRanksHaveNames) {
   result::Run run = steps_run({{0, false}, {1, true}});
   run.samples = {"cat.jpg", "dog.jpg"};
   EXPECT_EQ(told_steps(run), "only sample dog.jpg of 2 differs;");
-  for (result::Row& row : run.rows) row.rank = std::exchange(row.step, std::nullopt);
+  for (result::Row& row : run.rows.all()) row.rank = std::exchange(row.step, std::nullopt);
   EXPECT_EQ(told_steps(run), "only rank 1 of 2 differs;");
 }
 

@@ -54,7 +54,7 @@ class Run : public testing::Test {
   static std::vector<std::string> rows_of(Ran ran) {
     result::Run alone;
     std::vector<std::string> texts;
-    for (result::Row& row : ran.run.rows) {
+    for (result::Row& row : ran.run.rows.all()) {
       if (row.target) row.target->file.clear();
       if (row.golden) row.golden->file.clear();
       row.own_error.reset();  // operators are replayed on the latest sample only
@@ -103,7 +103,7 @@ TEST_F(Run, SamplesAreComparedAsIfAlone) {
     RunOptions one = options();
     one.inputs.inputs = {(kModels / "digits" / (std::to_string(digit) + ".png")).string()};
     Ran ran = run(one, context);
-    for (result::Row& row : ran.run.rows) row.step = static_cast<int64_t>(digit);
+    for (result::Row& row : ran.run.rows.all()) row.step = static_cast<int64_t>(digit);
     const std::vector<std::string> alone = rows_of(std::move(ran));
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(digit * layers);
     EXPECT_EQ(alone, std::vector<std::string>(first, first + static_cast<std::ptrdiff_t>(layers)));

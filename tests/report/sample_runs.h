@@ -91,7 +91,7 @@ inline Run failing_run() {
   Run run = sample_run();
   run.target.warnings = {"2 operators were dumped twice; the later file counts"};
   run.golden.files_left_out = 3;
-  std::vector<Row>& rows = run.rows;
+  std::vector<Row>& rows = run.rows.all();
   rows.push_back(paired("conv1/Conv2D", Verdict::kPass, values(0.9999987, 0.0016, 0.0134, 0.91)));
   rows.back().golden->operator_name = "conv1/relu";
   rows.back().pairing_rule = "origin-name";
@@ -366,11 +366,12 @@ inline std::vector<NamedRun> sample_runs() {
   runs.push_back({"empty", sample_run()});
   runs.push_back({"no_metrics", failing_run()});
   runs.back().run.metrics.clear();
-  for (Row& row : runs.back().run.rows) row.values.clear();
+  for (Row& row : runs.back().run.rows.all()) row.values.clear();
   runs.push_back({"interrupted", failing_run()});
   runs.back().run.interrupted = true;
   runs.push_back({"ranks", failing_run()});
-  for (Row& row : runs.back().run.rows) row.step = 0, row.rank = row.index % 2, row.graph = "main";
+  for (Row& row : runs.back().run.rows.all())
+    row.step = 0, row.rank = row.index % 2, row.graph = "main";
   runs.push_back({"random", random_run(7)});
   runs.push_back({"worse", worse_run()});
   runs.push_back({"as_before", worse_run()});

@@ -171,7 +171,7 @@ TEST(Terminal, HintsOnlyIfAsked) {
 // What is told in words loses words, not letters.
 TEST(Terminal, WordsAreNotCut) {
   auto run = run_with_culprit();
-  for (result::Row& row : run.rows)
+  for (result::Row& row : run.rows.all())
     if (row.verdict == Verdict::kFail)
       row.message = "cosine is below 0.99999; relative distance is above 0.001; more of the same";
   const std::string whole = run.rows.back().message + " ";

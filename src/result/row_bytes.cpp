@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result/row_bytes.h"
+
+#include <cstring>
+#include <type_traits>
+
+#include "result/json_fields.h"
+
+namespace plumb::result {
+namespace {
+
+struct RowPacker {
+  std::string& out;
+
+  template <class T>
+  void number(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  // Most are short.
+  void size(size_t count) {
+    out += static_cast<char>(count < 255 ? count : 255);
+    if (count >= 255) number(static_cast<uint32_t>(count));
+  }
+  void text(const std::string& value) {
+    size(value.size());
+    out += value;
+  }
+  void word(const std::string_view& value) {
+    size(value.size());
+    if (!value.empty()) number(value.data());
+  }
+  void values(const std::vector<metrics::Value>& values) {
+    size(values.size());
+    for (const metrics::Value& value : values) {
+      number(value.is_defined());
+      if (value.is_defined())
+        number(value.number());
+      else
+        number(value);
+    }
+  }
+  void list(const auto& items, const auto& use) {
+    size(items.size());
+    for (const auto& item : items) use(item);
+  }
+  void maybe(const auto& item, const auto& use) {
+    number(static_cast<bool>(item));
+    if (item) use(*item);
+  }
+};
+
+struct RowUnpacker {
+  const char* at;
+  const char* end;
+  bool is_good = true;
+
+  bool has(size_t count) {
+    is_good = is_good && count <= static_cast<size_t>(end - at);
+    return is_good;
+  }
+  template <class T>
+  void number(T& value) {
+    if (!has(sizeof value)) return;
+    std::memcpy(static_cast<void*>(&value), at, sizeof value);
+    at += sizeof value;
+  }
+  size_t size() {
+    uint8_t count = 0;
+    number(count);
+    if (count < 255) return count;
+    uint32_t many = 0;
+    number(many);
+    return has(many) ? many : 0;  // nothing takes less than a byte
+  }
+  void text(std::string& value) {
+    const size_t count = size();
+    if (!has(count)) return;
+    value.assign(at, count);
+    at += count;
+  }
+  void word(std::string_view& value) {
+    const size_t count = size();
+    const char* start = nullptr;
+    if (count > 0) number(start);
+    value = is_good ? std::string_view(start, count) : std::string_view();
+  }
+  void values(std::vector<metrics::Value>& values) {
+    values.clear();
+    const size_t count = size();
+    values.reserve(count);
+    for (size_t i = 0; i < count && is_good; ++i) {
+      bool is_defined = false;
+      double known = 0;
+      metrics::Value value = metrics::Value::of(0);
+      number(is_defined);
+      if (is_defined)
+        number(known);
+      else
+        number(value);
+      values.push_back(is_defined ? metrics::Value::of(known) : value);
+    }
+  }
+  void list(auto& items, const auto& use) {
+    items.resize(size());
+    for (auto& item : items) use(item);
+  }
+  template <class T>
+  void maybe(std::optional<T>& item, const auto& use) {
+    bool is_there = false;
+    number(is_there);
+    if (!is_there) return item.reset();
+    if (!item) item.emplace();
+    use(*item);
+  }
+  template <class T>
+  void maybe(std::shared_ptr<const T>& item, const auto& use) {
+    bool is_there = false;
+    number(is_there);
+    item.reset();
+    if (!is_there) return;
+    auto own = std::make_shared<T>();
+    use(*own);
+    item = std::move(own);
+  }
+};
+
+void side_members(auto& bytes, Any<Side> auto& side) {
+  bytes.text(side.operator_name);
+  bytes.text(side.type);
+  bytes.text(side.slot);
+  bytes.text(side.dtype);
+  bytes.maybe(side.shape,
+              [&](auto& shape) { bytes.list(shape, [&](auto& size) { bytes.number(size); }); });
+  bytes.text(side.layout);
+  bytes.text(side.file);
+}
+
+void judgement_members(auto& bytes, Any<Judgement> auto& judgement) {
+  bytes.number(judgement.verdict);
+  bytes.list(judgement.reasons, [&](auto& reason) { bytes.text(reason); });
+  bytes.text(judgement.message);
+  bytes.text(judgement.hint);
+  bytes.number(judgement.suspicious);
+}
+
+void row_members(auto& bytes, Any<Row> auto& row) {
+  const auto number = [&](auto& value) { bytes.number(value); };
+  const auto judgement = [&](auto& value) { judgement_members(bytes, value); };
+  bytes.number(row.index);
+  bytes.maybe(row.step, number);
+  bytes.maybe(row.rank, number);
+  bytes.text(row.graph);
+  for (auto* side : {&row.target, &row.golden})
+    bytes.maybe(*side, [&](auto& value) { side_members(bytes, value); });
+  bytes.word(row.pairing_rule);
+  bytes.text(row.pairing_evidence);
+  bytes.number(row.is_model_output);
+  bytes.number(row.node);
+  bytes.values(row.values);
+  bytes.number(row.verdict);
+  bytes.number(row.suspicious);
+  bytes.list(row.reasons, [&](auto& reason) { bytes.text(reason); });
+  bytes.text(row.message);
+  bytes.text(row.hint);
+  bytes.maybe(row.in_16_bits, [&](auto& in) {
+    bytes.maybe(in.float16, judgement);
+    bytes.maybe(in.bfloat16, judgement);
+  });
+  bytes.number(row.target_shows);
+  bytes.maybe(row.if_inner, judgement);
+  bytes.number(row.bytes);
+  bytes.maybe(row.own_error, [&](auto& error) {
+    bytes.number(error.value);
+    bytes.number(error.inherited);
+    bytes.number(error.measured);
+  });
+}
+
+}  // namespace
+
+void append_row_bytes(std::string& bytes, const Row& row) {
+  RowPacker packer{bytes};
+  row_members(packer, row);
+}
+
+bool read_row_bytes(std::string_view bytes, Row& row) {
+  RowUnpacker unpacker{bytes.data(), bytes.data() + bytes.size()};
+  row_members(unpacker, row);
+  return unpacker.is_good && unpacker.at == unpacker.end;
+}
+
+}  // namespace plumb::result
