@@ -453,7 +453,8 @@ class RowMaker {
     auto noise = gather(*other, *again, options_.request, context_);
     if (!noise) return without("damaged_file", in_words(noise.error()));
     if (!*noise) return without("interrupted", "");
-    judge::judge(judge::floor_limits(limits, facts, **noise), facts, options_.columns, row);
+    const auto floor = judge::floor_limits(facts, **noise);
+    judge::judge(floor ? *floor : limits, facts, options_.columns, row);
     const auto distance = metrics::metric_by_name("rel_euclid")->finish(**noise);
     if (distance.is_defined() && distance.number() > kLargestNoise)
       doubt(row, "noise_floor",
@@ -463,7 +464,7 @@ class RowMaker {
     if (is_same_tensor(sides_.target, *planned.target, *sides_.floor, *found->second) ||
         has_same_errors(facts.sums, (*noise)->sums))
       doubt(row, "same_path", "the second golden run is the target itself");
-    return false;
+    return !floor;
   }
 
   void compare_checksums(EntryReader& target, EntryReader& golden, Row& row) {
