@@ -72,6 +72,8 @@ struct Rest {
   bool is_lost() const {
     if (usual < 0 || others < metrics::kSmallestSlice || ratio() < metrics::kLostRatio)
       return false;
+    // What is smaller than that may be noise of golden's own.
+    if (gg <= usual * usual * static_cast<double>(elements)) return false;
     const double away = (gg - tg) / std::sqrt(gg);
     const double own = std::max(tt - tg * tg / gg, 0.0) / static_cast<double>(elements);
     return away > metrics::kNoNoise * usual && away > kAloneIsNoNoise * std::sqrt(own);

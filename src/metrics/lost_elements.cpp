@@ -81,6 +81,7 @@ LostElements::Noise LostElements::noise() const {
     const double error = std::fabs(target_[i] - golden_[i]), size = std::fabs(golden_[i]);
     if (!(error < kOffByThird * size) || !std::isfinite(size)) continue;
     errors.push_back(error - rounding_ * size);
+    noise.is_any |= error > 0;
   }
   noise.elements = std::ssize(errors);
   if (errors.empty()) return noise;
@@ -127,7 +128,7 @@ bool LostElements::is_gone(const std::vector<size_t>& places, double most) const
 std::optional<LostElements::Worst> LostElements::worst() const {
   const Noise usual = noise();
   if (usual.elements < kFewAgree) return std::nullopt;
-  const double few = usual.elements < kSomeAgree ? rounding_ * largest_ : 0;
+  const double few = usual.elements < kSomeAgree && usual.is_any ? rounding_ * largest_ : 0;
   const double most = std::max({kFarAboveNoise * usual.largest, ignored_, few});
   const std::vector<bool> are_gone = gone(usual);
   Worst worst;

@@ -39,6 +39,7 @@ class LostElements {
   struct Noise {
     double largest = 0;
     int64_t elements = 0;
+    bool is_any = false;  // of whatever size, rounding included
   };
   Noise noise() const;
   std::vector<bool> gone(const Noise& noise) const;

@@ -223,13 +223,14 @@ std::optional<SliceSums::Worst> SliceSums::worst(double ignored) const {
 }
 
 std::vector<SliceSums::Doubtful> SliceSums::doubtful(double ignored, int64_t off) const {
-  constexpr double kLost = kLostRatio * kLostRatio, kLeast = kNoNoise * kNoNoise * kLost;
+  constexpr double kLost = kLostRatio * kLostRatio;
   constexpr int64_t kShareOff = 8;  // of an inner slice, at least one in so many
   std::vector<Doubtful> found;
   const auto look_at = [&](const Axis& axis, const std::vector<Squares>& slices, bool is_bound) {
     const auto elements = static_cast<double>(count_ / axis.length);
     const double usual = median_of(slices) / elements;
-    const double least = std::max(kLeast * usual, ignored * ignored * elements);
+    const double least = std::max(kLost * std::max(kNoNoise * kNoNoise, elements) * usual,
+                                  ignored * ignored * elements);
     for (size_t i = 0; i < slices.size(); ++i)
       if (slices[i].dd > least && slices[i].dd >= kLost * slices[i].gg)
         found.push_back({axis.number, static_cast<int64_t>(i), axis.length, axis.stride,
