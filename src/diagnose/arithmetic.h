@@ -20,9 +20,9 @@ struct Follows {
 };
 
 // What looking at all operators together may cost, in steps of about a nanosecond.
-inline constexpr int64_t kMostWork = int64_t{400} << 20;
+inline constexpr int64_t kMostWork = int64_t{200} << 20;
 // ... where nothing tells who reads what, and where nothing fails.
-inline constexpr int64_t kGuessingWork = int64_t{100} << 20, kLittleWork = int64_t{16} << 20;
+inline constexpr int64_t kGuessingWork = int64_t{24} << 20, kLittleWork = int64_t{8} << 20;
 
 // nullopt if golden's output is no simple function of golden's inputs, or they are not at hand.
 std::optional<Follows> follows(const Net& net, const Node& node, size_t output_row,

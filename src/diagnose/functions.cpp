@@ -11,10 +11,10 @@ namespace plumb::diagnose {
 std::span<const Attempt> attempts() {
   static constexpr Attempt kAttempts[] = {
       {of_one_element, 4, false}, {limited, 4, false},       {leaky, 4, false},
-      {of_line, 60, false},       {with_constant, 8, false}, {of_two_elements, 8, false},
+      {of_line, 6, false},        {with_constant, 8, false}, {of_two_elements, 8, false},
       {sum_of_all, 4, false},     {joined, 8, false},        {transposed, 8, false},
       {enlarged, 8, false},       {cut_out, 8, false},       {softmax, 8, false},
-      {normalised, 200, false},   {reduced, 8, false},       {pooled, 16, false},
+      {normalised, 8, false},     {reduced, 8, false},       {pooled, 16, false},
       {product_of_two, 1, true},  {linear, 1, true},
   };
   return kAttempts;

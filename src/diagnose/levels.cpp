@@ -7,7 +7,7 @@
 namespace plumb::diagnose {
 namespace {
 
-constexpr size_t kLookedAt = size_t{1} << 17;
+constexpr size_t kLookedAt = size_t{1} << 15;
 constexpr int64_t kMostLevels = 256;   // of eight bits
 constexpr size_t kFewestElements = 4;  // elements
 

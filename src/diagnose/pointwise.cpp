@@ -138,18 +138,14 @@ std::optional<Should> leaky(const Example& example) {
 std::optional<Should> of_line(const Example& example) {
   if (example.inputs.size() != 1 || !is_like_output(example, 0)) return {};
   const auto x = [&](bool is_golden, size_t i) { return example.inputs[0].of(is_golden)[i]; };
-  if (auto found = by_lines(
-          example, 1, [](size_t) { return size_t{0}; }, x))
-    return found;
+  if (auto found = by_lines(example, {1, example.count()}, x)) return found;
   size_t inner = example.count();
   for (const int64_t length : example.output.shape) {
     if (length <= 0) return {};
     const auto channels = static_cast<size_t>(length);
     inner /= channels;
     if (length == 1) continue;
-    if (auto found = by_lines(
-            example, channels, [&](size_t i) { return (i / inner) % channels; }, x))
-      return found;
+    if (auto found = by_lines(example, {channels, inner}, x)) return found;
   }
   return {};
 }

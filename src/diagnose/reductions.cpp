@@ -19,6 +19,7 @@ struct Along {
     for (size_t axis = 0; axis < shape.size(); ++axis)
       (axis < first ? outer : axis < end ? length : inner) *= static_cast<size_t>(shape[axis]);
   }
+  size_t first_of(size_t i) const { return i / (length * inner) * length * inner + i % inner; }
   template <class Use>
   void each_group(const Use& use) const {  // use(place of the first element)
     for (size_t o = 0; o < outer; ++o)
@@ -45,22 +46,42 @@ Numbers softmax_of(const Numbers& x, const Along& along) {
   return y;
 }
 
-// Mean 0 (if that is taken off) and mean square 1.
-Numbers normalised_of(const Numbers& x, const Along& along, bool takes_mean) {
-  Numbers y(x.size());
-  const auto n = static_cast<double>(along.length);
-  along.each_group([&](size_t first) {
-    double mean = 0, squares = 0;
+// What gives a group mean 0 (if that is taken off) and mean square 1.
+struct Unit {
+  double mean = 0, factor = 0;
+
+  Unit(const Numbers& x, const Along& along, size_t first, bool takes_mean) {
+    const auto n = static_cast<double>(along.length);
+    double squares = 0;
     for (size_t k = 0; takes_mean && k < along.length; ++k) mean += x[first + k * along.inner] / n;
     for (size_t k = 0; k < along.length; ++k) {
       const double d = x[first + k * along.inner] - mean;
       squares += d * d / n;
     }
-    const double factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
+    factor = squares > 0 ? 1 / std::sqrt(squares) : 0;
+  }
+};
+Numbers normalised_of(const Numbers& x, const Along& along, bool takes_mean) {
+  Numbers y(x.size());
+  along.each_group([&](size_t first) {
+    const Unit unit(x, along, first, takes_mean);
     for (size_t k = 0; k < along.length; ++k)
-      y[first + k * along.inner] = factor * (x[first + k * along.inner] - mean);
+      y[first + k * along.inner] = unit.factor * (x[first + k * along.inner] - unit.mean);
   });
   return y;
+}
+
+// Whether it is worth to normalise all of golden's input: a few elements tell.
+bool may_be_normalised(const Example& example, const Groups& channels, const Along& along,
+                       bool takes_mean) {
+  const Numbers& golden = *example.inputs[0].golden;
+  std::optional<std::pair<size_t, Unit>> last;  // several elements may belong to one group
+  const auto x = [&](bool, size_t i) {
+    const size_t first = along.first_of(i);
+    if (!last || last->first != first) last.emplace(first, Unit(golden, along, first, takes_mean));
+    return last->second.factor * (golden[i] - last->second.mean);
+  };
+  return may_be_lines(example, channels, x, false) || may_be_lines(example, channels, x, true);
 }
 
 struct Window {
@@ -125,17 +146,16 @@ std::optional<Should> normalised(const Example& example) {
     if (way.first >= way.end || way.end > rank) continue;
     const Along along(shape, way.first, way.end), channel(shape, way.channel, way.channel + 1);
     if (along.length < 4) continue;
+    const Groups channels{channel.length, channel.inner};
     for (const bool takes_mean : {true, false}) {
+      if (!may_be_normalised(example, channels, along, takes_mean)) continue;
       const Numbers golden = normalised_of(*input->golden, along, takes_mean);
       Numbers target;  // wanted if it fits golden
       const auto x = [&](bool is_golden, size_t i) {
         if (!is_golden && target.empty()) target = normalised_of(*input->target, along, takes_mean);
         return (is_golden ? golden : target)[i];
       };
-      if (auto found = by_lines(
-              example, channel.length, [&](size_t i) { return i / channel.inner % channel.length; },
-              x))
-        return found;
+      if (auto found = by_lines(example, channels, x)) return found;
     }
   }
   return {};

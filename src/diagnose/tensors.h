@@ -30,7 +30,7 @@ class Tensors {
   // The first values of a pair, for whoever looks at many; not kept.
   std::shared_ptr<const compare::PairValues> glance(size_t row) const;
 
-  static constexpr int64_t kMost = int64_t{1} << 20;
+  static constexpr int64_t kMost = int64_t{1} << 19;
 
  private:
   std::shared_ptr<const compare::PairValues> read(size_t row, int64_t most) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/simd.h"
@@ -131,6 +132,16 @@ void Bulk(const double* target, const double* golden, int64_t count, const BulkS
   for (; i < count; ++i) add_bulk_pair(target[i], golden[i], s, i, tables);
 }
 
+// visit(lane) for each lane of a mask. hn::CompressStore copies its table to the stack, every time.
+template <class Tag, class Visit>
+HWY_INLINE void for_each_lane(Tag tag, hn::Mask<Tag> mask, const Visit& visit) {
+  uint8_t bytes[8] = {};
+  hn::StoreMaskBits(tag, mask, bytes);
+  uint64_t bits = 0;
+  std::memcpy(&bits, bytes, sizeof bits);
+  for (; bits != 0; bits &= bits - 1) visit(std::countr_zero(bits));
+}
+
 // Most groups hold none.
 int64_t Exceptions(const float* target, const float* golden, int64_t count,
                    const BulkFilter& filter, BulkRoom& room) {
@@ -145,8 +156,10 @@ int64_t Exceptions(const float* target, const float* golden, int64_t count,
     const auto close = hn::Le(d, hn::Max(hn::Mul(size, relative), absolute));
     const auto mask = hn::Or(hn::Ge(size, from), hn::And(close, hn::Ne(t, g)));
     if (hn::AllFalse(tag, mask)) continue;
-    hn::CompressStore(t, mask, tag, room.target + found);
-    found += static_cast<int64_t>(hn::CompressStore(g, mask, tag, room.golden + found));
+    for_each_lane(tag, mask, [&](int lane) {
+      room.target[found] = target[i + lane];
+      room.golden[found++] = golden[i + lane];
+    });
   }
   for (; i < count; ++i) found = keep_exception(target[i], golden[i], filter, found, room);
   return found;
@@ -158,13 +171,8 @@ void AddExceptions(const float* target, const float* golden, int64_t count, cons
   const Doubles tag;
   const Vec relative = set(s.relative), absolute = set(s.absolute);
   const Vec from_size = set(static_cast<double>(from));
-  HWY_ALIGN double ignored[kBulkBlock + kLanes];
+  double ignored[kBulkBlock];
   uint16_t large[kBulkBlock];
-  const auto for_each = [&](auto mask, auto&& visit) HWY_ATTR {
-    uint8_t bytes[8] = {};
-    hn::StoreMaskBits(tag, mask, bytes);
-    for (uint32_t bits = bytes[0]; bits != 0; bits &= bits - 1) visit(std::countr_zero(bits));
-  };
   for (int64_t first = 0; first < count; first += kBulkBlock) {
     const float *t_block = target + first, *g_block = golden + first;
     const int64_t n = std::min(kBulkBlock, count - first);
@@ -180,15 +188,18 @@ void AddExceptions(const float* target, const float* golden, int64_t count, cons
       sums.differing +=
           static_cast<int64_t>(hn::CountTrue(tag, hn::Or(is_ignored, hn::And(is_large, differs))));
       if (!hn::AllFalse(tag, is_ignored))
-        ignored_count += static_cast<int64_t>(
-            hn::CompressStore(hn::Mul(d, d), is_ignored, tag, ignored + ignored_count));
+        for_each_lane(tag, is_ignored, [&](int lane) {
+          const double error =
+              static_cast<double>(t_block[i + lane]) - static_cast<double>(g_block[i + lane]);
+          ignored[ignored_count++] = error * error;
+        });
       if (!hn::AllFalse(tag, is_large))
-        for_each(is_large,
-                 [&](int lane) { large[large_count++] = static_cast<uint16_t>(i + lane); });
+        for_each_lane(tag, is_large,
+                      [&](int lane) { large[large_count++] = static_cast<uint16_t>(i + lane); });
       const auto may_not_be_off = hn::And(hn::And(differs, hn::Le(d, set(s.half_absolute))),
                                           hn::Gt(d, hn::Mul(size, set(0.25))));
       if (!hn::AllFalse(tag, may_not_be_off))
-        for_each(may_not_be_off, [&](int lane) {
+        for_each_lane(tag, may_not_be_off, [&](int lane) {
           sums.not_off += is_not_off(t_block[i + lane], g_block[i + lane], s);
         });
     }

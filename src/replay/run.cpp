@@ -6,11 +6,10 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <tbb/parallel_invoke.h>
-#include <tbb/parallel_pipeline.h>
 
 #include "base/directory_lock.h"
 #include "base/nearest.h"
+#include "base/side_thread.h"
 #include "base/threads.h"
 #include "replay/feed.h"
 #include "replay/gt_folder.h"
@@ -125,14 +124,8 @@ class SampleRunner {
     const InnerProgress samples_count(context_);
     std::optional<Error> problem;
     size_t next = 0;
-    const auto load_next = [&](tbb::flow_control& flow) {
-      if (next < samples.size() && !context_.cancelled) return load(samples, next++);
-      flow.stop();
-      return RunTurnPtr();
-    };
-    const auto run_turn = [&](const RunTurnPtr& turn) {
-      run(samples, *turn);
-      return turn;
+    const auto load_next = [&] {
+      return next < samples.size() && !context_.cancelled ? load(samples, next++) : nullptr;
     };
     const auto compare_turn = [&](const RunTurnPtr& turn) {
       if (context_.cancelled) return;
@@ -146,10 +139,16 @@ class SampleRunner {
       samples_count.advance();
     };
     on_threads_of(context_, [&] {
-      constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
-      tbb::parallel_pipeline(3, tbb::make_filter<void, RunTurnPtr>(kInOrder, load_next) &
-                                    tbb::make_filter<RunTurnPtr, RunTurnPtr>(kInOrder, run_turn) &
-                                    tbb::make_filter<RunTurnPtr, void>(kInOrder, compare_turn));
+      SideThread loader;
+      RunTurnPtr ran, coming;
+      for (RunTurnPtr running = load_next(); running || ran;
+           ran = std::exchange(running, std::move(coming))) {
+        if (running) loader.start([&] { coming = load_next(); });
+        if (running) begin_run(samples, running);
+        if (ran) compare_turn(ran);
+        if (running) end_run(*running);
+        loader.wait();
+      }
     });
     if (context_.cancelled) {
       const size_t compared = compared_;
@@ -235,19 +234,23 @@ class SampleRunner {
     return std::move(loaded->inputs);
   }
 
-  void run(const input::Samples& samples, RunTurn& turn) {
-    if (turn.problem) return;
-    std::optional<Error> golden_problem;
-    tbb::parallel_invoke(
-        [&] {
-          if (target_dumper_)
-            run_side(samples, turn, true, *target_dumper_, turn.target, turn.problem);
-        },
-        [&] {
-          if (golden_dumper_)
-            run_side(samples, turn, false, *golden_dumper_, turn.golden, golden_problem);
-        });
-    if (!turn.problem) turn.problem = std::move(golden_problem);
+  void begin_run(const input::Samples& samples, const RunTurnPtr& turn) {
+    if (turn->problem) return;
+    if (target_dumper_)
+      target_thread_.start([this, &samples, turn] {
+        run_side(samples, *turn, true, *target_dumper_, turn->target, target_problem_);
+      });
+    if (golden_dumper_)
+      golden_thread_.start([this, &samples, turn] {
+        run_side(samples, *turn, false, *golden_dumper_, turn->golden, golden_problem_);
+      });
+  }
+  void end_run(RunTurn& turn) {
+    target_thread_.wait();
+    golden_thread_.wait();
+    for (std::optional<Error>* problem : {&target_problem_, &golden_problem_})
+      if (auto found = std::exchange(*problem, std::nullopt); found && !turn.problem)
+        turn.problem = std::move(found);
   }
 
   // Tensors that somebody wants to keep are files, too.
@@ -328,6 +331,8 @@ class SampleRunner {
   std::optional<engine::ModelDumper> target_dumper_, golden_dumper_;
   std::optional<DirectoryLock> keep_;
   std::optional<GtFolder> gt_;
+  std::optional<Error> target_problem_, golden_problem_;
+  SideThread target_thread_, golden_thread_;  // each waits for its engine
 };
 
 input::SampleOptions inputs_of(const RunState& state, const RunSide& side) {
