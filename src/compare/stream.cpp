@@ -306,10 +306,9 @@ class RowMaker {
     if (input == nullptr) return;
     const auto distance = distance_of(*input);
     if (distance && *distance <= kSameInput)
-      fail_as_ids(row,
-                  fmt::format("{} of {} codes differ, though both sides quantize the same "
-                              "numbers ({}, rel_euclid {:.3g})",
-                              off, facts.sums.count, input->target->operator_name, *distance));
+      fail_as_ids(row, fmt::format("{} of {} codes differ, though both sides quantize the same "
+                                   "numbers ({}, rel_euclid {:.3g})",
+                                   off, facts.sums.count, input->target->operator_name, *distance));
   }
 
   // rel_euclid of two tensors of floats; nullopt if they are none, or have no such distance.
