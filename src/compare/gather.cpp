@@ -11,6 +11,7 @@
 
 #include "base/crc32.h"
 #include "compare/mask_values.h"
+#include "compare/worst_slice.h"
 #include "metrics/bulk_candidates.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
@@ -28,7 +29,6 @@ using metrics::PairSums;
 using metrics::SliceSums;
 
 constexpr int64_t kChunk = kPiecesPerChunk * kPairPiece;
-constexpr double kSmallRatio = 0.15;         // of a slice: half of the usual limit
 constexpr int64_t kChecksumPiece = 1 << 18;  // elements
 
 Result<void> read_chunk(dump::EntryReader& target_entry, dump::EntryReader& golden_entry,
@@ -317,50 +317,6 @@ bool has_shape_of_picture(const Shape& shape) {
          (is_channels(shape[rank - 1]) && are_pixels(rank - 3));
 }
 
-// Finds the worst slice. Reads golden once more where errors of a slice stand out: some runs of it
-// first, since they mostly tell that golden is large there.
-Result<void> find_worst_slice(const dump::EntryReader& golden, bool exactly,
-                              const std::optional<MaskValues>& mask, SliceSums& slices,
-                              PairFacts& facts, const RunContext& context) {
-  constexpr int64_t kRuns = 16;
-  const double ignored = metrics::ignored_in_slices(facts);
-  const auto is_settled = [&](bool by_bound) {
-    facts.worst_slice = slices.worst(ignored);
-    const auto& worst = facts.worst_slice;
-    return !worst || !worst->is_bound || (by_bound && worst->ratio <= kSmallRatio);
-  };
-  if (is_settled(false)) return {};
-  auto again = golden.again();
-  if (!again) return again.error();
-  io::TensorReader& reader = again->reader();
-  const DType part = metrics::part_of(reader.dtype());
-  const int64_t values = part == reader.dtype() ? 1 : 2;
-  const int64_t period = slices.period() / values, runs = ceil_div(reader.count(), period);
-  std::vector<double> numbers;
-  const auto add_run = [&](int64_t run) -> Result<void> {
-    const int64_t first = run * period, count = std::min(period, reader.count() - first);
-    auto bytes = reader.read(first, count);
-    if (!bytes) return std::move(bytes.error()).in(golden.path());
-    numbers.resize(static_cast<size_t>(count * values));
-    decode_double(part, bytes->data(), count * values, numbers.data());
-    for (double& number : numbers)
-      number = mask && mask->is_mark(number) ? 0 : std::ldexp(number, -facts.sums.exponent);
-    slices.add_golden(numbers.data(), count * values);
-    return {};
-  };
-  if (runs > 2 * kRuns && !exactly && reader.is_random_access()) {
-    for (int64_t i = 0; i < kRuns; ++i)
-      if (auto added = add_run(runs / kRuns * i); !added) return added;
-    if (is_settled(true)) return {};
-    slices.forget_golden();
-  }
-  for (int64_t run = 0; run < runs && !context.cancelled; ++run)
-    if (auto added = add_run(run); !added) return added;
-  slices.set_golden_is_whole();
-  facts.worst_slice = slices.worst(ignored);
-  return {};
-}
-
 // A look at the start of the pair, and at some of golden, may foresee that it will be read again
 // for the bulk rule: then the first pass puts aside what that would be for.
 struct Foreseen {
@@ -485,7 +441,8 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.sums = *sums;
   facts.has_slices = request.slices;
   if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {
-    auto found = find_worst_slice(golden, request.slices_exactly, mask, *slices, facts, context);
+    auto found =
+        find_worst_slice(target, golden, request.slices_exactly, mask, *slices, facts, context);
     if (!found) return found.error();
     facts.may_lose_band =
         slices->may_lose_band(sums->dd, sums->finite, metrics::ignored_in_slices(facts));

@@ -10,6 +10,7 @@
 
 #include "base/nearest.h"
 #include "base/threads.h"
+#include "compare/quantized_input.h"
 #include "compare/session_state.h"
 #include "judge/tolerance.h"
 #include "result/details.h"
@@ -144,10 +145,10 @@ void prepare_streaming(SessionState& state) {
   if (state.policy != nullptr) state.policy->refine(request);
   state.sides.emplace(compare::Sides{
       state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
-  state.stream_options.emplace(
-      compare::StreamOptions{*state.rules, std::move(columns), std::move(request), checksum,
-                             state.policy != nullptr ? state.policy->observer() : nullptr,
-                             state.tolerance, state.spec.details, state.computed});
+  state.stream_options.emplace(compare::StreamOptions{
+      *state.rules, std::move(columns), std::move(request), checksum,
+      state.policy != nullptr ? state.policy->observer() : nullptr, state.tolerance,
+      state.spec.details, state.computed, compare::quantized_inputs(state)});
   state.streamer.emplace(*state.sides, *state.stream_options);
 }
 

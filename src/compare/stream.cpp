@@ -267,7 +267,7 @@ class RowMaker {
       by_profile = judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden,
                                   **facts, row);
     if (closeness) judge::explain(*closeness, (*facts)->sums, row);
-    if (by_profile) judge_whole_numbers(profile, **facts, *target, *golden, row);
+    if (by_profile) judge_whole_numbers(profile, planned, **facts, *target, *golden, row);
     show_difference((*facts)->sums, *target, *golden, row);
     if (const metrics::PairSums& sums = (*facts)->sums;
         sums.count > 0 && sums.same_nan == sums.count)
@@ -275,8 +275,9 @@ class RowMaker {
   }
 
   // What is right or wrong, or off by a step, where the limits for floats are no measure.
-  void judge_whole_numbers(const judge::Profile& profile, const metrics::PairFacts& facts,
-                           const EntryReader& target, const EntryReader& golden, Row& row) const {
+  void judge_whole_numbers(const judge::Profile& profile, const pair::PlannedRow& planned,
+                           const metrics::PairFacts& facts, const EntryReader& target,
+                           const EntryReader& golden, Row& row) const {
     if ((row.verdict == Verdict::kFail && !row.in_16_bits) || !profile.integer ||
         facts.sums.equal == facts.sums.count)
       return;
@@ -285,11 +286,47 @@ class RowMaker {
         steps == judge::Steps::kOfPixels && facts.sums.t_whole && facts.sums.g_whole;
     if (are_pixels || steps == judge::Steps::kOfCodes) {
       const auto found = find_common_offset(target, golden, are_pixels, context_);
-      if (was_read(found, row) && *found) fail_as_ids(row, text_of(**found));
+      if (was_read(found, row) && *found) return fail_as_ids(row, text_of(**found));
+      if (steps == judge::Steps::kOfCodes) judge_share_of_codes(planned, facts, row);
     } else if (may_hold_ids(facts)) {
       const auto found = ids_inside(facts, target, golden);
       if (was_read(found, row) && *found) fail_as_ids(row, text_of(**found, *row.golden->shape));
     }
+  }
+
+  // Codes of the same numbers differ where these lie between two codes, and nowhere else.
+  void judge_share_of_codes(const pair::PlannedRow& planned, const metrics::PairFacts& facts,
+                            Row& row) const {
+    constexpr double kMostCodesOff = 0.2, kSameInput = 1e-4;  // a share, and rel_euclid
+    const int64_t off = facts.sums.count - facts.sums.equal;
+    if (static_cast<double>(off) <= kMostCodesOff * static_cast<double>(facts.sums.count) ||
+        !options_.input_of || row.verdict != Verdict::kPass)
+      return;
+    const pair::PlannedRow* input = options_.input_of(planned);
+    if (input == nullptr) return;
+    const auto distance = distance_of(*input);
+    if (distance && *distance <= kSameInput)
+      fail_as_ids(row, fmt::format("{} of {} codes differ, though both sides quantize the same "
+                                   "numbers ({}, rel_euclid {:.3g})",
+                                   off, facts.sums.count, input->target->operator_name, *distance));
+  }
+
+  // rel_euclid of two tensors of floats; nullopt if they are none, or have no such distance.
+  std::optional<double> distance_of(const pair::PlannedRow& pair) const {
+    if (pair.target->parts.empty() || pair.golden->parts.empty()) return std::nullopt;
+    auto target = EntryReader::open(sides_.target, *pair.target, sides_.target_hints, {}, &files_);
+    auto golden =
+        EntryReader::open(sides_.golden_of(pair), *pair.golden, sides_.golden_hints, {}, &files_);
+    if (!target || !golden) return std::nullopt;  // its own row says so
+    const auto is_float = [](EntryReader& side) {
+      return kind_of(side.reader().dtype()) == DKind::kFloat;
+    };
+    if (!is_float(*target) || !is_float(*golden) || obstacle_of(*target, *golden, pair.is_flat))
+      return std::nullopt;
+    const auto facts = gather(*target, *golden, {}, context_);
+    if (!facts || !*facts) return std::nullopt;
+    const auto distance = metrics::metric_by_name("rel_euclid")->finish(**facts);
+    return distance.is_defined() ? std::optional(distance.number()) : std::nullopt;
   }
 
   // What could not be looked at is no pass.
@@ -453,7 +490,8 @@ class RowMaker {
     auto noise = gather(*other, *again, options_.request, context_);
     if (!noise) return without("damaged_file", in_words(noise.error()));
     if (!*noise) return without("interrupted", "");
-    judge::judge(judge::floor_limits(limits, facts, **noise), facts, options_.columns, row);
+    const auto floor = judge::floor_limits(facts, **noise);
+    judge::judge(floor ? *floor : limits, facts, options_.columns, row);
     const auto distance = metrics::metric_by_name("rel_euclid")->finish(**noise);
     if (distance.is_defined() && distance.number() > kLargestNoise)
       doubt(row, "noise_floor",
@@ -463,7 +501,7 @@ class RowMaker {
     if (is_same_tensor(sides_.target, *planned.target, *sides_.floor, *found->second) ||
         has_same_errors(facts.sums, (*noise)->sums))
       doubt(row, "same_path", "the second golden run is the target itself");
-    return false;
+    return !floor;
   }
 
   void compare_checksums(EntryReader& target, EntryReader& golden, Row& row) {

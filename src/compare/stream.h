@@ -45,6 +45,8 @@ struct StreamOptions {
   std::optional<metrics::Tolerance> tolerance = {};  // the rules have a limit on its share
   bool details = false;                              // rows have their details
   std::optional<DType> computed = {};  // what the target computed in, as the user says
+  // The row of what a quantizing operator reads, where a graph tells; else null.
+  std::function<const pair::PlannedRow*(const pair::PlannedRow&)> input_of = {};
 };
 
 // Whatever row it is asked for, in any order, from any thread, any number of times: the same row.

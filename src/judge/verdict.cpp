@@ -118,12 +118,17 @@ DType coarser_dtype(const PairFacts& facts) {
                              metrics::shown_golden_dtype(facts.golden_dtype, facts.sums));
 }
 
-// Among values that are close to each other, rounding alone may be a large part of the range.
+// Among values that are close to each other, rounding alone may be a large part of the range; among
+// a few, one of four logits that is near zero is a large share of them.
 bool is_rounding(const Limit& limit, const PairFacts& facts) {
-  if (limit.metric->name != "max_err_to_range") return false;
+  constexpr int64_t kFew = 16;
   const metrics::PairSums& sums = facts.sums;
+  const bool is_share_of_few =
+      limit.metric->name == "off_share" && sums.finite - sums.g_zeros < kFew;
+  if (limit.metric->name != "max_err_to_range" && !is_share_of_few) return false;
   const double largest = std::max(std::abs(sums.g_min), std::abs(sums.g_max));
-  return sums.abs_max <= metrics::resolution_of(coarser_dtype(facts)).relative / 2 * largest;
+  const double steps = is_share_of_few ? 1 : 0.5;
+  return sums.abs_max <= steps * metrics::resolution_of(coarser_dtype(facts)).relative * largest;
 }
 
 void judge_warnings(const Limits& limits, const PairFacts& facts, auto&& value_of, Row& row) {
@@ -233,14 +238,14 @@ void excuse_rounding_of_shares(const PairFacts& facts, Row& row) {
                   rounded_outwards(sums.abs_max, true), message));
 }
 
-Limits floor_limits(const Limits& profile, const PairFacts& pair, const PairFacts& noise) {
+std::optional<Limits> floor_limits(const PairFacts& pair, const PairFacts& noise) {
   const DType coarser = coarser_dtype(pair);
   const double resolution = metrics::resolution_of(coarser).relative;
   Limits floor;
   for (const char* name : {"rel_euclid", "max_err_to_range"}) {
     const Metric* metric = metrics::metric_by_name(name);
     const Value value = metric->finish(noise);
-    if (!value.is_defined()) return profile;
+    if (!value.is_defined()) return std::nullopt;
     const double bound = std::max(2 * value.number(), resolution);
     floor.limits.push_back({metric, Comparison::kAtMost, std::min(bound, kLargestFloor)});
   }

@@ -25,9 +25,9 @@ void excuse_rounding_of_shares(const metrics::PairFacts& facts, result::Row& row
 
 // The limits that a second golden run sets: `noise` is that run against the first, `pair` the pair
 // to judge. Errors may be twice the noise, and at least the resolution of the coarser type; half
-// the size of golden is too much in any case. If the noise is undefined, `profile` stands.
-Limits floor_limits(const Limits& profile, const metrics::PairFacts& pair,
-                    const metrics::PairFacts& noise);
+// the size of golden is too much in any case. nullopt if the noise is undefined: the profile
+// stands.
+std::optional<Limits> floor_limits(const metrics::PairFacts& pair, const metrics::PairFacts& noise);
 
 // As judge(), from records alone: they prove differences, and agreement only by checksum or if all
 // elements are one value. `limits` are Profile::for_types.

@@ -14,16 +14,27 @@
 namespace plumb::metrics {
 namespace {
 
-constexpr int64_t kMostSingleElements = 1 << 16;  // of a tensor: in a larger one none counts
-constexpr double kAgreesAsWhole = 0.1;            // rel_euclid
-constexpr double kOffByThird = 0.3;               // of golden: what may be lost
-constexpr double kFarAboveNoise = 6;              // times the error of what agrees
-constexpr int64_t kFewAgree = 2;                  // elements that are not zero
+constexpr int64_t kMostSingleElements = 1 << 16;   // of a tensor: in a larger one none counts
+constexpr double kAgreesAsWhole = 0.1;             // rel_euclid
+constexpr double kOffByThird = 0.3;                // of golden: what may be lost
+constexpr double kFarAboveNoise = 6;               // times the error of what agrees
+constexpr double kGone = 0.1, kGoneInSlice = 0.5;  // of golden at most, by size: nothing is left
+constexpr double kAboveNoise = 2.5;                // the same for what is gone
+constexpr int64_t kSomeAgree = 8;                  // fewer may show less noise than there is
+constexpr int64_t kFewAgree = 2;                   // elements that are not zero
 constexpr int64_t kFewLarger = 3, kOfSoMany = 200;
 
 double ratio_of(double error, double golden) {
   if (error == 0) return 0;
   return golden == 0 ? std::numeric_limits<double>::infinity() : error / std::fabs(golden);
+}
+
+// Of a slice along an axis.
+std::vector<size_t> places_of(int64_t index, int64_t length, int64_t stride, int64_t count) {
+  std::vector<size_t> places;
+  for (int64_t first = index * stride; first < count; first += length * stride)
+    for (int64_t i = first; i < first + stride; ++i) places.push_back(static_cast<size_t>(i));
+  return places;
 }
 
 std::string place_of(int64_t position, const Shape& shape) {
@@ -49,7 +60,8 @@ LostElements::LostElements(const PairFacts& first, Shape shape)
       rounding_(resolution_of(coarser_of(shown_target_dtype(first.target_dtype, first.sums),
                                          shown_golden_dtype(first.golden_dtype, first.sums)))
                     .relative),
-      ignored_(ignored_in_slices(first)) {}
+      ignored_(ignored_in_slices(first)),
+      largest_(std::max(std::fabs(first.sums.g_min), std::fabs(first.sums.g_max))) {}
 
 void LostElements::add(const double* target, const double* golden, int64_t count) {
   target_.insert(target_.end(), target, target + count);
@@ -69,6 +81,7 @@ LostElements::Noise LostElements::noise() const {
     const double error = std::fabs(target_[i] - golden_[i]), size = std::fabs(golden_[i]);
     if (!(error < kOffByThird * size) || !std::isfinite(size)) continue;
     errors.push_back(error - rounding_ * size);
+    noise.is_any |= error > 0;
   }
   noise.elements = std::ssize(errors);
   if (errors.empty()) return noise;
@@ -78,15 +91,51 @@ LostElements::Noise LostElements::noise() const {
   return noise;
 }
 
+// Elements, and slices of less than 16, of which nothing is left though they are larger than noise.
+std::vector<bool> LostElements::gone(const Noise& noise) const {
+  const double most = std::max(kAboveNoise * noise.largest, ignored_);
+  const double left = noise.elements < kSomeAgree ? 0 : kGone;
+  std::vector<bool> gone(golden_.size());
+  for (size_t i = 0; i < golden_.size(); ++i) {
+    const double size = std::fabs(golden_[i]);
+    gone[i] = size > most && std::fabs(target_[i]) <= left * size;
+  }
+  const auto count = std::ssize(golden_);
+  int64_t stride = 1;
+  for (size_t axis = shape_.size(); axis-- > 0; stride *= shape_[axis]) {
+    const int64_t length = shape_[axis];
+    if (length < 2 || count / length < 2 || count / length >= kSmallestSlice) continue;
+    for (int64_t index = 0; index < length; ++index) {
+      const std::vector<size_t> places = places_of(index, length, stride, count);
+      if (is_gone(places, most))
+        for (const size_t i : places) gone[i] = golden_[i] != 0;
+    }
+  }
+  return gone;
+}
+
+bool LostElements::is_gone(const std::vector<size_t>& places, double most) const {
+  double tt = 0, tg = 0, gg = 0;
+  for (const size_t i : places) {
+    tt += target_[i] * target_[i];
+    tg += target_[i] * golden_[i];
+    gg += golden_[i] * golden_[i];
+  }
+  return tt <= kGoneInSlice * kGoneInSlice * gg &&
+         tt - 2 * tg + gg >= kLostRatio * kLostRatio * gg && gg - tg > most * std::sqrt(gg);
+}
+
 std::optional<LostElements::Worst> LostElements::worst() const {
   const Noise usual = noise();
   if (usual.elements < kFewAgree) return std::nullopt;
-  const double most = std::max(kFarAboveNoise * usual.largest, ignored_);
+  const double few = usual.elements < kSomeAgree && usual.is_any ? rounding_ * largest_ : 0;
+  const double most = std::max({kFarAboveNoise * usual.largest, ignored_, few});
+  const std::vector<bool> are_gone = gone(usual);
   Worst worst;
   double largest = 0;  // error
   for (size_t i = 0; i < golden_.size(); ++i) {
     const double error = std::fabs(target_[i] - golden_[i]), ratio = ratio_of(error, golden_[i]);
-    if (!(error > most && ratio >= kOffByThird) || !std::isfinite(error)) continue;
+    if (!(are_gone[i] || (error > most && ratio >= kOffByThird)) || !std::isfinite(error)) continue;
     ++worst.count;
     if (ratio < worst.ratio || (ratio == worst.ratio && error <= largest)) continue;
     largest = error;

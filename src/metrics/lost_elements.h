@@ -23,7 +23,9 @@ class LostElements {
 
   // Elements that are off by a third of golden or more, and by more than anything else explains:
   // six times the largest error of those that agree, beyond what rounding of their own value
-  // leaves. nullopt if there is none, or if hardly an element agrees.
+  // leaves. Of what is gone, an element or all of a slice of a few, less is too much: noise seldom
+  // ends at zero, and never again and again. nullopt if there is none, or if hardly an element
+  // agrees.
   struct Worst {
     double ratio = 0;      // the largest |d| / |g| among them; infinite where golden is zero
     int64_t count = 0;     // how many there are
@@ -37,12 +39,16 @@ class LostElements {
   struct Noise {
     double largest = 0;
     int64_t elements = 0;
+    bool is_any = false;  // of whatever size, rounding included
   };
   Noise noise() const;
+  std::vector<bool> gone(const Noise& noise) const;
+  bool is_gone(const std::vector<size_t>& places, double most) const;  // a slice
 
   Shape shape_;
   double rounding_;  // of the coarser type, relatively
   double ignored_;
+  double largest_;  // |golden|
   std::vector<double> target_, golden_;
 };
 

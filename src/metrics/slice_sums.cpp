@@ -23,6 +23,17 @@ double cost_of_folding(int64_t period, int64_t count) {
 }
 double cost_of_runs(int64_t period) { return 450.0 / static_cast<double>(period); }
 
+// The mean square of errors of slices where golden is not zero.
+double mean_beside_golden(const auto& slices) {
+  double sum = 0, count = 0;
+  for (const auto& slice : slices) {
+    if (slice.gg == 0) continue;
+    sum += slice.dd;
+    ++count;
+  }
+  return count > 0 ? sum / count : 0;
+}
+
 }  // namespace
 
 SliceSums::SliceSums(const Shape& shape) {
@@ -179,19 +190,26 @@ std::vector<SliceSums::Squares> SliceSums::of_inner(const Axis& axis) const {
   return slices;
 }
 
+double SliceSums::median_of(const std::vector<Squares>& slices) {
+  std::vector<double> errors;
+  for (const Squares& slice : slices) errors.push_back(slice.dd);
+  const auto median = errors.begin() + (std::ssize(errors) - 1) / 2;
+  std::nth_element(errors.begin(), median, errors.end());
+  return *median;
+}
+
 std::optional<SliceSums::Worst> SliceSums::worst(double ignored) const {
   std::optional<Worst> worst;
   const auto look_at = [&](const Axis& axis, const std::vector<Squares>& slices, bool is_bound) {
     const int64_t elements = count_ / axis.length;
-    std::vector<double> errors;
-    for (const Squares& slice : slices) errors.push_back(slice.dd);
-    const auto median = errors.begin() + (std::ssize(errors) - 1) / 2;
-    std::nth_element(errors.begin(), median, errors.end());
-    // Errors that most slices have are no news.
-    const double usual = std::max(16 * *median, ignored * ignored * static_cast<double>(elements));
+    // Errors that most slices have are no news. Where golden has nothing to lose, nor are those
+    // that slices with something have on average: sparse ones have few places for them.
+    const double usual =
+        std::max(16 * median_of(slices), ignored * ignored * static_cast<double>(elements));
+    const double average = is_bound ? 0 : 16 * mean_beside_golden(slices);
     for (size_t i = 0; i < slices.size(); ++i) {
       const auto& [dd, gg] = slices[i];
-      if (!(dd > usual)) continue;
+      if (!(dd > (gg > 0 ? usual : std::max(usual, average)))) continue;
       const double ratio = gg > 0 ? std::sqrt(dd / gg) : std::numeric_limits<double>::infinity();
       if (!worst || ratio > worst->ratio)
         worst = {ratio, axis.number, static_cast<int64_t>(i), elements, is_bound};
@@ -202,6 +220,29 @@ std::optional<SliceSums::Worst> SliceSums::worst(double ignored) const {
   for (const Axis& axis : inner_)
     if (axis.is_judged) look_at(axis, of_inner(axis), !golden_is_whole_);
   return worst;
+}
+
+std::vector<SliceSums::Doubtful> SliceSums::doubtful(double ignored, int64_t off) const {
+  constexpr double kLost = kLostRatio * kLostRatio;
+  constexpr int64_t kShareOff = 8;  // of an inner slice, at least one in so many
+  std::vector<Doubtful> found;
+  const auto look_at = [&](const Axis& axis, const std::vector<Squares>& slices, bool is_bound) {
+    const auto elements = static_cast<double>(count_ / axis.length);
+    const double usual = median_of(slices) / elements;
+    const double least = std::max(kLost * std::max(kNoNoise * kNoNoise, elements) * usual,
+                                  ignored * ignored * elements);
+    for (size_t i = 0; i < slices.size(); ++i)
+      if (slices[i].dd > least && slices[i].dd >= kLost * slices[i].gg)
+        found.push_back({axis.number, static_cast<int64_t>(i), axis.length, axis.stride,
+                         std::sqrt(usual), is_bound});
+  };
+  if (off < kSmallestSlice) return found;
+  for (const Axis& axis : outer_)
+    if (axis.is_judged) look_at(axis, of_outer(axis), false);
+  for (const Axis& axis : inner_)
+    if (axis.is_judged && kShareOff * off >= count_ / axis.length)
+      look_at(axis, of_inner(axis), !golden_is_whole_);
+  return found;
 }
 
 }  // namespace plumb::metrics

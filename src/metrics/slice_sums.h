@@ -19,6 +19,9 @@ namespace plumb::metrics {
 
 inline constexpr int64_t kSmallestSlice = 16;    // elements: fewer say little
 inline constexpr int64_t kMostSlices = 1 << 18;  // of an axis: a longer one is left out
+inline constexpr double kLostRatio = 0.9;        // of error and golden: nothing of it is left
+// How far an error points away from golden, beside the usual one of an element: no noise does that.
+inline constexpr double kNoNoise = 9;
 
 class SliceSums {
  public:
@@ -56,6 +59,16 @@ class SliceSums {
   // An error with a root mean square of at most `ignored` does not stand out. nullopt if none does.
   std::optional<Worst> worst(double ignored) const;
 
+  // A slice whose error is no larger than usual, though it may be all that golden has there.
+  struct Doubtful {
+    size_t axis = 0;  // of the shape
+    int64_t index = 0, length = 0, stride = 0;
+    double usual = 0;       // root mean square of the errors in a usual slice of that axis
+    bool is_bound = false;  // as Worst's
+  };
+  // `off`: pairs of all slices that are off by half.
+  std::vector<Doubtful> doubtful(double ignored, int64_t off) const;
+
   // Golden's values of an inner axis, if worst() is a bound: of some whole runs, or of all.
   void add_golden(const double* golden, int64_t count);  // from the start of a run on
   void forget_golden();
@@ -78,6 +91,7 @@ class SliceSums {
   void split(const std::vector<Axis>& axes);
   void go_to(int64_t position);
   void end_run();
+  static double median_of(const std::vector<Squares>& slices);  // squares of errors
   std::vector<Squares> of_outer(const Axis& axis) const;
   std::vector<Squares> of_inner(const Axis& axis) const;
 

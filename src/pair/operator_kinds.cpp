@@ -195,6 +195,11 @@ bool gives_shares(std::string_view type) {
   return kind == "sigmoid" || kind == "softmax";
 }
 
+bool quantizes(std::string_view type) {
+  return is_one_of(type, std::to_array<std::string_view>(
+                             {"QuantizeLinear", "Quantize", "AscendQuant", "AscendQuantV2"}));
+}
+
 bool gives_rounded(std::string_view type) {
   return is_one_of(type, std::to_array<std::string_view>(
                              {"Round", "Floor", "Ceil", "Trunc", "QuantizeLinear", "Quantize",

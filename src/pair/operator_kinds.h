@@ -36,6 +36,8 @@ bool moves(std::string_view kind);
 bool gives_ids(std::string_view type);
 // Sigmoid, Softmax: shares of 1.
 bool gives_shares(std::string_view type);
+// QuantizeLinear: codes of its first input.
+bool quantizes(std::string_view type);
 // Round, QuantizeLinear: whole numbers that may be off by a step.
 bool gives_rounded(std::string_view type);
 bool is_quant(const graph::Operator& op);

@@ -45,6 +45,37 @@ TEST(LostElements, RoundingOfALargeValueIsNoNoise) {
   EXPECT_EQ(lost(target, golden, {1, 6}), "element [0, 4]: 0 instead of 0.31");
 }
 
+// Boxes that are off by a fifth of a pixel are no excuse for scores that are gone.
+TEST(LostElements, WhatIsGoneIsNoNoise) {
+  const float noise[] = {0.2F, -0.17F, 0.11F, -0.2F, 0.09F};
+  std::vector<float> golden, target;
+  for (size_t row = 0; row < 5; ++row) {
+    for (size_t i = 0; i < 4; ++i) {
+      golden.push_back(40.3F + 97.1F * static_cast<float>(row) + 13 * static_cast<float>(i));
+      target.push_back(golden.back() + noise[(row + i) % 5]);
+    }
+    golden.push_back(0.37F + 0.02F * static_cast<float>(row));
+    target.push_back(0);
+  }
+  EXPECT_EQ(lost(target, golden, {5, 5}), "5 elements, the worst [4, 4]: 0 instead of 0.45");
+  for (size_t i = 4; i < 25; i += 5) target[i] = golden[i] + 0.1F * noise[i % 5];
+  EXPECT_EQ(lost(target, golden, {5, 5}), "none by the sums");
+  target[4] = 0;  // 0.37: below 2.5 times the noise of boxes
+  EXPECT_EQ(lost(target, golden, {5, 5}), "none");
+  golden[4] = 0.61F;
+  EXPECT_EQ(lost(target, golden, {5, 5}), "element [0, 4]: 0 instead of 0.61");
+}
+
+// The others of a few may be close by chance.
+TEST(LostElements, AFewShowLittleOfTheNoise) {
+  std::vector<float> golden = {7e-4F, 5, -3, 4}, target;
+  for (const float value : golden) target.push_back(as_half(value));
+  target[0] = as_half(0.0021F);
+  EXPECT_EQ(lost(target, golden, {1, 4}), "none");
+  target[0] = as_half(0.1F);
+  EXPECT_EQ(lost(target, golden, {1, 4}), "element [0, 0]: 0.0999756 instead of 0.0007");
+}
+
 TEST(LostElements, NoiseOfOneSizeDrownsWhatIsSmall) {
   std::vector<float> golden = normal_values(1, 500), target = golden;
   const std::vector<float> noise = normal_values(2, 500);

@@ -186,15 +186,15 @@ def call_of(op):
     return f"Functional.{op}.0.forward"
 
 
-def plumb_dump(arrays, edges=None):
-    """dump.json as docs/dump.md describes it. `edges` gives the producers by operator; else a chain."""
+def plumb_dump(arrays, edges=None, types=None):
+    """dump.json as docs/dump.md describes it. `edges` gives the producers by operator; else a chain. `types` other than Relu."""
     names = list(arrays)
     edges = edges if edges is not None else {b: [a] for a, b in zip(names, names[1:])}
     operators, files = [], {}
     for i, (op, x) in enumerate(arrays.items()):
         file = f"{op}.0.{1700000000000001 + i}.npy"
         files[file] = File("npy", npy_bytes(x))
-        operators.append({"name": op, "type": "Relu", "timestamp": 1700000000000001 + i,
+        operators.append({"name": op, "type": (types or {}).get(op, "Relu"), "timestamp": 1700000000000001 + i,
                           "inputs": [{"producer": p, "output": 0} for p in edges.get(op, [])],
                           "outputs": [{"tensor": op, "dtype": str(x.dtype), "shape": list(x.shape), "file": file}]})
     read = {p for producers in edges.values() for p in producers}

@@ -79,6 +79,65 @@ def few_detections(trap, honest):
         yield honest(f"few/{kind}_{count}_{how}_quantized", "rounding alone", pair(make, target), "--profile", "quantized")
 
 
+# ---- what is gone beside noise of its size --------------------------------------------------------------------
+
+def scaled(shape, axis, index, factor):
+    def make(rng):
+        x = rng.normal(0, 1, shape)
+        x[(slice(None),) * axis + (index,)] *= factor
+        return x.astype(f32)
+    return make
+
+
+def one_class(count):
+    """x, y, w, h, objectness and the share of the only class."""
+    return lambda rng: np.hstack([rng.uniform(8, 600, (count, 4)), rng.uniform(0.3, 0.97, (count, 2))])[None].astype(f32)
+
+
+def keypoints(count):
+    return lambda rng: np.hstack([rng.uniform(5, 250, (count, 2)), rng.uniform(0.4, 0.99, (count, 1))])[None].astype(f32)
+
+
+# Maker, noise of a float16 network (of each column, or of all), the part that is small.
+BESIDE_NOISE = {
+    **{f"rows_{n}_{px}": (rows_of(n, "plain"), (px, px, px, px, 1e-3, 0), (..., 4)) for n, px in ((4, 0.1), (8, 0.15), (12, 0.2), (15, 0.2), (16, 0.2), (40, 0.3), (100, 0.4), (400, 0.5))},
+    **{f"one_class_{n}": (one_class(n), (0.2, 0.2, 0.2, 0.2, 1e-3, 1e-3), (..., 4)) for n in (30, 400, 25200)},
+    **{f"keypoints_{n}": (keypoints(n), (0.1, 0.1, 1e-3), (..., 2)) for n in (17, 68)},
+    "channels": (scaled((2, 64, 14, 14), 1, 13, 0.01), 4e-3, (slice(None), 13)), "channels_last": (scaled((1, 20, 20, 48), 3, 11, 0.01), 4e-3, (..., 11)),
+    "heads": (scaled((1, 8, 64, 32), 1, 5, 0.02), 7e-3, (slice(None), 5)), "positions": (scaled((1, 4, 48, 64), 2, 40, 0.02), 7e-3, (slice(None), slice(None), 40)),
+    "large": (scaled((4, 32, 40, 40), 1, 3, 0.01), 4e-3, (slice(None), 3)),
+}  # fmt: skip
+GONE = {"zero": lambda v, rng: 0 * v, "tiny": lambda v, rng: 1e-3 * v, "stale": lambda v, rng: rng.permutation(v.reshape(-1)).reshape(v.shape)}
+
+
+def gone(trap, honest):
+    def target(x, rng, noise, at, change=None, relu=False):
+        y = x + np.asarray(noise) * rng.standard_normal(x.shape)
+        if change:
+            y[at] = change(x[at], rng)
+        return (np.maximum(y, 0) if relu else y).astype(f16)
+    for name, (make, noise, at) in BESIDE_NOISE.items():
+        for fault, change in GONE.items():
+            if fault == "stale" and isinstance(noise, tuple):
+                continue  # scores are alike: in another order most of each is still there
+            yield trap(f"gone/{name}_{fault}", "others are off by as much, in another way", pair(make, lambda x, rng, noise=noise, at=at, change=change: target(x, rng, noise, at, change)), "fail limit:slice_rel_euclid")
+        yield honest(f"gone/{name}", "noise alone", pair(make, lambda x, rng, noise=noise, at=at: target(x, rng, noise, at)))
+        if isinstance(noise, tuple):
+            continue
+
+        def small(rng, make=make, at=at):  # below the noise
+            x = make(rng)
+            x[at] *= 0.1
+            return x
+        yield honest(f"gone/{name}_drowned", "a part drowns in noise of one size", pair(small, lambda x, rng, noise=noise, at=at: target(x, rng, noise, at)))
+        for level in (1, 2.5, 3.2):  # dead, or active in a few places
+            def sparse(rng, make=make, at=at, level=level):
+                x = make(rng)
+                x[at] = (x[at] / np.std(x[at]) - level) * 1e-3
+                return x
+            yield honest(f"gone/{name}_sparse_{level}", "hardly active, by less than noise", pair(sparse, lambda x, rng, noise=noise, at=at: target(x, rng, noise, at, relu=True), lambda x, _: np.maximum(x, 0)))
+
+
 # ---- single elements beside large ones -----------------------------------------------------------------------
 
 def small_row(shape, factor):
@@ -96,6 +155,27 @@ def yolo_rows(count):
         x[0, 4] = 0.93
         return x.astype(f32)
     return make
+
+
+def logits(trap, honest):
+    """A few, of which one is near zero; and rows that golden's ReLU leaves empty."""
+    for n, k in itertools.product((2, 3, 4, 7), range(4)):
+        def make(rng, n=n, k=k):
+            x = rng.normal(0, 4, (1, n))
+            x[0, 0], x[0, 1] = 7e-4 * (-1) ** k, 5 + k
+            return x.astype(f32)
+        computed = lambda x, rng: (x + 3e-4 * np.sqrt(np.mean(x**2)) * rng.standard_normal(x.shape)).astype(f16)
+        yield honest(f"logits/{n}_{k}", "one is near zero, and off by more than its value", pair(make, computed))
+        yield trap(f"logits/{n}_{k}_off", "one is 0.9 instead of 0.0007", pair(make, lambda x, rng: np.where(np.abs(x) < 1e-3, 0.9, x).astype(f16)), "fail")
+    for shape, k in itertools.product(((64, 20), (32, 64), (200, 16), (16, 500)), range(4)):
+        def before(rng, shape=shape):
+            x = rng.standard_normal(shape) - 1.6
+            x[shape[0] // 2] = -1
+            x.reshape(-1)[x.size // 2 + 3] = -1e-4  # the only one of its row that is near zero
+            return x
+        relu = lambda x, rng: np.maximum(x, 0).astype(f32)
+        yield honest(f"logits/empty_row_{'x'.join(map(str, shape))}_{k}", "a zero becomes tiny", pair(before, lambda x, rng: np.maximum(x + 4e-4 * rng.standard_normal(x.shape), 0).astype(f16), relu))
+        yield trap(f"logits/ghost_{'x'.join(map(str, shape))}_{k}", "an empty row is not", pair(before, lambda x, rng: np.maximum(np.where(x == -1, 0.3, x), 0).astype(f16), relu), "fail")
 
 
 ALONE = {
@@ -226,5 +306,5 @@ def fractions(trap, honest):
     yield trap("fraction/boxes_truncated", "numbers lost their fractions", pair(lambda rng: boxes(rng)[:, :4], lambda x, _: np.trunc(x)), "fail")
 
 
-FAMILIES = (few_detections, alone, two_values, steps, fractions)  # names mean nothing in these
+FAMILIES = (few_detections, gone, logits, alone, two_values, steps, fractions)  # names mean nothing in these
 NAMED_FAMILIES = (masked_files,)

@@ -474,4 +474,29 @@ PRECISION = [case for cases in (
           chain("plumb", {"a": ROUNDED, "b": HALF, "c": EXACT_ENOUGH, "d": ROUNDED, "e": EXACT_ENOUGH}, {"a": TOO_FAR}, BRANCH)),
 ) for case in cases]
 
-ROWS = [*MODULES, *BESIDE, *INDEX, *FILES_OF, *NOTES, *PT, *REDUCED, *FLOOR, *NOTHING, *PRECISION]
+# ---- codes of the same numbers -------------------------------------------------------------------
+
+def codes(share, input_noise, shape, steps=1):
+    """What QuantizeLinear reads and gives; a share of the codes is off by a step, either way."""
+    def build(names):
+        data, q = names("data"), names("q")
+        def make(rng):
+            x = rng.normal(0, 1, shape).astype(f32)
+            golden = np.clip(np.round(x * 30), -120, 120)
+            off = (rng.random(shape) < share) * rng.choice([-steps, steps], shape)
+            own = (x + input_noise * rng.normal(0, 1, shape)).astype(f32)
+            write = lambda x, c: plumb_dump({data: x, q: c.astype(np.int8)}, types={q: "QuantizeLinear"})
+            return write(own, golden + off), write(x, golden), {}
+        return make, {q: "fail limit:equal_share"} if share > 0.2 and input_noise < 1e-4 else {}
+    return build
+
+
+SHAPES_OF_CODES = {"map": (1, 8, 24, 24), "tokens": (1, 40, 64), "row": (1, 600)}
+CODES = [case for cases in (
+    *[twice("trap", f"codes/{name}_{int(share * 100)}_{noise}", "codes of the same numbers are off by a step", codes(share, noise, shape), "--profile", "standard")
+      for name, shape in SHAPES_OF_CODES.items() for share in (0.3, 0.5, 0.65) for noise in (0, 1e-6)],
+    *[twice("honest", f"codes/{name}_{int(share * 100)}_{noise}", "rounded the other way, or of numbers that differ", codes(share, noise, shape), "--profile", "quantized")
+      for name, shape in SHAPES_OF_CODES.items() for share, noise in ((0.02, 0), (0.15, 1e-6), (0.4, 5e-3), (0.7, 0.02))],
+) for case in cases]
+
+ROWS = [*CODES, *MODULES, *BESIDE, *INDEX, *FILES_OF, *NOTES, *PT, *REDUCED, *FLOOR, *NOTHING, *PRECISION]

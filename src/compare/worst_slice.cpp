@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compare/worst_slice.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/checked.h"
+#include "metrics/decoded_pairs.h"
+#include "metrics/slice_rel_euclid.h"
+#include "tensor/decode.h"
+
+namespace plumb::compare {
+namespace {
+
+using metrics::PairFacts;
+using metrics::SliceSums;
+
+constexpr double kSmallRatio = 0.15;  // of a slice: half of the usual limit
+constexpr int64_t kSomeRuns = 16;     // of golden, evenly spread
+constexpr int64_t kFewRuns = 4;       // fewer are read whole
+constexpr int64_t kValuesAtOnce = 1 << 14;
+constexpr int64_t kMostDoubted = int64_t{1} << 26;  // elements of a tensor
+constexpr double kAloneIsNoNoise = 4;               // beside the noise of the slice itself
+
+// The values of a tensor, read anew, as they enter the sums. Complex numbers are two each.
+class Numbers {
+ public:
+  Numbers(dump::EntryReader tensor, const std::optional<MaskValues>& mask, int exponent)
+      : tensor_(std::move(tensor)),
+        mask_(mask),
+        exponent_(exponent),
+        part_(metrics::part_of(tensor_.reader().dtype())),
+        parts_(part_ == tensor_.reader().dtype() ? 1 : 2) {}
+
+  bool is_random_access() { return tensor_.reader().is_random_access(); }
+  int64_t count() { return tensor_.reader().count() * parts_; }
+  // From an element on; valid until the next call. Marks are `in_place_of_mark`.
+  Result<std::span<const double>> read(int64_t first, int64_t count, double in_place_of_mark) {
+    auto bytes = tensor_.reader().read(first / parts_, count / parts_);
+    if (!bytes) return std::move(bytes.error()).in(tensor_.path());
+    numbers_.resize(static_cast<size_t>(count));
+    decode_double(part_, bytes->data(), count, numbers_.data());
+    for (double& number : numbers_)
+      number = mask_ && mask_->is_mark(number) ? in_place_of_mark : std::ldexp(number, -exponent_);
+    return std::span<const double>(numbers_);
+  }
+
+ private:
+  dump::EntryReader tensor_;
+  const std::optional<MaskValues>& mask_;
+  int exponent_;
+  DType part_;
+  int64_t parts_;
+  std::vector<double> numbers_;
+};
+
+// What is left of golden in a slice.
+struct Rest {
+  double usual = 0;  // error of an element, see SliceSums::Doubtful; negative: not in doubt
+  int64_t elements = 0, others = 0;  // finite pairs, and those where golden is not zero
+  double tt = 0, tg = 0, gg = 0;
+
+  void add(double t, double g) {
+    ++elements;
+    others += g != 0;
+    tt += t * t;
+    tg += t * g;
+    gg += g * g;
+  }
+  double ratio() const { return std::sqrt(std::max(tt - 2 * tg + gg, 0.0) / gg); }
+  // Noise is added to golden: the error points nowhere, beside its own size as beside the usual.
+  bool is_lost() const {
+    if (usual < 0 || others < metrics::kSmallestSlice || ratio() < metrics::kLostRatio)
+      return false;
+    // What is smaller than that may be noise of golden's own.
+    if (gg <= usual * usual * static_cast<double>(elements)) return false;
+    const double away = (gg - tg) / std::sqrt(gg);
+    const double own = std::max(tt - tg * tg / gg, 0.0) / static_cast<double>(elements);
+    return away > metrics::kNoNoise * usual && away > kAloneIsNoNoise * std::sqrt(own);
+  }
+};
+
+struct DoubtfulAxis {
+  size_t number;
+  int64_t stride;
+  std::vector<Rest> slices;
+};
+
+std::vector<DoubtfulAxis> axes_of(const std::vector<SliceSums::Doubtful>& doubtful) {
+  std::vector<DoubtfulAxis> axes;
+  for (const SliceSums::Doubtful& each : doubtful) {
+    if (axes.empty() || axes.back().number != each.axis)
+      axes.push_back(
+          {each.axis, each.stride, std::vector<Rest>(static_cast<size_t>(each.length), Rest{-1})});
+    axes.back().slices[static_cast<size_t>(each.index)].usual = each.usual;
+  }
+  return axes;
+}
+
+Result<void> read_doubtful(Numbers& target, Numbers& golden, std::vector<DoubtfulAxis>& axes,
+                           const RunContext& context) {
+  for (int64_t first = 0; first < golden.count() && !context.cancelled; first += kValuesAtOnce) {
+    const int64_t count = std::min(kValuesAtOnce, golden.count() - first);
+    const auto t = target.read(first, count, NAN), g = golden.read(first, count, NAN);
+    if (!t) return t.error();
+    if (!g) return g.error();
+    for (DoubtfulAxis& axis : axes) {
+      for (int64_t i = 0; i < count; ++i) {
+        const double a = (*t)[static_cast<size_t>(i)], b = (*g)[static_cast<size_t>(i)];
+        Rest& rest =
+            axis.slices[static_cast<size_t>((first + i) / axis.stride % std::ssize(axis.slices))];
+        if (rest.usual >= 0 && std::isfinite(a) && std::isfinite(b)) rest.add(a, b);
+      }
+    }
+  }
+  return {};
+}
+
+std::optional<SliceSums::Worst> most_lost(const std::vector<DoubtfulAxis>& axes, int64_t count) {
+  std::optional<SliceSums::Worst> worst;
+  for (const DoubtfulAxis& axis : axes) {
+    for (int64_t i = 0; i < std::ssize(axis.slices); ++i) {
+      const Rest& rest = axis.slices[static_cast<size_t>(i)];
+      if (rest.is_lost() && (!worst || rest.ratio() > worst->ratio))
+        worst = {rest.ratio(), axis.number, i, count / std::ssize(axis.slices), false};
+    }
+  }
+  return worst;
+}
+
+// One pair.
+class SliceSearch {
+ public:
+  SliceSearch(const dump::EntryReader& target, const dump::EntryReader& golden,
+              const std::optional<MaskValues>& mask, SliceSums& slices, PairFacts& facts,
+              const RunContext& context)
+      : target_(target),
+        golden_(golden),
+        mask_(mask),
+        slices_(slices),
+        facts_(facts),
+        ignored_(metrics::ignored_in_slices(facts)),
+        context_(context) {}
+
+  // Errors that stand out. Of golden, some runs are read first: mostly they tell that it is large.
+  Result<void> find_standing_out(bool exactly) {
+    const auto is_settled = [&](bool by_bound) {
+      facts_.worst_slice = slices_.worst(ignored_);
+      const auto& worst = facts_.worst_slice;
+      return !worst || !worst->is_bound || (by_bound && worst->ratio <= kSmallRatio);
+    };
+    if (is_settled(false)) return {};
+    auto golden = numbers_of(golden_);
+    if (!golden) return golden.error();
+    const int64_t runs = ceil_div(golden->count(), slices_.period());
+    if (runs > 2 * kSomeRuns && !exactly && golden->is_random_access()) {
+      if (auto added = add_golden(*golden, kSomeRuns); !added) return added;
+      if (is_settled(true)) return {};
+      slices_.forget_golden();
+    }
+    if (auto added = add_golden(*golden, runs); !added) return added;
+    slices_.set_golden_is_whole();
+    facts_.worst_slice = slices_.worst(ignored_);
+    return {};
+  }
+
+  // Slices that are lost without that.
+  Result<void> find_lost() {
+    auto doubtful = doubtful_slices();
+    if (doubtful.empty()) return {};
+    auto golden = numbers_of(golden_), target = numbers_of(target_);
+    if (!golden) return golden.error();
+    if (!target) return target.error();
+    const int64_t runs = ceil_div(golden->count(), slices_.period());
+    const auto is_bound = [](const SliceSums::Doubtful& each) { return each.is_bound; };
+    if (std::any_of(doubtful.begin(), doubtful.end(), is_bound) && golden->is_random_access() &&
+        runs >= kFewRuns) {
+      slices_.forget_golden();
+      if (auto added = add_golden(*golden, std::min(runs / kFewRuns, kSomeRuns)); !added)
+        return added;
+      doubtful = doubtful_slices();
+    }
+    if (doubtful.empty() || golden->count() > kMostDoubted) return {};
+    std::vector<DoubtfulAxis> axes = axes_of(doubtful);
+    if (auto read = read_doubtful(*target, *golden, axes, context_); !read) return read;
+    if (auto lost = most_lost(axes, golden->count())) facts_.worst_slice = lost;
+    return {};
+  }
+
+ private:
+  Result<Numbers> numbers_of(const dump::EntryReader& tensor) const {
+    auto again = tensor.again();
+    if (!again) return again.error();
+    return Numbers(std::move(*again), mask_, facts_.sums.exponent);
+  }
+
+  std::vector<SliceSums::Doubtful> doubtful_slices() const {
+    return slices_.doubtful(ignored_, facts_.sums.off_by_half);
+  }
+
+  // So many runs, evenly spread.
+  Result<void> add_golden(Numbers& golden, int64_t some) {
+    const int64_t period = slices_.period(), step = ceil_div(golden.count(), period) / some;
+    for (int64_t i = 0; i < some && !context_.cancelled; ++i) {
+      const int64_t first = i * step * period;
+      auto run = golden.read(first, std::min(period, golden.count() - first), 0);
+      if (!run) return run.error();
+      slices_.add_golden(run->data(), std::ssize(*run));
+    }
+    return {};
+  }
+
+  const dump::EntryReader &target_, &golden_;
+  const std::optional<MaskValues>& mask_;
+  SliceSums& slices_;
+  PairFacts& facts_;
+  double ignored_;
+  const RunContext& context_;
+};
+
+}  // namespace
+
+Result<void> find_worst_slice(const dump::EntryReader& target, const dump::EntryReader& golden,
+                              bool exactly, const std::optional<MaskValues>& mask,
+                              SliceSums& slices, PairFacts& facts, const RunContext& context) {
+  SliceSearch search(target, golden, mask, slices, facts, context);
+  auto done = search.find_standing_out(exactly);
+  const auto& worst = facts.worst_slice;
+  if (!done || (worst && !worst->is_bound && worst->ratio >= metrics::kLostRatio)) return done;
+  return search.find_lost();
+}
+
+}  // namespace plumb::compare
