@@ -266,7 +266,9 @@ class RowMaker {
     else
       by_profile = judge_by_floor(profile.for_pair(**facts, options_.computed), planned, *golden,
                                   **facts, row);
-    if (closeness) judge::explain(*closeness, (*facts)->sums, row);
+    if (closeness)
+      judge::explain(*closeness, (*facts)->sums, options_.rules.name == judge::kToleranceRules,
+                     row);
     if (by_profile) judge_whole_numbers(profile, planned, **facts, *target, *golden, row);
     show_difference((*facts)->sums, *target, *golden, row);
     if (const metrics::PairSums& sums = (*facts)->sums;

@@ -40,8 +40,10 @@ class Numbers {
     if (!bytes) return std::move(bytes.error()).in(tensor_.path());
     numbers_.resize(static_cast<size_t>(count));
     decode_double(part_, bytes->data(), count, numbers_.data());
-    for (double& number : numbers_)
-      number = mask_ && mask_->is_mark(number) ? in_place_of_mark : std::ldexp(number, -exponent_);
+    if (mask_ || exponent_ != 0)
+      for (double& number : numbers_)
+        number =
+            mask_ && mask_->is_mark(number) ? in_place_of_mark : std::ldexp(number, -exponent_);
     return std::span<const double>(numbers_);
   }
 
@@ -97,6 +99,22 @@ std::vector<DoubtfulAxis> axes_of(const std::vector<SliceSums::Doubtful>& doubtf
   return axes;
 }
 
+// Adds pairs from an element on to their slices, stretch by stretch of one.
+void add_pairs(std::span<const double> t, std::span<const double> g, int64_t first,
+               DoubtfulAxis& axis) {
+  auto index = static_cast<size_t>(first / axis.stride) % axis.slices.size();
+  size_t left = static_cast<size_t>(axis.stride - first % axis.stride);
+  for (size_t i = 0; i < t.size(); left = static_cast<size_t>(axis.stride)) {
+    const size_t end = std::min(t.size(), i + left);
+    Rest& rest = axis.slices[index];
+    if (rest.usual >= 0)
+      for (size_t k = i; k < end; ++k)
+        if (std::isfinite(t[k]) && std::isfinite(g[k])) rest.add(t[k], g[k]);
+    i = end;
+    if (++index == axis.slices.size()) index = 0;
+  }
+}
+
 Result<void> read_doubtful(Numbers& target, Numbers& golden, std::vector<DoubtfulAxis>& axes,
                            const RunContext& context) {
   for (int64_t first = 0; first < golden.count() && !context.cancelled; first += kValuesAtOnce) {
@@ -104,14 +122,7 @@ Result<void> read_doubtful(Numbers& target, Numbers& golden, std::vector<Doubtfu
     const auto t = target.read(first, count, NAN), g = golden.read(first, count, NAN);
     if (!t) return t.error();
     if (!g) return g.error();
-    for (DoubtfulAxis& axis : axes) {
-      for (int64_t i = 0; i < count; ++i) {
-        const double a = (*t)[static_cast<size_t>(i)], b = (*g)[static_cast<size_t>(i)];
-        Rest& rest =
-            axis.slices[static_cast<size_t>((first + i) / axis.stride % std::ssize(axis.slices))];
-        if (rest.usual >= 0 && std::isfinite(a) && std::isfinite(b)) rest.add(a, b);
-      }
-    }
+    for (DoubtfulAxis& axis : axes) add_pairs(*t, *g, first, axis);
   }
   return {};
 }
@@ -164,8 +175,10 @@ class SliceSearch {
     return {};
   }
 
-  // Slices that are lost without that.
+  // Slices that are lost without that. What no limits allow need not be looked at for it.
   Result<void> find_lost() {
+    constexpr double kLargest = 0.12;  // rel_euclid
+    if (facts_.sums.dd > kLargest * kLargest * facts_.sums.gg) return {};
     auto doubtful = doubtful_slices();
     if (doubtful.empty()) return {};
     auto golden = numbers_of(golden_), target = numbers_of(target_);

@@ -52,7 +52,8 @@ void add_tolerance(LimitRules& rules) {
     for (Limits* set : rule.profile.sets()) set->limits.push_back(all_close());
 }
 
-void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums, result::Row& row) {
+void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums, bool is_alone,
+             result::Row& row) {
   const auto& [tolerance, not_close, least_atol] = closeness;
   const auto say = [&](const std::string& clause) {
     row.message += (row.message.empty() ? "" : "; ") + clause;
@@ -61,14 +62,15 @@ void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums,
     say(fmt::format("{} of {} {} further off than atol {} + rtol {} |golden|", off,
                     counted(static_cast<size_t>(sums.count), "element"), off == 1 ? "is" : "are",
                     tolerance.atol, tolerance.rtol));
-    const bool is_alone = row.reasons == std::vector<std::string>{"limit:close_share"};
-    row.hint = is_alone ? looser_atol(tolerance, least_atol) : "";
+    const bool is_only_reason = row.reasons == std::vector<std::string>{"limit:close_share"};
+    row.hint = is_only_reason ? looser_atol(tolerance, least_atol) : "";
   }
   if (row.verdict != result::Verdict::kPass || sums.equal == sums.count || sums.g_all_zero() ||
       largest_golden(sums) > tolerance.atol)
     return;
-  row.suspicious = true;
-  row.reasons.emplace_back("warning:close_share");
+  row.suspicious = !is_alone;
+  if (is_alone) row.verdict = result::Verdict::kInconclusive;
+  row.reasons.emplace_back(is_alone ? "undefined:close_share" : "warning:close_share");
   say(fmt::format(
       "the tolerance exceeds the signal: no value of golden is larger than {:.3g}, atol "
       "is {}",

@@ -18,7 +18,9 @@ void add_tolerance(LimitRules& rules);  // it judges, too
 inline constexpr std::string_view kToleranceRules = "tolerance";
 
 // Says what the share of close elements means: how many are off, the --atol that they would pass
-// with, and whether the tolerance is so large that it says nothing.
-void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums, result::Row& row);
+// with, and whether the tolerance is so large that it says nothing: where it alone judges, the row
+// is inconclusive then.
+void explain(const metrics::Closeness& closeness, const metrics::PairSums& sums, bool is_alone,
+             result::Row& row);
 
 }  // namespace plumb::judge

@@ -488,10 +488,20 @@ TEST(Tolerance, NonFiniteValuesMustAgree) {
   EXPECT_EQ(run.rows[0].reasons.front(), "nan_only_in_target");
 }
 
-// As numpy users know it, but nobody should trust it.
-TEST(Tolerance, LargerThanTheSignalIsSuspicious) {
+// Anything would hold it.
+TEST(Tolerance, LargerThanTheSignalSaysNothing) {
   RunContext context;
   Spec spec = tolerance_spec({0, 0, 0}, {1, 2, 3});
+  spec.atol = 100000;
+  auto run = or_throw(compare_all(or_throw(Session::open(spec, context)), context));
+  EXPECT_EQ(run.rows[0].verdict, Verdict::kInconclusive);
+  EXPECT_THAT(run.rows[0].reasons, ElementsAre("undefined:close_share"));
+}
+
+TEST(Tolerance, LargerThanTheSignalIsSuspiciousBesideAProfile) {
+  RunContext context;
+  Spec spec = tolerance_spec({1, 2, 3.0001F}, {1, 2, 3});
+  spec.profile = "standard";
   spec.atol = 100000;
   auto run = or_throw(compare_all(or_throw(Session::open(spec, context)), context));
   EXPECT_EQ(run.rows[0].verdict, Verdict::kPass);

@@ -58,7 +58,7 @@ TEST(ScoreTable, ManyLayers) {
 // Of more layers than fit, those that differ most.
 TEST(ScoreTable, TheWorstLayersAreShown) {
   result::Run run = passing_run();  // the distance grows from layer to layer
-  for (result::Row& row : run.rows) row.verdict = Verdict::kFail;
+  for (result::Row& row : run.rows.all()) row.verdict = Verdict::kFail;
   const std::string text = score_table(run, {});
   EXPECT_THAT(text, HasSubstr("conv119 "));
   EXPECT_THAT(text, HasSubstr("conv90 "));

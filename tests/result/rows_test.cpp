@@ -129,8 +129,10 @@ TEST(Rows, ManyAreLikeFew) {
     expect_full(rows, count);
     const Rows copy = rows;
     expect_full(copy, count);
-    if (count > 0) EXPECT_EQ(bytes_of(rows.front()), bytes_of(full_row(0)));
-    if (count > 0) EXPECT_EQ(bytes_of(rows.back()), bytes_of(full_row(count - 1)));
+    if (count > 0) {
+      EXPECT_EQ(bytes_of(rows.front()), bytes_of(full_row(0)));
+      EXPECT_EQ(bytes_of(rows.back()), bytes_of(full_row(count - 1)));
+    }
     const Rows vector(rows.all());
     expect_full(vector, count);
     expect_full(rows, count);  // in memory now
