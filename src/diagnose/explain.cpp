@@ -260,7 +260,7 @@ bool is_own_known(const Node& node) {
 }
 
 // Where nothing is out of limits gains are anything: who is named must have an error of its own,
-// and enough others must show that it is unusual.
+// from what a graph says that it reads, and enough others must show that it is unusual.
 class Quiet {
  public:
   explicit Quiet(const Net& net) : net_(net) {
@@ -271,7 +271,7 @@ class Quiet {
       known += is_own_known(node);
     }
     constexpr int64_t kEnough = 3, kShare = 4;
-    is_measured_ = known >= kEnough && kShare * known >= seen;
+    is_measured_ = net.has_edges && known >= kEnough && kShare * known >= seen;
   }
   bool stands_out(const Root& root) const {
     const Node& node = net_.nodes[static_cast<size_t>(root.node)];

@@ -2,6 +2,7 @@
 #include "replay/isolate_sources.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,10 +24,14 @@ std::string step_text(int64_t step) { return fmt::format("step {}", step); }
 
 // By operator, slot and file; and by the step or nothing in place of the file, where that is clear:
 // a dump that was made again has other files, and one of several samples a directory for each.
+// What an index names and nobody wrote, or somebody took away, is not in the dump.
 std::unordered_map<std::string, const dump::Entry*> index(const dump::DumpSet& set) {
   std::unordered_map<std::string, const dump::Entry*> entries;
   for (const dump::Entry& entry : set.entries) {
-    if (entry.parts.empty()) continue;
+    std::error_code unknown;
+    if (entry.parts.empty() ||
+        !std::filesystem::exists(set.absolute(entry.parts.front().file), unknown))
+      continue;
     const std::string slot = to_string(entry.slot);
     entries.try_emplace(key(entry.operator_name, slot, entry.parts.front().file), &entry);
     for (const std::string& step : {entry.step ? step_text(*entry.step) : "", std::string()}) {

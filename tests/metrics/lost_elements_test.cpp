@@ -68,7 +68,7 @@ TEST(LostElements, WhatIsGoneIsNoNoise) {
 
 // The others of a few may be close by chance.
 TEST(LostElements, AFewShowLittleOfTheNoise) {
-  std::vector<float> golden = {7e-4F, 5, -3, 4}, target;
+  std::vector<float> golden = {7e-4F, 5.13F, -3.37F, 4.71F}, target;
   for (const float value : golden) target.push_back(as_half(value));
   target[0] = as_half(0.0021F);
   EXPECT_EQ(lost(target, golden, {1, 4}), "none");

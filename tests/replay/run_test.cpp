@@ -190,10 +190,10 @@ TEST_F(Run, ToleranceByElement) {
   RunContext context;
   RunOptions options = builds("quantized.onnx", "float.onnx");
   options.inputs.config = (kBuilds / "training.json").string();
-  options.atol = 1;
+  options.atol = 0.125;
   Ran ran = run(options, context);
   EXPECT_EQ(ran.run.rows.at(0).verdict, result::Verdict::kPass) << ran.run.rows.at(0).message;
-  EXPECT_EQ(ran.run.atol, 1);
+  EXPECT_EQ(ran.run.atol, 0.125);
   EXPECT_EQ(ran.run.rtol, 0);
   options.atol = 1e-9;
   ran = run(options, context);
