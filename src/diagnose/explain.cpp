@@ -259,8 +259,17 @@ bool is_own_known(const Node& node) {
          (node.knows_inputs && node.in.relative == 0 && !node.outputs.empty() && !node.is_source);
 }
 
+// Without a graph, who reads what was not compared would be held to be who made its error.
+bool comes_after_known(const Net& net, const Node& node) {
+  if (net.has_edges || !node.inputs.empty() || node.outputs.empty()) return true;
+  for (size_t row = node.outputs[0]; row-- > 0;)
+    if (const result::Row& before = net.run.rows[row]; !before.is_filtered())
+      return before.verdict != result::Verdict::kNotCompared;
+  return true;
+}
+
 // Where nothing is out of limits gains are anything: who is named must have an error of its own,
-// from what a graph says that it reads, and enough others must show that it is unusual.
+// and enough others must show that it is unusual.
 class Quiet {
  public:
   explicit Quiet(const Net& net) : net_(net) {
@@ -271,11 +280,11 @@ class Quiet {
       known += is_own_known(node);
     }
     constexpr int64_t kEnough = 3, kShare = 4;
-    is_measured_ = net.has_edges && known >= kEnough && kShare * known >= seen;
+    is_measured_ = known >= kEnough && kShare * known >= seen;
   }
   bool stands_out(const Root& root) const {
     const Node& node = net_.nodes[static_cast<size_t>(root.node)];
-    if (!is_measured_) return false;
+    if (!is_measured_ || !comes_after_known(net_, node)) return false;
     if (root.is_hidden) return true;
     if (!((std::isnan(node.own) ? root.out : node.own) >= kQuietLeast)) return false;
     return is_own_known(node) || (is_product(node.type) && root.ratio >= kQuietStep);

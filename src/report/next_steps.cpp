@@ -129,7 +129,7 @@ std::string partner_text(const Run& run) {
 
 std::optional<NextStep> first_look(const Run& run, const Summary& s) {
   NextStep step;
-  if (has_culprit(run) || typed_by_other_side(run)) return std::nullopt;
+  if (s.pass == s.rows || has_culprit(run) || typed_by_other_side(run)) return std::nullopt;
   if (s.verdict == Verdict::kNotCompared && s.rows > s.excused()) {
     step.text = "see what each side holds";
     add_inspection(run, run.target, nullptr, step);
@@ -168,12 +168,14 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
   const auto advise = [&](bool applies, std::string text) {
     if (applies) steps.push_back({std::move(text), {}});
   };
-  if (auto step = typed_by_other_side(run)) {
+  const bool all_pass = s.pass == s.rows && !run.interrupted;  // no row has to be looked at
+  if (auto step = all_pass ? std::nullopt : typed_by_other_side(run)) {
     steps.push_back(std::move(*step));
     return steps;
   }
   advise(!run.doubts.empty(),
          "give the graph of this very model and build (the .om itself will do), or none");
+  if (all_pass) return steps;
   advise(has(run, "damaged_file"), "copy damaged files again from where they were written");
   advise(has(run, "no_header"), no_header_text(run));
   advise(lacks_quant(run) && s.verdict != Verdict::kPass,

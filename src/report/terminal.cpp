@@ -299,10 +299,7 @@ std::string rows_text(const Run& run, const Summary& s, const TerminalStyle& sty
   return "\n" + text + "\n";
 }
 
-}  // namespace
-
-std::string render_answer(const Run& run, const TerminalStyle& style) {
-  const Summary s = run.summary();
+std::string answer_text(const Run& run, const Summary& s, const TerminalStyle& style) {
   Block block(style.width, style.colour);
   add_headline(run, s, style, block);
   add_culprit(run, block);
@@ -311,8 +308,7 @@ std::string render_answer(const Run& run, const TerminalStyle& style) {
   return block.text();
 }
 
-std::string render_rest(const Run& run, const TerminalStyle& style) {
-  const Summary s = run.summary();
+std::string rest_text(const Run& run, const Summary& s, const TerminalStyle& style) {
   Block block(style.width, style.colour);
   block.line("sides", sides_text(run));
   if (run.scenario != "dump-vs-dump" && run.scenario != "file-vs-file" && !run.scenario.empty())
@@ -329,8 +325,19 @@ std::string render_rest(const Run& run, const TerminalStyle& style) {
   return block.text();
 }
 
+}  // namespace
+
+std::string render_answer(const Run& run, const TerminalStyle& style) {
+  return answer_text(run, run.summary(), style);
+}
+
+std::string render_rest(const Run& run, const TerminalStyle& style) {
+  return rest_text(run, run.summary(), style);
+}
+
 std::string render(const Run& run, const TerminalStyle& style) {
-  return render_answer(run, style) + rows_text(run, run.summary(), style) + render_rest(run, style);
+  const Summary s = run.summary();
+  return answer_text(run, s, style) + rows_text(run, s, style) + rest_text(run, s, style);
 }
 
 }  // namespace plumb::report
