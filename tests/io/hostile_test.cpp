@@ -14,14 +14,6 @@
 static std::atomic<size_t> largest_block = 0;
 
 // A sanitizer has its own allocator, and says more about misuse with it.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define PLUMB_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define PLUMB_SANITIZED
-#endif
-
 #ifdef PLUMB_SANITIZED
 constexpr int kFlips[] = {0xff};  // the fuzzers do the rest
 #else
