@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "diagnose/example.h"
-#include "tensor/shape.h"
 
 namespace plumb::diagnose {
 namespace {
@@ -170,9 +169,8 @@ void measure_by_arithmetic(Net& net, Tensors& tensors, const RunContext& context
   for (Node& node : net.nodes) {
     if (node.is_source || node.outputs.empty() || !std::isnan(node.own)) continue;
     if (!node.out.is_known() || std::isinf(node.out.relative)) continue;
-    const auto& shape = net.run.rows[node.outputs.back()].target->shape;
-    const auto elements = shape ? element_count(*shape) : std::nullopt;
-    if (!elements || *elements > kMostElements) continue;
+    const int64_t elements = net.rows[node.outputs.back()].elements;
+    if (elements < 0 || elements > kMostElements) continue;
     const double in = node.in.is_known() ? node.in.relative : 0;
     unknown.emplace_back(node.out.relative - in, &node);
   }

@@ -5,6 +5,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "tensor/shape.h"
+
 namespace plumb::diagnose {
 namespace {
 
@@ -107,6 +109,7 @@ class Builder {
     facts.scope = scopes_.try_emplace({row.step, row.rank}, static_cast<uint32_t>(scopes_.size()))
                       .first->second;
     if (!row.target) return;
+    if (const auto& shape = row.target->shape) facts.elements = element_count(*shape).value_or(-1);
     auto slot = net_.slots.find(row.target->slot);
     if (slot == net_.slots.end())
       slot = net_.slots.emplace(row.target->slot, net_.slots.size() + 1).first;

@@ -59,6 +59,7 @@ struct Node {
 // What is asked of many rows, which are not looked up for it: by place among them.
 struct RowFacts {
   double error = std::numeric_limits<double>::infinity();  // rel_euclid; infinite if there is none
+  int64_t elements = -1;         // of the target; negative if its shape is not known
   uint32_t slot = 0, scope = 0;  // the same number for the same target slot; step and rank
 };
 
