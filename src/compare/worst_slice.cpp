@@ -177,7 +177,7 @@ class SliceSearch {
 
   // Slices that are lost without that. What no limits allow need not be looked at for it.
   Result<void> find_lost() {
-    constexpr double kLargest = 0.12;  // rel_euclid
+    constexpr double kLargest = 0.25;  // rel_euclid; a cosine of 0.98 allows 0.2
     if (facts_.sums.dd > kLargest * kLargest * facts_.sums.gg) return {};
     auto doubtful = doubtful_slices();
     if (doubtful.empty()) return {};
