@@ -43,7 +43,6 @@ std::string annotations(const Run& run) {
   const result::Summary s = run.summary();
   std::string text, headline_text = headline(run, s);
   if (s.verdict == Verdict::kPass) return line("notice", "plumb: pass", headline_text);
-  size_t errors = 1, warnings = 0, left_out = 0;
   if (has_culprit(run)) {
     const result::Finding& first = run.findings.front();
     headline_text +=
@@ -52,18 +51,13 @@ std::string annotations(const Run& run) {
     for (const result::Evidence& evidence : first.evidence) headline_text += "; " + evidence.text;
   }
   text += line("error", fmt::format("plumb: {}", verdict_word(s)), headline_text);
-  for (const Row* row : worth_a_look(run)) {
-    const bool is_error = row->verdict == Verdict::kFail;
-    size_t& count = is_error ? errors : warnings;
-    if (count == kMostOfKind) {
-      ++left_out;
-      continue;
-    }
-    ++count;
-    text += line(is_error ? "error" : "warning", place_text(*row), why_text(*row));
-  }
-  if (left_out > 0)
-    text += line("notice", "plumb", fmt::format("{} more rows are worth a look", left_out));
+  const auto is_failure = [](const Row& row) { return row.verdict == Verdict::kFail; };
+  const ShownRows errors = worth_a_look(run, kMostOfKind - 1, is_failure),  // one is told already
+      warnings = worth_a_look(run, kMostOfKind, std::not_fn(is_failure));
+  for (const Row* row : errors.rows) text += line("error", place_text(*row), why_text(*row));
+  for (const Row* row : warnings.rows) text += line("warning", place_text(*row), why_text(*row));
+  if (const size_t more = errors.more + warnings.more; more > 0)
+    text += line("notice", "plumb", fmt::format("{} more rows are worth a look", more));
   return text;
 }
 

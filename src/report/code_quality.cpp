@@ -71,17 +71,16 @@ void write_code_quality(const Run& run, const Put& put) {
     problems.add("plumb/" + finding.cause, finding.operator_name, text, "critical",
                  run.target.path);
   }
-  const std::vector<const Row*> rows = worth_a_look(run);
-  for (size_t i = 0; i < rows.size() && i < kMostIssues; ++i) {
-    const Row& row = *rows[i];
+  const ShownRows shown = worth_a_look(run, kMostIssues);
+  for (const Row* each : shown.rows) {
+    const Row& row = *each;
     const std::string place = place_text(row) + (row.graph.empty() ? "" : " in " + row.graph);
     const std::string why = why_text(row);
     problems.add("plumb/" + (row.reasons.empty() ? "near_limit" : row.reasons.front()), place,
                  place + (why.empty() ? "" : ": " + why), severity(row), run.target.path);
   }
-  if (rows.size() > kMostIssues)
-    problems.add("plumb/more", "",
-                 fmt::format("{} more rows are worth a look", rows.size() - kMostIssues), "info",
+  if (shown.more > 0)
+    problems.add("plumb/more", "", fmt::format("{} more rows are worth a look", shown.more), "info",
                  run.target.path);
 }
 

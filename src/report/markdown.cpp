@@ -55,7 +55,7 @@ std::string row_verdict_text(const Row& row) {
   return std::string(row.verdict == Verdict::kNotCompared ? "not compared" : name_of(row.verdict));
 }
 
-void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& put) {
+void put_table(const Run& run, const ShownRows& worst, const Put& put) {
   std::vector<const metrics::Metric*> shown;
   for (const metrics::Metric* metric : run.metrics)
     if (std::find(kMetricsInMarkdown.begin(), kMetricsInMarkdown.end(), metric->name) !=
@@ -68,8 +68,8 @@ void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& p
   put(has_samples ? " what |\n|---|---|---|---|" : " what |\n|---|---|---|");
   for (size_t i = 0; i < shown.size(); ++i) put("---:|");
   put("---|\n");
-  for (size_t i = 0; i < rows.size() && i < kMostMarkdownRows; ++i) {
-    const Row& row = *rows[i];
+  for (const Row* each : worst.rows) {
+    const Row& row = *each;
     put(fmt::format("| {} | {} |", row_verdict_text(row), code(place_text(row))));
     if (has_samples) put(fmt::format(" {} |", code(run.sample_of(row))));
     put(fmt::format(" {} |", code(reasons_text(row))));
@@ -78,8 +78,7 @@ void put_table(const Run& run, const std::vector<const Row*>& rows, const Put& p
     const std::string hint = row.hint.empty() ? "" : "; " + row.hint;
     put(fmt::format(" {} |\n", code(row.message + (row.message.empty() ? row.hint : hint))));
   }
-  if (rows.size() > kMostMarkdownRows)
-    put(fmt::format("\n… and {} more.\n", rows.size() - kMostMarkdownRows));
+  if (worst.more > 0) put(fmt::format("\n… and {} more.\n", worst.more));
 }
 
 void put_left_out(const Run& run, const Put& put) {
@@ -172,16 +171,16 @@ void write_markdown(const Run& run, const Put& put) {
   for (const result::Accuracy& of : run.accuracy)
     put(fmt::format("| classes | {} |\n", code(accuracy_text(run, of))));
   if (run.baseline) put_baseline(*run.baseline, put);
-  std::vector<const Row*> rows = worth_a_look(run);
-  std::erase_if(rows, [](const Row* row) { return row->verdict == Verdict::kNotCompared; });
+  const ShownRows shown = worth_a_look(
+      run, kMostMarkdownRows, [](const Row& row) { return row.verdict != Verdict::kNotCompared; });
   if (run.findings.size() > 1)
     fold(counted(run.findings.size() - 1, "further finding"), put, [&] {
       for (const result::Finding& finding : std::span(run.findings).subspan(1))
         put_finding(finding, put);
     });
-  if (!rows.empty())
-    fold(counted(rows.size(), "row") + " worth a look, worst first", put,
-         [&] { put_table(run, rows, put); });
+  if (!shown.rows.empty())
+    fold(counted(shown.rows.size() + shown.more, "row") + " worth a look, worst first", put,
+         [&] { put_table(run, shown, put); });
   if (s.not_compared > 0)
     fold(counted(static_cast<size_t>(s.not_compared), "row") + " not compared", put,
          [&] { put_left_out(run, put); });

@@ -49,14 +49,14 @@ double goodness(const metrics::Value& value, double sign) {
 namespace {
 
 // The places of those that are worth a look.
-std::vector<size_t> ranked(const Run& run) {
+std::vector<size_t> ranked(const Run& run, const WantsRow& wants = {}) {
   using Key = std::tuple<Severity, double, double>;
   std::vector<std::pair<Key, size_t>> keyed;
   size_t next = 0;
   for (const Row& row : run.rows) {
     const size_t place = next++;
     const Severity severity = severity_of(row);
-    if (severity == kFine) continue;
+    if (severity == kFine || (wants && !wants(row))) continue;
     Key key{severity, 0, 0};
     if (severity == kBeyondLimits || severity == kSuspicious)
       key = {severity, goodness(run.value(row, "cosine"), 1),
@@ -93,10 +93,14 @@ std::optional<size_t> culprit_place(const Run& run, const Summary& s) {
 
 }  // namespace
 
-std::vector<const Row*> worth_a_look(const Run& run) {
-  std::vector<const Row*> rows;
-  for (const size_t place : ranked(run)) rows.push_back(&run.rows[place]);
-  return rows;
+ShownRows worth_a_look(const Run& run, size_t most, const WantsRow& wants) {
+  ShownRows shown;
+  shown.places = ranked(run, wants);
+  const size_t count = std::min(most, shown.places.size());
+  shown.more = shown.places.size() - count;
+  shown.places.resize(count);
+  for (const size_t place : shown.places) shown.rows.push_back(&run.rows[place]);
+  return shown;
 }
 
 const Row* culprit_row(const Run& run, const Summary& s) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,22 +13,24 @@
 
 namespace plumb::report {
 
-// All but plain passes and what the user filtered. Worst first: failures that are no question of
-// limits (NaN, shapes), then by cosine and rel_euclid; damaged files; inconclusive; suspicious;
-// rows without a partner. In order of execution among equals. Borrows from `run`.
-std::vector<const result::Row*> worth_a_look(const result::Run& run);
-
 // The row of the operator that is most probably to blame, else the first divergence; null if there
 // is none, or if the order of execution is not known.
 const result::Row* culprit_row(const result::Run& run, const result::Summary& summary);
 
-// At most so many of those worth a look, with the rows around the culprit: in order of execution,
-// where that is known. Borrows from `run`.
+// At most so many of those worth a look. Borrows from `run`, which keeps these in memory.
 struct ShownRows {
   std::vector<const result::Row*> rows;
   std::vector<size_t> places;  // of them, among the rows of the run
   size_t more = 0;             // worth a look, but not among them
 };
+
+// All but plain passes and what the user filtered, as far as they are wanted. Worst first: failures
+// that are no question of limits (NaN, shapes), then by cosine and rel_euclid; damaged files;
+// inconclusive; suspicious; rows without a partner. In order of execution among equals.
+using WantsRow = std::function<bool(const result::Row&)>;
+ShownRows worth_a_look(const result::Run& run, size_t most, const WantsRow& wants = {});
+
+// With the rows around the culprit; in order of execution, where that is known.
 ShownRows rows_to_show(const result::Run& run, const result::Summary& summary, size_t most);
 
 struct LeftOut {

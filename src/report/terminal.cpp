@@ -225,21 +225,25 @@ void add_baseline_lines(const result::Baseline& baseline, Block& block) {
     block.line("warning", printable(baseline.path) + ": " + printable(warning));
 }
 
-void add_notes(const Run& run, const std::vector<const Row*>& rows, bool wants_hints,
-               Block& block) {
-  size_t hints = 0, damaged = 0;
-  for (const Row* row : rows)
-    if (row->verdict == Verdict::kNotCompared && !row->message.empty() && ++damaged <= kMostNotes)
-      block.line("problem", printable(place_text(*row) + ": " + row->message));
-  if (damaged > kMostNotes)
-    block.line("", fmt::format("... and {} more {}", damaged - kMostNotes,
-                               damaged - kMostNotes == 1 ? "problem" : "problems"));
-  for (const Row* row : rows)
-    if (wants_hints && !row->hint.empty() && ++hints <= kMostNotes)
-      block.line("hint", printable(place_text(*row) + " " + row->hint));
-  if (hints > kMostNotes)
-    block.line("", fmt::format("... and {} more {}", hints - kMostNotes,
-                               hints - kMostNotes == 1 ? "hint" : "hints"));
+// One line for each row worth a look that has something to say.
+void add_row_notes(const Run& run, std::string_view key, std::string_view between,
+                   std::string Row::*text, const WantsRow& wants, Block& block) {
+  const ShownRows shown = worth_a_look(
+      run, kMostNotes, [&](const Row& row) { return !(row.*text).empty() && wants(row); });
+  for (const Row* row : shown.rows)
+    block.line(key, printable(fmt::format("{}{}{}", place_text(*row), between, row->*text)));
+  if (shown.more > 0)
+    block.line("",
+               fmt::format("... and {} more {}{}", shown.more, key, shown.more == 1 ? "" : "s"));
+}
+
+void add_notes(const Run& run, const Summary& s, bool wants_hints, Block& block) {
+  const auto is_left_out = [](const Row& row) { return row.verdict == Verdict::kNotCompared; };
+  if (s.not_compared > s.excused())
+    add_row_notes(run, "problem", ": ", &Row::message, is_left_out, block);
+  if (wants_hints)
+    add_row_notes(
+        run, "hint", " ", &Row::hint, [](const Row&) { return true; }, block);
   for (const auto* list : {&run.doubts, &run.warnings})
     for (const std::string& warning : *list) block.line("warning", printable(warning));
   for (const InputSide* side : {&run.target, &run.golden}) {
@@ -319,7 +323,7 @@ std::string rest_text(const Run& run, const Summary& s, const TerminalStyle& sty
     block.line("closest", fmt::format("{}, cosine {}", printable(place_text(*row)),
                                       rounded_text(run.metrics, *row, "cosine")));
   if (run.baseline) add_baseline_lines(*run.baseline, block);
-  add_notes(run, worth_a_look(run), style.hints, block);
+  add_notes(run, s, style.hints, block);
   std::string_view key = "next";
   for (const NextStep& step : next_steps(run, s)) add_step(std::exchange(key, ""), step, block);
   return block.text();

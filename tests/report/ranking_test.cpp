@@ -41,9 +41,16 @@ TEST(Ranking, WorstFirst) {
   fail("opposite", values(-1, 2, 0, 0), "limit:cosine");
   fail("shape", {}, "shape_mismatch");
   fail("nan", values(0.9999, 0, 0, 0), "nan_only_in_target");
-  EXPECT_THAT(names(worth_a_look(run)),
-              ElementsAre("shape", "nan", "unknown", "opposite", "further", "far", "near",
-                          "damaged", "open", "closer", "close", "alone"));
+  const ShownRows all = worth_a_look(run, 100);
+  EXPECT_THAT(names(all.rows), ElementsAre("shape", "nan", "unknown", "opposite", "further", "far",
+                                           "near", "damaged", "open", "closer", "close", "alone"));
+  EXPECT_EQ(all.more, 0);
+  const ShownRows two =
+      worth_a_look(run, 2, [](const result::Row& row) { return row.verdict == Verdict::kPass; });
+  EXPECT_THAT(names(two.rows), ElementsAre("closer", "close"));
+  const ShownRows few = worth_a_look(run, 3);
+  EXPECT_THAT(names(few.rows), ElementsAre("shape", "nan", "unknown"));
+  EXPECT_EQ(few.more, 9);
 }
 
 TEST(Ranking, LeftOutAddsUp) {
