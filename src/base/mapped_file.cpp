@@ -231,6 +231,7 @@ void MappedFile::release(Bytes part) const { advise(part, MADV_DONTNEED); }
 
 void MappedFile::count_small_read(size_t size) const {
   constexpr size_t kMost = 8 << 20;
+  if (bytes_.size() <= kMost) return;  // all of it may stay
   if (read_in_parts_.fetch_add(size, std::memory_order_relaxed) + size < kMost) return;
   read_in_parts_.store(0, std::memory_order_relaxed);
   release(bytes_);

@@ -55,8 +55,8 @@ class MappedFile {
   // Valid as long as this object lives and has not been moved from.
   Bytes bytes() const { return bytes_; }
 
-  // The pages of `part` (of `bytes()`) are about to be read: one call instead of a fault for every
-  // few of them, and no neighbours mapped along with them.
+  // The pages of `part` (of `bytes()`) are about to be read, here and there: all are mapped now.
+  // Who reads front to back does better with faults, each of which maps a few neighbours.
   void prepare(Bytes part) const;
   // They may leave memory; reading them again is fine.
   void release(Bytes part) const;

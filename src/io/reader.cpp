@@ -178,7 +178,6 @@ void TensorReader::State::use(Bytes part) {
   // Looks here and there are not worth two calls each.
   if (!goes_on && part.size() <= kTinyBytes) return mapping->count_small_read(kFolio);
   if (!goes_on || (used.size() >= kReleaseBytes && stored.size() > kMediumBytes)) release_used();
-  mapping->prepare(part);
   used = used.empty() ? part : Bytes(used.data(), part.data() + part.size());
 }
 

@@ -39,6 +39,10 @@ HWY_INLINE Vec add_product(Vec x, Vec y, Vec sum) {
   }
 }
 
+HWY_INLINE void ask_for(const Ahead& ahead, int64_t i) {
+  __builtin_prefetch(ahead.bytes + i * ahead.item, 0, 2);  // harmless beyond the end
+}
+
 // Sums of products have a loop of their own: with them there would be more sums than registers.
 template <class T>
 HWY_INLINE double sum_products(const T* target, const T* golden, int64_t count) {
@@ -65,12 +69,14 @@ inline double ratio(double error, double g, double least) {
 }
 
 template <bool kRelative, class T>
-HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, double least_golden,
+HWY_INLINE void add_sums(const T* target, const T* golden, int64_t count, const PairParts& parts,
                          PairBlock& block) {
+  const double least_golden = parts.least_golden;
   const int64_t whole = count / kLanes * kLanes;
   const Vec least = hn::Set(Doubles(), least_golden);
   Sum t_sum, g_sum, tt, gg, dd, abs_sum, rel;
   for (int64_t i = 0; i < whole; i += kLanes) {
+    ask_for(parts.t_ahead, i);
     for (int64_t v = 0; v < kVectors; ++v) {
       const Vec t = load(target + i + v * kWidth);
       const Vec g = load(golden + i + v * kWidth);
@@ -228,7 +234,8 @@ int64_t FindOffDouble(const double* t, const double* g, int64_t n, uint16_t* pla
 // golden either, and need not count them: `kCountsOff` is false.
 template <bool kCountsOff, class T>
 HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, double rel_known,
-                             double least_golden, PairBlock& block, PairMaxima& maxima) {
+                             const PairParts& parts, PairBlock& block, PairMaxima& maxima) {
+  const double least_golden = parts.least_golden;
   const hn::ScalableTag<T> tag;
   const hn::RebindToSigned<decltype(tag)> ints;
   using V = hn::Vec<decltype(tag)>;
@@ -243,6 +250,7 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, do
   const auto minus_ones = [&](auto mask) { return hn::BitCast(ints, hn::VecFromMask(tag, mask)); };
   int64_t i = 0;
   for (; i + wide <= count; i += wide) {
+    ask_for(parts.g_ahead, i);
     const V t = hn::LoadU(tag, target + i);
     const V g = hn::LoadU(tag, golden + i);
     t_min = hn::Min(t_min, t);
@@ -288,15 +296,15 @@ HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, do
   raise_exactly(target + i, golden + i, count - i, least_golden, maxima);
 }
 template <class T>
-HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count, double least_golden,
-                             PairBlock& block, PairMaxima& maxima) {
+HWY_INLINE void add_extremes(const T* target, const T* golden, int64_t count,
+                             const PairParts& parts, PairBlock& block, PairMaxima& maxima) {
   // Rounded down, like all that is compared with it: even among subnormals no larger error is
   // missed.
   const double rel_known = std::fmin(maxima.rel * (1 - kBand), 0x1p100);
   if (rel_known > 0.5)
-    add_extremes<true>(target, golden, count, rel_known, least_golden, block, maxima);
+    add_extremes<true>(target, golden, count, rel_known, parts, block, maxima);
   else
-    add_extremes<false>(target, golden, count, rel_known, least_golden, block, maxima);
+    add_extremes<false>(target, golden, count, rel_known, parts, block, maxima);
 }
 
 // The counts of small relative errors.
@@ -345,12 +353,12 @@ HWY_INLINE PairBlock Block(const T* target, const T* golden, int64_t count, Pair
   PairBlock block;
   block.count = count;
   if (parts.relative)
-    add_sums<true>(target, golden, count, parts.least_golden, block);
+    add_sums<true>(target, golden, count, parts, block);
   else
-    add_sums<false>(target, golden, count, 0, block);
+    add_sums<false>(target, golden, count, parts, block);
   if (!block.finite) return block;
   if (parts.products) block.tg = sum_products(target, golden, count);
-  add_extremes(target, golden, count, parts.least_golden, block, maxima);
+  add_extremes(target, golden, count, parts, block, maxima);
   if (parts.shares) add_shares(target, golden, count, block);
   if (parts.squares != nullptr && block.dd > 0) add_squares(target, golden, count, parts.squares);
   return block;

@@ -4,6 +4,7 @@
 // run over the lanes of lanes.h. Products are fused with the addition only where they are exact.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace plumb::metrics {
@@ -30,6 +31,13 @@ struct PairMaxima {
   double rel = 0;
 };
 
+// Where the values of the next block are stored: asked for little by little while this one is being
+// worked on. All at once would keep a core waiting that can ask for some twenty lines at a time.
+struct Ahead {
+  const std::byte* bytes = nullptr;
+  int64_t item = 0;  // bytes of a value
+};
+
 // What to take beyond the sums that cost next to nothing.
 struct PairParts {
   bool relative = false;  // the sum
@@ -37,6 +45,7 @@ struct PairParts {
   bool shares = false;
   double least_golden = 0;    // no relative errors where |golden| is not above it
   double* squares = nullptr;  // adds the squares of errors to these, unless the block is not finite
+  Ahead t_ahead = {}, g_ahead = {};
 };
 
 // 0 < count <= kPairBlock. Raises `maxima` (unless the block is not finite). What

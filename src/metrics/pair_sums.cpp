@@ -62,7 +62,10 @@ class Adder {
   Adder& operator=(const Adder&) = delete;
 
   // `first` is the position of the block in the piece.
-  void add(int64_t first, const T* target, const T* golden, int64_t count) {
+  void add(int64_t first, const T* target, const T* golden, int64_t count, Ahead t_ahead,
+           Ahead g_ahead) {
+    parts_.t_ahead = t_ahead;
+    parts_.g_ahead = g_ahead;
     const int64_t position = position_ + first;
     double* squares = slices_ != nullptr ? slices_->places(position) : nullptr;
     parts_.squares = exponent_ == 0 ? squares : nullptr;
@@ -338,8 +341,6 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     n = adder.block_at(first, piece.count - first);
     const T* t = as_block(piece.target_dtype, piece.target + first * t_item, n, room.target);
     const T* g = as_block(piece.golden_dtype, piece.golden + first * g_item, n, room.golden);
-    prefetch(piece.target + (first + n) * t_item, n * t_item);
-    prefetch(piece.golden + (first + n) * g_item, n * g_item);
     if (t_wide) look_at_digits(t, n, sums.t_fits_half, sums.t_fits_bfloat16);
     if (g_wide) look_at_digits(g, n, sums.g_fits_half, sums.g_fits_bfloat16);
     sums.t_whole = sums.t_whole && (!t_float || all_whole(t, n));
@@ -347,7 +348,8 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     sums.t_coarse = sums.t_coarse && (sums.t_whole || are_coarse(t, n));
     if (t_wide && first < kGridLooks && (sums.t_fits_half || sums.t_fits_bfloat16))
       look_at_grid(t, std::min(n, kGridLooks - first), sums.t_digits);
-    adder.add(first, t, g, n);
+    adder.add(first, t, g, n, {piece.target + (first + n) * t_item, t_item},
+              {piece.golden + (first + n) * g_item, g_item});
   }
 }
 
@@ -416,7 +418,8 @@ void add_integer_pairs(const PairPiece& piece, Adder<double>& adder, PairSums& s
     if (are_exact(piece.target_dtype, t, n) && are_exact(piece.golden_dtype, g, n)) {
       decode_double(piece.target_dtype, t, n, room.target);
       decode_double(piece.golden_dtype, g, n, room.golden);
-      adder.add(first, room.target, room.golden, n);
+      adder.add(first, room.target, room.golden, n, {t + n * t_item, t_item},
+                {g + n * g_item, g_item});
       continue;
     }
     for (int64_t i = 0; i < n; ++i) {
