@@ -22,6 +22,8 @@ constexpr double kGone = 0.1, kGoneInSlice = 0.5;  // of golden at most, by size
 constexpr double kAboveNoise = 2.5;                // the same for what is gone
 constexpr int64_t kSomeAgree = 8;                  // fewer may show less noise than there is
 constexpr int64_t kFewAgree = 2;                   // elements that are not zero
+constexpr double kOfOtherKind = 16;                // times as large is the tensor as the slice
+constexpr double kMostAgree = 0.75;                // of the slice's elements
 constexpr int64_t kFewLarger = 3, kOfSoMany = 200;
 
 double ratio_of(double error, double golden) {
@@ -61,6 +63,7 @@ LostElements::LostElements(const PairFacts& first, Shape shape)
                                          shown_golden_dtype(first.golden_dtype, first.sums)))
                     .relative),
       ignored_(ignored_in_slices(first)),
+      rms_(std::sqrt(first.sums.gg / static_cast<double>(std::max<int64_t>(first.sums.finite, 1)))),
       largest_(std::max(std::fabs(first.sums.g_min), std::fabs(first.sums.g_max))) {}
 
 void LostElements::add(const double* target, const double* golden, int64_t count) {
@@ -74,10 +77,10 @@ void LostElements::append(const LostElements& later) {
 
 // The largest error that no rounding explains, among elements that agree. Of many, a few that are
 // larger need not be noise: what is wrong with others may be wrong with them, too.
-LostElements::Noise LostElements::noise() const {
+LostElements::Noise LostElements::noise_of(const std::vector<size_t>& places) const {
   Noise noise;
   std::vector<double> errors;
-  for (size_t i = 0; i < golden_.size(); ++i) {
+  for (const size_t i : places) {
     const double error = std::fabs(target_[i] - golden_[i]), size = std::fabs(golden_[i]);
     if (!(error < kOffByThird * size) || !std::isfinite(size)) continue;
     errors.push_back(error - rounding_ * size);
@@ -114,6 +117,34 @@ std::vector<bool> LostElements::gone(const Noise& noise) const {
   return gone;
 }
 
+// Far above the noise of a slice that is of another kind than the tensor as a whole: scores beside
+// boxes. Where less agrees, those that do are the ones with little noise and tell nothing about it.
+std::vector<bool> LostElements::far_off_in_slices() const {
+  std::vector<bool> far_off(golden_.size());
+  const auto count = std::ssize(golden_);
+  int64_t stride = 1;
+  for (size_t axis = shape_.size(); axis-- > 0; stride *= shape_[axis]) {
+    const int64_t length = shape_[axis];
+    if (length < 2 || count / length <= kSomeAgree) continue;
+    for (int64_t index = 0; index < length; ++index) {
+      const std::vector<size_t> places = places_of(index, length, stride, count);
+      double gg = 0;
+      for (const size_t i : places) gg += golden_[i] * golden_[i];
+      const auto elements = static_cast<double>(places.size());
+      if (!(kOfOtherKind * std::sqrt(gg / elements) <= rms_)) continue;
+      const Noise noise = noise_of(places);
+      if (static_cast<double>(noise.elements) < std::max<double>(kSomeAgree, kMostAgree * elements))
+        continue;
+      const double most = std::max(kFarAboveNoise * noise.largest, ignored_);
+      for (const size_t i : places) {
+        const double error = std::fabs(target_[i] - golden_[i]);
+        far_off[i] = far_off[i] || (error > most && ratio_of(error, golden_[i]) >= kOffByThird);
+      }
+    }
+  }
+  return far_off;
+}
+
 bool LostElements::is_gone(const std::vector<size_t>& places, double most) const {
   double tt = 0, tg = 0, gg = 0;
   for (const size_t i : places) {
@@ -126,16 +157,18 @@ bool LostElements::is_gone(const std::vector<size_t>& places, double most) const
 }
 
 std::optional<LostElements::Worst> LostElements::worst() const {
-  const Noise usual = noise();
+  const auto count = std::ssize(golden_);
+  const Noise usual = noise_of(places_of(0, 1, count, count));
   if (usual.elements < kFewAgree) return std::nullopt;
   const double few = usual.elements < kSomeAgree && usual.is_any ? rounding_ * largest_ : 0;
   const double most = std::max({kFarAboveNoise * usual.largest, ignored_, few});
-  const std::vector<bool> are_gone = gone(usual);
+  const std::vector<bool> are_gone = gone(usual), are_far_off = far_off_in_slices();
   Worst worst;
   double largest = 0;  // error
   for (size_t i = 0; i < golden_.size(); ++i) {
     const double error = std::fabs(target_[i] - golden_[i]), ratio = ratio_of(error, golden_[i]);
-    if (!(are_gone[i] || (error > most && ratio >= kOffByThird)) || !std::isfinite(error)) continue;
+    const bool is_off = are_gone[i] || are_far_off[i] || (error > most && ratio >= kOffByThird);
+    if (!is_off || !std::isfinite(error)) continue;
     ++worst.count;
     if (ratio < worst.ratio || (ratio == worst.ratio && error <= largest)) continue;
     largest = error;

@@ -23,7 +23,8 @@ class LostElements {
 
   // Elements that are off by a third of golden or more, and by more than anything else explains:
   // six times the largest error of those that agree, beyond what rounding of their own value
-  // leaves. Of what is gone, an element or all of a slice of a few, less is too much: noise seldom
+  // leaves; in a slice of much smaller values than the tensor's, of those in the slice. Of what is
+  // gone, an element or all of a slice of a few, less is too much: noise seldom
   // ends at zero, and never again and again. nullopt if there is none, or if hardly an element
   // agrees.
   struct Worst {
@@ -41,13 +42,15 @@ class LostElements {
     int64_t elements = 0;
     bool is_any = false;  // of whatever size, rounding included
   };
-  Noise noise() const;
+  Noise noise_of(const std::vector<size_t>& places) const;
   std::vector<bool> gone(const Noise& noise) const;
+  std::vector<bool> far_off_in_slices() const;
   bool is_gone(const std::vector<size_t>& places, double most) const;  // a slice
 
   Shape shape_;
   double rounding_;  // of the coarser type, relatively
   double ignored_;
+  double rms_;      // of golden
   double largest_;  // |golden|
   std::vector<double> target_, golden_;
 };

@@ -110,6 +110,20 @@ BESIDE_NOISE = {
 GONE = {"zero": lambda v, rng: 0 * v, "tiny": lambda v, rng: 1e-3 * v, "stale": lambda v, rng: rng.permutation(v.reshape(-1)).reshape(v.shape)}
 
 
+def first_lost(v):
+    return np.where(np.arange(v.size).reshape(v.shape) == 0, 0, v)
+
+
+def ends_exchanged(v):
+    order = np.arange(v.size)
+    low, high = np.argmin(v), np.argmax(v)
+    order[[low, high]] = high, low
+    return v.reshape(-1)[order].reshape(v.shape)
+
+
+ONE_OF_SEVERAL = {"first_lost": first_lost, "ends_exchanged": ends_exchanged}
+
+
 def gone(trap, honest):
     def target(x, rng, noise, at, change=None, relu=False):
         y = x + np.asarray(noise) * rng.standard_normal(x.shape)
@@ -121,6 +135,10 @@ def gone(trap, honest):
             if fault == "stale" and isinstance(noise, tuple):
                 continue  # scores are alike: in another order most of each is still there
             yield trap(f"gone/{name}_{fault}", "others are off by as much, in another way", pair(make, lambda x, rng, noise=noise, at=at, change=change: target(x, rng, noise, at, change)), "fail limit:slice_rel_euclid")
+        rows = int(name.split("_")[-2]) if name.startswith("rows") else int(name.split("_")[-1]) if isinstance(noise, tuple) else 0
+        if 12 <= rows <= 400:
+            for fault, change in ONE_OF_SEVERAL.items():
+                yield trap(f"gone/{name}_{fault}", "one score is wrong, by less than boxes are", pair(make, lambda x, rng, noise=noise, at=at, change=change: target(x, rng, noise, at, lambda v, rng: change(v) + 1e-3 * rng.standard_normal(v.shape))), "fail limit:slice_rel_euclid")
         yield honest(f"gone/{name}", "noise alone", pair(make, lambda x, rng, noise=noise, at=at: target(x, rng, noise, at)))
         if isinstance(noise, tuple):
             continue
