@@ -160,10 +160,8 @@ class Checker {
   // A quantization should be as good on the data as on the samples that it was calibrated with.
   Result<void> score(const Calibration& calibrated, input::Samples& calibration,
                      input::Samples& data) {
-    const Quantization made =
-        quantize(lab_.plan(), calibrated.seen, lab_.values(),
-                 std::vector<Precision>(lab_.plan().layers.size(), options_.settings.precision),
-                 options_.settings);
+    const Quantization made = quantize(lab_.plan(), calibrated.seen, lab_.values(),
+                                       options_.precisions, options_.settings);
     auto built = build_quantized(lab_.prepared(), lab_.plan(), made, Form::kFakeQuant);
     if (!built) return built.error();
     double db[2] = {};
