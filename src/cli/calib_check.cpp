@@ -91,6 +91,9 @@ int run_calib_check(int argc, char** argv, RunContext& context) {
   if (!data) return fail_with(data.error());
   auto lab = quant::Lab::open(made->model, made->plan);
   if (!lab) return fail_with(lab.error());
+  auto precisions = quant::apply_requests((*lab)->prepared(), (*lab)->plan(),
+                                          made->settings.precision, made->requests);
+  if (!precisions) return fail_with(precisions.error());
   const auto ports = (*lab)->model().inputs();
   auto calibration = input::open_samples(made->calibration, ports);
   if (!calibration) return fail_with(calibration.error());
@@ -107,7 +110,7 @@ int run_calib_check(int argc, char** argv, RunContext& context) {
         static_cast<int64_t>(3 * calibration->size() + half->size() + 3 * seen->size());
     ProgressBar bar(context, request.common, samples, "samples");
     check = quant::check_calibration(**lab, *calibration, *half, *seen,
-                                     {made->settings, made->threads}, context);
+                                     {made->settings, *precisions, made->threads}, context);
   }
   if (context.cancelled) return kInterrupted;
   if (!*check) return fail_with(check->error());

@@ -72,6 +72,9 @@ void LabOptions::declare_quantizing(Options& options) {
   options.suggest([] { return std::vector<std::string>{"minmax", "average", "mse", "kl"}; });
   options.text("--weight-method", "NAME", weight_method, "... of weights (default: minmax)");
   options.suggest([] { return std::vector<std::string>{"minmax", "average", "mse", "kl"}; });
+  options.text("--ranges", "FILE", ranges,
+               "ranges of activations that another tool found: calibration\ntables of ONNX "
+               "Runtime, TensorRT, tpu-mlir, AMCT; quant.json");
   options.flag("--per-tensor", per_tensor, "one scale for all weights of a layer");
   options.flag("--per-channel", per_channel, "one scale for each output channel");
   options.text("--act", "TYPE", activation_type, "of activations: u8, s8, u16, s16 or float");
@@ -165,6 +168,11 @@ Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) co
     auto observer = quant::observer_from_text(word, option);
     if (!observer) return observer.error();
     *place = *observer;
+  }
+  if (!ranges.empty()) {
+    auto table = quant::ranges_from_file(ranges);
+    if (!table) return table.error();
+    made.plan.ranges = std::make_shared<quant::RangeTable>(std::move(*table));
   }
   if (per_tensor && per_channel)
     return Error{"scales are by tensor or by channel", "--per-tensor --per-channel",

@@ -11,7 +11,7 @@ namespace plumb::cli {
 
 struct LabOptions {
   std::vector<std::string> paths, calib, layers;
-  std::string weights, calib_size = "32", scheme = "ort-u8s8", method, weight_method, mixed;
+  std::string weights, calib_size = "32", scheme = "ort-u8s8", method, weight_method, mixed, ranges;
   std::string activation_type, weight_type, margin, block = "32";
   bool per_tensor = false, per_channel = false, quantize_outputs = false, float_bias = false,
        weight_only = false, power_of_two = false;

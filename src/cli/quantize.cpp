@@ -73,6 +73,9 @@ void tell_quantized(const quant::Quantized& done, const quant::QuantizeOptions& 
   fmt::print("{}: {} and {} quantized ({}) on {} of {} samples\n", options.model.path.string(),
              counted(done.layers, "layer"), counted(done.tensors, "tensor"), how_text(options),
              done.calibration_samples.size(), done.calibration_found);
+  if (const auto& table = options.plan.ranges)
+    fmt::print("  {} ({}): ranges of {}\n", table->path, table->tool,
+               counted(done.given, "tensor"));
   for (const quant::LayerRequest& request : options.requests)
     fmt::print("  {}: {} for {}\n", request.where, quant::text_of(request.precision),
                counted(request.layers, "layer"));
@@ -120,6 +123,11 @@ int run_quantize(int argc, char** argv, RunContext& context) {
                              "for example --smooth 0.5"});
     made->smooth = strength;
   }
+  if (made->plan.ranges && (made->equalize || made->smooth))
+    return fail_with(Error{"these repairs change the tensors that the table has ranges of",
+                           fmt::format("--ranges {} {}", made->plan.ranges->path,
+                                       made->equalize ? "--equalize" : "--smooth"),
+                           "leave one of them out"});
   made->layers = request.layers;
   made->profile = request.profile;
   made->directory = request.directory.empty() ? "quant" : request.directory;

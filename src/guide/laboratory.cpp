@@ -109,8 +109,10 @@ Result<void> measure_calibration(Walk& walk, RunContext& context) {
   auto data = some_of("eval_data", kMostSamples);
   for (const auto* set : {&calibration, &half, &data})
     if (!*set) return set->error();
-  auto check = quant::check_calibration(**lab, *calibration, *half, *data,
-                                        {quant::schemes().front().settings}, context);
+  const quant::Settings& settings = quant::schemes().front().settings;
+  const std::vector<quant::Precision> precisions((*lab)->plan().layers.size(), settings.precision);
+  auto check =
+      quant::check_calibration(**lab, *calibration, *half, *data, {settings, precisions}, context);
   if (!check) return check.error();
   for (const quant::CheckedMeasure& measure : check->measures)
     if (measure.fitness != quant::Fitness::kPass && measure.name != "count")

@@ -122,8 +122,7 @@ class Checker {
     double worst_excess = 0, coverage = 0, waste = 0, settled = 0, drift = 0, counted = 0;
     std::string worst_tensor, drifting;
     for (size_t i = 0; i < plan.quantizers.size(); ++i) {
-      if (plan.quantizers[i].fixed || plan.quantizers[i].is_tail || seen.seen[i].samples == 0)
-        continue;
+      if (!plan.quantizers[i].is_observed() || seen.seen[i].samples == 0) continue;
       const Observation &own = calibrated.seen[i], &other = seen.seen[i];
       CheckedTensor& tensor = made_.tensors.emplace_back();
       tensor.tensor = plan.quantizers[i].name();
@@ -161,10 +160,8 @@ class Checker {
   // A quantization should be as good on the data as on the samples that it was calibrated with.
   Result<void> score(const Calibration& calibrated, input::Samples& calibration,
                      input::Samples& data) {
-    const Quantization made =
-        quantize(lab_.plan(), calibrated.seen, lab_.values(),
-                 std::vector<Precision>(lab_.plan().layers.size(), options_.settings.precision),
-                 options_.settings);
+    const Quantization made = quantize(lab_.plan(), calibrated.seen, lab_.values(),
+                                       options_.precisions, options_.settings);
     auto built = build_quantized(lab_.prepared(), lab_.plan(), made, Form::kFakeQuant);
     if (!built) return built.error();
     double db[2] = {};

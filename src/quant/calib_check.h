@@ -36,6 +36,7 @@ struct CalibrationCheck {
 
 struct CalibCheckOptions {
   Settings settings;
+  std::vector<Precision> precisions;  // by Plan::layers
   int threads = 1;
 };
 

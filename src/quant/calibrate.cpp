@@ -46,7 +46,7 @@ class Calibrator {
   Result<void> open(engine::Engine& engine, const engine::Model& model) {
     std::vector<std::string> wanted;
     for (const Quantizer& quantizer : plan_.quantizers) {
-      if (!is_observed(quantizer)) continue;
+      if (!quantizer.is_observed()) continue;
       for (const std::string& tensor : quantizer.tensors)
         if (std::none_of(model.inputs.begin(), model.inputs.end(),
                          [&](const engine::Port& port) { return port.name == tensor; }))
@@ -103,10 +103,6 @@ class Calibrator {
   }
 
  private:
-  static bool is_observed(const Quantizer& quantizer) {
-    return !quantizer.fixed && !quantizer.is_tail;
-  }
-
   static int64_t bytes_of(const std::vector<engine::Port>& ports) {
     int64_t sum = 0;
     for (const engine::Port& port : ports) {
@@ -149,7 +145,7 @@ class Calibrator {
     std::vector<std::string> not_finite(plan_.quantizers.size());
     for_each_index(plan_.quantizers.size(), [&](size_t i) {
       const Quantizer& quantizer = plan_.quantizers[i];
-      if (!is_observed(quantizer)) return;
+      if (!quantizer.is_observed()) return;
       SampleObserver sample(options_.with_histograms);
       Observation& seen = made_.seen[i];
       for (const std::string& tensor : quantizer.tensors) {

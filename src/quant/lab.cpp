@@ -49,6 +49,7 @@ Result<void> Lab::prepare(Bytes file, const graph::DataPlace& place) {
                              model_->path(), prepared_->model.graph.nodes.size()),
                  "pass the float model, before it was quantized or cast to 16 bits"};
   values_ = values_of(*prepared_, plan_);
+  if (options_.ranges) return give_ranges(*options_.ranges, plan_);
   return {};
 }
 

@@ -23,6 +23,7 @@ class Lab {
   const PreparedModel& prepared() const { return *prepared_; }
   const Plan& plan() const { return plan_; }
   engine::Engine& engine() const { return model_->engine(); }
+  const PlanOptions& options() const { return options_; }
   const WorkerLimits& limits() const { return limits_; }              // of engines
   const std::vector<LayerValues>& values() const { return values_; }  // weights as they are
 

@@ -12,6 +12,7 @@
 #include "engine/record_tensors.h"
 #include "quant/observer.h"
 #include "quant/prepared_model.h"
+#include "quant/range_table.h"
 
 namespace plumb::quant {
 
@@ -19,6 +20,7 @@ struct PlanOptions {
   bool quantize_outputs = false;  // else outputs and what only rearranges or pools before them
                                   // stay float
   bool align_concat = true;       // what is joined has one grid
+  std::shared_ptr<const RangeTable> ranges = {};  // that others found
 };
 
 // The weights of a layer, in the order of the model.
@@ -50,8 +52,11 @@ struct Quantizer {
   std::vector<size_t> producers, consumers;  // places in Plan::layers
   std::optional<Range> fixed;                // by the nature of what gives it
   bool is_tail = false;                      // stays float
+  std::optional<TableRange> given = {};      // by a table, which decides
 
   const std::string& name() const { return tensors.front(); }
+  // Whether calibration looks at it: what has a range by nature needs no look.
+  bool is_observed() const { return !is_tail && (given || !fixed); }
 };
 
 struct Plan {

@@ -25,8 +25,10 @@ Json tensor_json(const Quantizer& quantizer, const ActivationGrid& activation,
   json["scale"] = activation.grid.scale;
   json["zero_point"] = activation.grid.zero;
   json["range"] = {number_json(activation.range.lo), number_json(activation.range.hi)};
-  json["observer"] = quantizer.fixed ? "fixed" : text_of(settings.observer);
-  if (!quantizer.fixed) {
+  json["observer"] = quantizer.given   ? "table"
+                     : quantizer.fixed ? "fixed"
+                                       : text_of(settings.observer);
+  if (quantizer.is_observed()) {
     json["min"] = number_json(seen.min);
     json["max"] = number_json(seen.max);
     json["elements"] = seen.count;
@@ -255,6 +257,8 @@ std::string expanded_config_json(const QuantizeOptions& options, const Lab& lab)
       options.measurement ? samples(*options.measurement) : Json("as calibration");
   json["quantize_outputs"] = options.plan.quantize_outputs;
   json["align_concat"] = options.plan.align_concat;
+  if (const RangeTable* table = options.plan.ranges.get())
+    json["ranges"] = {{"file", table->path}, {"tool", table->tool}, {"crc32", table->crc}};
   json["settings"] = settings_json(options.settings);
   json["layers"] = requests_json(options.requests);
   json["profile"] = options.profile;

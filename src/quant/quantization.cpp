@@ -217,7 +217,9 @@ Quantization quantize(const Plan& plan, std::span<const Observation> seen,
     const Scheme scheme = activation_scheme(*types[i], settings);
     ActivationGrid& activation = made.activations[i].emplace();
     activation.dtype = *types[i];
-    if (plan.quantizers[i].fixed) {
+    if (plan.quantizers[i].given) {
+      activation.range = range_from(*plan.quantizers[i].given, seen[i]);
+    } else if (plan.quantizers[i].fixed) {
       activation.range = *plan.quantizers[i].fixed;
     } else {
       const double margin = settings.margin.value_or(bits_of(*types[i]) == 16 ? 2 : 1);

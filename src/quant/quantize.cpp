@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kFewSamples = 16;  // by which repairs are judged
+constexpr int64_t kFewSamples = 16;    // by which repairs are judged
+constexpr double kMuchClipped = 0.01;  // of a tensor: what calib-check calls wrong
 
 // What a person should know about the grids.
 std::vector<std::string> doubts_of(const Lab& lab, const Quantization& made,
@@ -26,8 +27,17 @@ std::vector<std::string> doubts_of(const Lab& lab, const Quantization& made,
   std::vector<std::string> doubts;
   const Plan& plan = lab.plan();
   for (size_t i = 0; i < plan.quantizers.size(); ++i) {
-    if (!made.activations[i]) continue;
-    if (!plan.quantizers[i].fixed && made.activations[i]->grid.is_constant)
+    if (!made.activations[i] || !plan.quantizers[i].is_observed()) continue;
+    const ActivationGrid& own = *made.activations[i];
+    const Observation& seen = calibration.seen[i];
+    const double clipped = clipped_share(seen.histogram, own.grid);
+    if (plan.quantizers[i].given && clipped > kMuchClipped)
+      doubts.push_back(fmt::format(
+          "{}: the range of {}, {:.4g} to {:.4g}, clips {:.1f} % of what the samples give, which "
+          "is {:.4g} to {:.4g}",
+          plan.quantizers[i].name(), lab.options().ranges->path, own.range.lo, own.range.hi,
+          100 * clipped, seen.min, seen.max));
+    if (made.activations[i]->grid.is_constant)
       doubts.push_back(
           fmt::format("{} is 0 in all samples of the calibration: a constant tensor "
                       "has no range",
@@ -185,6 +195,8 @@ Result<Quantized> QuantizeJob::run(RunContext& context) {
   const Quantization& made = state->made;
   done.calibration_samples = state->calibration.samples;
   done.calibration_found = samples_->found();
+  for (size_t i = 0; i < made.activations.size(); ++i)
+    done.given += made.activations[i] && state->lab->plan().quantizers[i].given;
   done.warnings = doubts_of(*state->lab, made, state->calibration);
   done.tensors = static_cast<size_t>(
       std::count_if(made.activations.begin(), made.activations.end(),

@@ -41,6 +41,7 @@ struct Quantized {
   std::vector<std::string> calibration_samples;
   size_t calibration_found = 0;
   size_t tensors = 0, layers = 0;  // with a grid; with integer weights
+  size_t given = 0;                // tensors whose range is that of a table
   std::vector<std::string> warnings;
   result::Run run;               // of the comparison
   std::optional<Error> problem;  // what ended it early

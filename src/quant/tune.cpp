@@ -59,10 +59,32 @@ class Costs {
   std::vector<double> weights_, elements_;
 };
 
+// Where the search begins: layers that the user asked a precision for keep it.
+struct Start {
+  std::vector<Precision> precisions;
+  std::vector<bool> is_asked;
+};
+
+Result<Start> start_of(const Lab& lab, const TuneOptions& options) {
+  std::vector<LayerRequest> requests = options.quantize.requests;
+  const auto with = [&](const Precision& otherwise) {
+    return apply_requests(lab.prepared(), lab.plan(), otherwise, requests);
+  };
+  auto begun = with(options.precisions.front());
+  if (!begun) return begun.error();
+  // What is the same whatever the others are was asked for.
+  const Precision first{DType::kUint8, DType::kInt8}, second{DType::kInt16, DType::kInt16};
+  const auto one = with(first), other = with(second);
+  Start made{std::move(*begun), {}};
+  for (size_t i = 0; i < made.precisions.size(); ++i)
+    made.is_asked.push_back((*one)[i] == (*other)[i]);
+  return made;
+}
+
 class Search {
  public:
   Search(const Lab& lab, const Calibration& calibration, Trials& trials, TrialJournal& journal,
-         const TuneOptions& options, RunContext& context)
+         const TuneOptions& options, Start start, RunContext& context)
       : lab_(lab),
         plan_(lab.plan()),
         calibration_(calibration),
@@ -72,7 +94,8 @@ class Search {
         context_(context),
         costs_(lab, calibration),
         settings_(options.quantize.settings),
-        now_(plan_.layers.size(), options.precisions.front()) {
+        start_(std::move(start)),
+        now_(start_.precisions) {
     base_cost_ = costs_.of(now_);
   }
 
@@ -161,7 +184,7 @@ class Search {
   Result<std::vector<size_t>> ranking(const Precision& from, const Precision& to) {
     std::vector<size_t> layers;
     for (size_t i = 0; i < plan_.layers.size(); ++i)
-      if (!plan_.layers[i].is_tail && now_[i] == from &&
+      if (!plan_.layers[i].is_tail && !start_.is_asked[i] && now_[i] == from &&
           (from.activations != to.activations || plan_.layers[i].weight))
         layers.push_back(i);
     std::vector<double> gain(plan_.layers.size());
@@ -194,9 +217,8 @@ class Search {
   }
 
   bool is_allowed(const std::vector<Precision>& precisions) const {
-    const auto wider =
-        std::count_if(precisions.begin(), precisions.end(),
-                      [&](const Precision& own) { return own != options_.precisions.front(); });
+    int64_t wider = 0;
+    for (size_t i = 0; i < precisions.size(); ++i) wider += precisions[i] != start_.precisions[i];
     if (options_.most_layers && wider > *options_.most_layers) return false;
     return !options_.most_cost || costs_.of(precisions) <= *options_.most_cost * base_cost_;
   }
@@ -230,7 +252,7 @@ class Search {
   Result<void> narrow() {
     std::vector<size_t> wide;
     for (size_t i = 0; i < best_precisions_.size(); ++i)
-      if (best_precisions_[i] != options_.precisions.front()) wide.push_back(i);
+      if (best_precisions_[i] != start_.precisions[i]) wide.push_back(i);
     std::vector<Precision> own = best_precisions_;
     const auto saved = [&](size_t i) {
       std::vector<Precision> tried = own;
@@ -265,6 +287,7 @@ class Search {
   RunContext& context_;
   const Costs costs_;
   Settings settings_;
+  const Start start_;
   std::vector<Precision> now_, best_precisions_;
   double base_cost_ = 1;
   size_t best_ = 0;
@@ -314,6 +337,8 @@ std::string text_of(const Target& target) {
 
 Result<Tuned> tune(const Lab& lab, input::Samples& calibration, input::Samples& data,
                    const TuneOptions& options, RunContext& context) {
+  auto start = start_of(lab, options);
+  if (!start) return start.error();
   auto journal = TrialJournal::open(options.quantize.directory / "journal.jsonl",
                                     subject_of(lab, calibration, data, options), options.is_fresh);
   if (!journal) return journal.error();
@@ -323,7 +348,7 @@ Result<Tuned> tune(const Lab& lab, input::Samples& calibration, input::Samples& 
   if (!calibrated) return calibrated.error();
   auto trials = Trials::open(lab, data, options.quantize.threads, quiet);
   if (!trials) return trials.error();
-  return Search(lab, *calibrated, **trials, **journal, options, context).run();
+  return Search(lab, *calibrated, **trials, **journal, options, std::move(*start), context).run();
 }
 
 }  // namespace plumb::quant
