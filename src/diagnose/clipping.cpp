@@ -29,6 +29,14 @@ bool ends_at_type(const Levels& levels) {
          (levels.at_low >= 1 && is_type_limit(levels.low));
 }
 
+// Somebody put a Clip there: no calibration did that.
+bool is_by_clip(const Suspect& suspect) {
+  return std::any_of(
+      suspect.of.net.nodes.begin(), suspect.of.net.nodes.end(), [&](const Node& node) {
+        return node.name == suspect.accused && node.inserted && node.type.starts_with("Clip");
+      });
+}
+
 result::Finding cut_finding(const Suspect& suspect) {
   const Levels& levels = *suspect.levels;
   result::Finding finding = finding_about(suspect, suspect.root.is_behind ? 0.6 : 0.93);
@@ -56,7 +64,8 @@ const std::span<const Threshold> kClippingThresholds = kClippingTable;
 std::optional<result::Finding> explain_saturation(const Suspect& suspect) {
   if (!is_cut(suspect)) return {};
   const Levels& levels = *suspect.levels;
-  if ((levels.is_grid || suspect.of.is_on_grids) && !ends_at_type(levels)) return {};
+  const bool is_quantized = levels.is_grid || suspect.of.is_on_grids;
+  if (is_quantized && !ends_at_type(levels) && !is_by_clip(suspect)) return {};
   result::Finding finding = cut_finding(suspect);
   finding.advice = fmt::format(
       "{} saturates: its values do not fit between {:.6g} and {:.6g}. Give it a wider type or "

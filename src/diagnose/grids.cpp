@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "diagnose/levels.h"
+#include "tensor/decode.h"
+#include "tensor/encode.h"
 
 namespace plumb::diagnose {
 namespace {
@@ -45,7 +47,24 @@ double grain_of(const Levels& levels, const compare::PairValues& values) {
   return squares > 0 ? levels.step / std::sqrt(12 * squares) : 0;
 }
 
+double to_float16(double value) {
+  return float_from_half(half_from_float(static_cast<float>(value)));
+}
+
 }  // namespace
+
+double float16_grain(const compare::PairValues& values) {
+  const double least = std::ldexp(1.0, -14);  // with all its digits
+  double lost = 0, squares = 0;
+  for (const double value : values.target)
+    if (std::isfinite(value) && to_float16(value) != value) return 0;
+  for (const double value : values.golden) {
+    if (!std::isfinite(value)) continue;
+    squares += value * value;
+    if (std::abs(value) < least) lost += std::pow(value - to_float16(value), 2);
+  }
+  return squares > 0 ? std::sqrt(lost / squares) : 0;
+}
 
 bool look_at_grids(Net& net, Tensors& tensors, const RunContext& context) {
   if (!tensors.are_at_hand() || !are_on_grids(net, tensors)) return false;

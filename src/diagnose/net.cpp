@@ -300,6 +300,15 @@ std::vector<bool> Net::downstream_of(int64_t node) const {
   return later;
 }
 
+bool stores_mostly(const Net& net, std::string_view dtype) {
+  int64_t all = 0, such = 0;
+  for (const auto& [type, count] : net.output_types) {
+    all += count;
+    such += type == dtype ? count : 0;
+  }
+  return 2 * such > all;
+}
+
 bool only_moves_values(std::string_view type) {
   constexpr std::string_view kTypes[] = {"Cast",     "TransData", "Reshape",   "Transpose",
                                          "Identity", "Squeeze",   "Unsqueeze", "Flatten"};

@@ -78,6 +78,9 @@ struct Net {
   std::vector<bool> downstream_of(int64_t node) const;
 };
 
+// Whether most outputs of the target are stored so.
+bool stores_mostly(const Net& net, std::string_view dtype);
+
 // Changes where values are, or their type, and nothing else.
 bool only_moves_values(std::string_view type);
 

@@ -86,6 +86,8 @@ class Finder {
     if (is_measured && !is_hidden && each.grain == 0 && each.own < kTailStep * tail_[kind_of(each)])
       return;
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
+    // Of a step from good inputs all is its own, and has to be as large as what is measured.
+    if (!is_measured && in < noise && each.out.relative < kOwnStep * noise) return;
     found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}, is_hidden});
   }
 

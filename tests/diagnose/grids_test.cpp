@@ -106,5 +106,33 @@ TEST(Grids, AnInheritedErrorIsNotHidden) {
   EXPECT_LT(net.nodes[5].hidden, 0.12);
 }
 
+TEST(Grids, Float16LosesDigitsOfSmallNumbersOnly) {
+  // The numbers of float16 below 2^-14 are multiples of 2^-24.
+  const double unit = std::ldexp(1.0, -24);
+  struct Case {
+    const char* what;
+    std::vector<double> golden, target;
+    double grain;
+  };
+  const Case cases[] = {
+      {"empty", {}, {}, 0},
+      {"zeros", {0, 0}, {0, 0}, 0},
+      {"large enough", {1.0001, 0.3}, {1, 0.3000488281250}, 0},
+      {"small",
+       {2.5 * unit, 100 * unit},
+       {2 * unit, 100 * unit},
+       0.5 / std::sqrt(2.5 * 2.5 + 100 * 100)},
+      {"gone", {0.25 * unit}, {0}, 1},
+      {"small beside large", {1, 2.5 * unit}, {1, 2 * unit}, 0.5 * unit},
+      {"no float16", {2.5 * unit}, {2.25 * unit}, 0},
+  };
+  for (const Case& each : cases) {
+    compare::PairValues values;
+    values.golden = each.golden;
+    values.target = each.target;
+    EXPECT_NEAR(float16_grain(values), each.grain, 1e-6 * each.grain) << each.what;
+  }
+}
+
 }  // namespace
 }  // namespace plumb::diagnose

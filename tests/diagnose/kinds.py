@@ -95,7 +95,10 @@ def hide(directory):
 
 
 def float16(model, ranges):
-    """Every float32 constant and tensor, but for inputs and outputs of the model, and what must stay float32."""
+    """Every float32 constant and tensor, but for inputs and outputs of the model, and what must stay float32. Batch norms
+    whose statistics float16 does not hold are folded before."""
+    if any(np.abs(x).max(initial=0) > 65504 for x in constants(model).values() if x.dtype == np.float32):
+        folded(model, ranges)
     graph = model.graph
     keep = {i for node in graph.node if node.op_type in ("Resize", "Upsample") for i in node.input[1:]}
     shape_like = {i for node in graph.node if node.op_type in ("Resize", "Upsample", "Range", "QuantizeLinear") for i in node.input[1:]}

@@ -43,7 +43,7 @@ def relative(golden, target, tensor):
     if tensor not in target.files or tensor not in golden.files:
         return 0.0
     g, t = golden.tensor(tensor), target.tensor(tensor)
-    if g.dtype != np.float32 or g.shape != t.shape or not np.isfinite(g).all():
+    if g.dtype.kind != "f" or g.shape != t.shape or not np.isfinite(g).all():
         return 0.0
     size = np.linalg.norm(g.astype(float))
     return np.inf if not np.isfinite(t).all() else float(np.linalg.norm(t.astype(float) - g) / size) if size else 0.0
