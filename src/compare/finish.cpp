@@ -35,10 +35,9 @@ bool is_ordered(const dump::DumpSet& set) {
 
 class Finisher {
  public:
-  explicit Finisher(const SessionState& state) : state_(state), precision_(state) {
+  explicit Finisher(const SessionState& state) : state_(state), network_(state), precision_(state) {
     if (!state.matcher) return;
     outputs_.emplace(*state.matcher, state.graphs.golden ? &*state.graphs.golden : nullptr);
-    network_.emplace(*state.matcher);
   }
 
   Result<result::Summary> run(RowSource& rows, RunSink& sink) {
@@ -104,7 +103,7 @@ class Finisher {
     run.told = {spec.target.graph, spec.golden.graph, spec.quant,
                 spec.name_map,     spec.mode,         spec.convention};
     run.circumstances.changes = recorded_changes(state_);
-    if (network_) run.network = network_->network();
+    run.network = network_.network();
     run.is_ordered = is_ordered(state_.target);
     run.doubts = state_.doubts;
     run.warnings = state_.warnings;
@@ -176,7 +175,7 @@ class Finisher {
     const bool is_settled = widened && settle_widened(*widened, row);
     if (row.in_16_bits && !is_settled) settle_precision(precision_.behind(id), row);
     if (outputs_) outputs_->mark(row);
-    if (network_) network_->mark(row);
+    network_.mark(id, row);
     if (!row.if_inner || !outputs_ || !outputs_->is_inner(row)) return;
     settle_as(*row.if_inner, row);
     row.if_inner.reset();
@@ -201,7 +200,7 @@ class Finisher {
 
   const SessionState& state_;
   std::optional<ModelOutputs> outputs_;
-  std::optional<NetworkOf> network_;
+  NetworkOf network_;
   Precision precision_;
 };
 

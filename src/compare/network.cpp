@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare/network.h"
 
+#include "compare/torchair_network.h"
+
 namespace plumb::compare {
 
 using result::Network;
 
-NetworkOf::NetworkOf(const pair::Matcher& matcher) : matcher_(matcher) {
-  const graph::Graph& graph = matcher.target();
+NetworkOf::NetworkOf(const SessionState& state) : state_(state) {
+  if (state.matcher) {
+    add_graph(state.matcher->target());
+    return;
+  }
+  if (!state.torchair || state.torchair->models.by_rank.empty()) return;
+  TorchairNetwork made =
+      torchair_network(state.target, *state.torchair, state.golden.traits.is_torchair_fx);
+  network_ = std::move(made.network);
+  by_entry_ = std::move(made.nodes);
+}
+
+void NetworkOf::add_graph(const graph::Graph& graph) {
   auto network = std::make_shared<Network>();
   std::unordered_map<std::string_view, int64_t> by_name;
   for (const graph::Operator& op : graph.operators) {
@@ -27,9 +40,14 @@ NetworkOf::NetworkOf(const pair::Matcher& matcher) : matcher_(matcher) {
   network_ = std::move(network);
 }
 
-void NetworkOf::mark(result::Row& row) const {
-  if (!row.target) return;
-  const auto node = nodes_.find(matcher_.find(row.target->operator_name));
+void NetworkOf::mark(RowId id, result::Row& row) const {
+  if (!network_ || !row.target) return;
+  if (!by_entry_.empty()) {
+    const dump::Entry* const entry = state_.rows[static_cast<size_t>(id)].target;
+    row.node = by_entry_[static_cast<size_t>(entry - state_.target.entries.data())];
+    return;
+  }
+  const auto node = nodes_.find(state_.matcher->find(row.target->operator_name));
   row.node = node == nodes_.end() ? -1 : node->second;
 }
 

@@ -6,23 +6,26 @@
 #include <memory>
 #include <unordered_map>
 
-#include "pair/matcher.h"
+#include "compare/session_state.h"
 #include "plumb/row.h"
 
 namespace plumb::compare {
 
-// Borrows the matcher.
+// Borrows the state.
 class NetworkOf {
  public:
-  explicit NetworkOf(const pair::Matcher& matcher);
+  explicit NetworkOf(const SessionState& state);
 
-  const std::shared_ptr<const result::Network>& network() const { return network_; }
-  void mark(result::Row& row) const;  // sets Row::node
+  const std::shared_ptr<const result::Network>& network() const { return network_; }  // or null
+  void mark(RowId id, result::Row& row) const;                                        // Row::node
 
  private:
-  const pair::Matcher& matcher_;
+  void add_graph(const graph::Graph& graph);
+
+  const SessionState& state_;
   std::shared_ptr<const result::Network> network_;
   std::unordered_map<const graph::Operator*, int64_t> nodes_;
+  std::vector<int64_t> by_entry_;  // of the target; empty if names tell
 };
 
 }  // namespace plumb::compare

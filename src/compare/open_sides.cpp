@@ -103,7 +103,7 @@ Result<void> pair_torchair(SessionState& state, const RunContext& context) {
   auto pairs = pair::pair_torchair(state.target, state.golden, options);
   if (!pairs) return pairs.error();
   for (const std::string& warning : pairs->warnings) context.tell(warning);
-  for (const std::string& file : pairs->graph_files)
+  for (const std::string& file : pairs->models.files)
     state.graph_files.push_back((state.target.root / file).string());
   state.torchair = std::move(*pairs);
   return {};

@@ -13,7 +13,6 @@
 #include "dump/levels.h"
 #include "dump/names.h"
 #include "dump/tree.h"
-#include "pair/torchair_graphs.h"
 #include "pair/torchair_token.h"
 
 namespace plumb::pair {
@@ -178,7 +177,8 @@ class TorchairPairer {
 
   Result<Torchair> run(const TorchairOptions& options) {
     const bool is_fx = golden_.traits.is_torchair_fx;
-    const TorchairModels models = load_models(target_, options.graph, out_.warnings);
+    out_.models = load_models(target_, options.graph, out_.warnings);
+    const TorchairModels& models = out_.models;
     if (target_.traits.is_torchair_fx && !is_fx)
       return Error{"target and golden seem to be swapped", "target is an FX dump",
                    "name the GE dump first, what it is checked against second"};
@@ -191,7 +191,6 @@ class TorchairPairer {
     auto targets = groups_of(target_, options), goldens = groups_of(golden_, options);
     auto pairs = rank_pairs(ranks_in(targets), ranks_in(goldens), options.ranks, out_.warnings);
     if (!pairs) return pairs.error();
-    out_.graph_files = models.files;
     for (const auto& [target_rank, golden_rank] : *pairs) {
       std::vector<Group>& own = targets[target_rank];
       std::vector<Group>& other = goldens[golden_rank];

@@ -12,6 +12,7 @@
 
 #include "graph/graph.h"
 #include "pair/plan.h"
+#include "pair/torchair_graphs.h"
 
 namespace plumb::pair {
 
@@ -21,7 +22,7 @@ struct TorchairOptions {
   const graph::Graph* graph = nullptr;   // another description of the target's model
 };
 
-// Borrows entries of both sets.
+// Borrows entries of both sets, and the options' graph.
 struct Torchair {
   Pairings pairings;  // one for every entry of either side that is nobody's golden
   struct Place {
@@ -29,8 +30,8 @@ struct Torchair {
     int64_t token = 0;
     bool is_common = false;  // golden has its rank, graph and token as well
   };
-  std::vector<Place> places;             // parallel to the target's entries
-  std::vector<std::string> graph_files;  // relative to the target's root
+  std::vector<Place> places;  // parallel to the target's entries
+  TorchairModels models;      // of the target
   std::vector<std::string> warnings;
 };
 

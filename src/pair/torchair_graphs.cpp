@@ -97,6 +97,7 @@ std::optional<std::pair<std::string_view, int64_t>> fx_tensor(std::string_view n
 }
 
 void TorchairModel::add(const graph::Graph& graph) {
+  if (first_ == nullptr) first_ = &graph;
   for (const Operator& op : graph.operators) {
     if (op.origins) {
       made_.try_emplace(op.name, &op);

@@ -31,6 +31,8 @@ class TorchairModel {
  public:
   void add(const graph::Graph& graph);
 
+  // The file that comes first; null if there is none.
+  const graph::Graph* first() const { return first_; }
   const graph::Operator* find(std::string_view name) const { return get(by_name_, name); }
   // As GE made it, with what it was made from.
   const graph::Operator* made(std::string_view name) const { return get(made_, name); }
@@ -41,6 +43,7 @@ class TorchairModel {
  private:
   using Map = std::unordered_map<std::string_view, const graph::Operator*>;
   static const graph::Operator* get(const Map& map, std::string_view name);
+  const graph::Graph* first_ = nullptr;
   Map by_name_, made_;
   std::unordered_map<std::string_view, std::string_view> fx_;
   MemberNames names_;

@@ -88,7 +88,7 @@ graph {
   const auto golden = dump::open_dump(scratch.path() / "golden");
   const auto torchair = pair_torchair(*target, *golden);
   ASSERT_TRUE(torchair.ok());
-  EXPECT_EQ(torchair->graph_files.size(), 2U);
+  EXPECT_EQ(torchair->models.files.size(), 2U);
   for (const dump::Entry& entry : target->entries) {
     if (entry.operator_name != "Add_1Relu_2Mul_3") continue;
     const Pairing& pairing = torchair->pairings.at(&entry);

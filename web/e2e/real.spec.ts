@@ -160,6 +160,27 @@ test("from the graph to the table, with histograms", async ({ watched: page }) =
   await expect(page.locator("#panel figure canvas").first()).toBeVisible();
 });
 
+test("a TorchAir dump has the graph beside it, with operators as they were fused", async ({ watched: page }) => {
+  const { graph, rows } = resultOf("fused");
+  expect((graph!.nodes as { name: string }[]).map((node) => node.name)).toEqual([
+    "Conv2D_1Relu_2",
+    "ReduceMean_3",
+    "MatMul_4",
+    "Softmax_5",
+  ]);
+  await open(page, page_("fused"));
+  await page.keyboard.press("0");
+  const bad = nameOf(rows.find((row) => row.verdict === "fail")!);
+  const at = await nodePosition(page, bad);
+  await page.mouse.click(at.x, at.y);
+  await expect(page.locator("#panel h2")).toHaveAttribute("data-op", bad);
+});
+
+test("a result without rows does not point at the table", async ({ watched: page }) => {
+  await open(page, page_("empty"));
+  await expect(page.locator("#findings")).toContainText("No tensor was found on either side");
+});
+
 test("several ranks have a slider", async ({ watched: page }) => {
   const result = resultOf("ranks");
   const ranks = [...new Set(result.rows.map((row) => row.rank).filter((rank) => rank !== null))];

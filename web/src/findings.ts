@@ -40,7 +40,10 @@ function nothingFound(model: Model, verdict: string): HTMLElement {
     fail: "No cause was looked for, or none of the known ones fits. Start at the first operator that differs.",
     inconclusive:
       "No difference is proven, so there is no cause to name. Look at the inconclusive rows and at what was not compared.",
-    not_compared: "Nothing was compared, so nothing can be said. The table tells why each tensor was left out.",
+    not_compared:
+      model.report.rows === 0
+        ? "No tensor was found on either side, so nothing can be said. Check the two paths."
+        : "Nothing was compared, so nothing can be said. The table tells why each tensor was left out.",
   };
   return h(
     "section",
