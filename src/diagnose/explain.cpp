@@ -208,15 +208,17 @@ Finding accumulated(const Case& of) {
   Finding finding;
   finding.rule = "accumulated";
   finding.cause = "accumulated";
-  finding.confidence = 0.8;
+  const bool grows = roots.last > roots.first;
+  finding.confidence = grows ? 0.8 : 0.5;
   const auto place = [&](int64_t node) -> std::optional<int64_t> {
     const Node& each = of.net.nodes[static_cast<size_t>(node)];
     if (each.outputs.empty()) return {};
     return static_cast<int64_t>(each.outputs.front());
   };
   finding.evidence.push_back(
-      {fmt::format("the relative error grows from {} to {} without a step of any single operator",
-                   short_text(roots.first), short_text(roots.last)),
+      {fmt::format("the relative error {} {} to {} without a step of any single operator",
+                   grows ? "grows from" : "goes from", short_text(roots.first),
+                   short_text(roots.last)),
        std::nullopt, "rel_euclid", roots.last});
   for (size_t i = 0; i < std::min<size_t>(3, roots.contributors.size()); ++i) {
     const Node& node = of.net.nodes[static_cast<size_t>(roots.contributors[i])];
