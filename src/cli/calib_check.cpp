@@ -97,19 +97,14 @@ int run_calib_check(int argc, char** argv, RunContext& context) {
   const auto ports = (*lab)->model().inputs();
   auto calibration = input::open_samples(made->calibration, ports);
   if (!calibration) return fail_with(calibration.error());
-  input::SampleOptions half_of = made->calibration;
-  half_of.most = std::max<int64_t>(1, static_cast<int64_t>(calibration->size()) / 2);
-  auto half = input::open_samples(half_of, ports);
-  if (!half) return fail_with(half.error());
   auto seen = input::open_samples(*data, ports);
   if (!seen) return fail_with(seen.error());
   print_warnings(*calibration, request.common);
   std::optional<Result<quant::CalibrationCheck>> check;
   {
-    const auto samples =
-        static_cast<int64_t>(3 * calibration->size() + half->size() + 3 * seen->size());
+    const auto samples = static_cast<int64_t>(3 * calibration->size() + 3 * seen->size());
     ProgressBar bar(context, request.common, samples, "samples");
-    check = quant::check_calibration(**lab, *calibration, *half, *seen,
+    check = quant::check_calibration(**lab, *calibration, *seen,
                                      {made->settings, *precisions, made->threads}, context);
   }
   if (context.cancelled) return kInterrupted;

@@ -128,6 +128,7 @@ Result<void> settle(EvalRequest& request, const RunContext& context) {
   request.eval.engine_limits = *limits;
   request.eval.most_samples = request.samples;
   request.eval.inputs = request.inputs;
+  if (request.inputs.inputs.empty()) request.eval.inputs.option = "--data";
   for (const std::string& set : request.data) request.eval.inputs.inputs.push_back(set);
   const NamedPath outputs[] = {{"--json", request.json == "-" ? "" : request.json}};
   std::vector<NamedPath> inputs{{"--labels", request.eval.labels}};

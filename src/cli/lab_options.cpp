@@ -109,6 +109,7 @@ Result<input::SampleOptions> LabOptions::set_of(const std::vector<std::string>& 
                                                 std::string_view option) const {
   input::SampleOptions set = inputs;
   set.inputs = words;
+  set.option = option;
   if (size == "all") return set;
   set.most = number_from<int64_t>(size);
   if (!set.most || *set.most < 1)
@@ -160,6 +161,7 @@ Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) co
                  "name a directory of pictures or arrays like those that the model will see"};
   auto samples = set_of(words, size, "--calib");
   if (!samples) return samples.error();
+  if (calib.empty()) samples->option = "--config";
   made.calibration = std::move(*samples);
   for (const auto& [word, option, place] :
        {std::tuple{method_word, "--method", &made.settings.observer},

@@ -105,14 +105,13 @@ Result<void> measure_calibration(Walk& walk, RunContext& context) {
   };
   const auto count = std::min(kMostSamples, static_cast<int64_t>(all->size()));
   auto calibration = some_of("calibration_data", count);
-  auto half = some_of("calibration_data", std::max<int64_t>(1, count / 2));
   auto data = some_of("eval_data", kMostSamples);
-  for (const auto* set : {&calibration, &half, &data})
+  for (const auto* set : {&calibration, &data})
     if (!*set) return set->error();
   const quant::Settings& settings = quant::schemes().front().settings;
   const std::vector<quant::Precision> precisions((*lab)->plan().layers.size(), settings.precision);
   auto check =
-      quant::check_calibration(**lab, *calibration, *half, *data, {settings, precisions}, context);
+      quant::check_calibration(**lab, *calibration, *data, {settings, precisions}, context);
   if (!check) return check.error();
   for (const quant::CheckedMeasure& measure : check->measures)
     if (measure.fitness != quant::Fitness::kPass && measure.name != "count")

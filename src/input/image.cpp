@@ -154,7 +154,8 @@ bool is_image_file(Bytes head) {
 
 Result<Size> image_file_size(Bytes file) {
   if (!is_image_file(file))
-    return Error{"not a picture that can be decoded", "byte 0", "use JPEG, PNG or BMP files"};
+    return Error{"the picture cannot be decoded", "byte 0: it does not begin like one",
+                 "use JPEG, PNG or BMP files"};
   const std::string_view text = as_text(file);
   auto size = text.starts_with(kPng)    ? png_size(file)
               : text.starts_with(kJpeg) ? jpeg_size(file)

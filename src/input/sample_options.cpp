@@ -190,6 +190,7 @@ Result<Samples> open_samples(SampleOptions options, const std::vector<engine::Po
   }
   request.inputs = options.inputs;
   request.tensors = options.tensors;
+  request.option = options.option;
   request.most = options.most;
   request.dump_directory = options.dump_directory;
   if (auto set = set_options(options, request.preprocess); !set) return set.error();

@@ -12,6 +12,7 @@ namespace plumb::input {
 struct SampleOptions {
   std::vector<std::string> inputs, shapes;
   std::vector<NamedTensor> tensors;  // see SampleRequest
+  std::string option = "--input";    // that `inputs` were given by; for messages
   std::string seed, config, dump_directory;
   std::string color, source_color, source_size, color_standard;
   std::string resize, crop, interpolation, mean, std, scale, layout;

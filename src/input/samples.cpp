@@ -156,7 +156,7 @@ class SampleBuilder {
     const size_t sign = word.find('=');
     if (sign != word.npos && !word.starts_with("@") &&
         !fs::exists(source_from_text(word).path, ignored)) {
-      auto found = port_named(word.substr(0, sign), "--input " + word);
+      auto found = port_named(word.substr(0, sign), request_.option + " " + word);
       if (!found) return found.error();
     }
     if (ports_.size() != 1) return add_to_all(word);
@@ -252,7 +252,8 @@ class SampleBuilder {
     Source source = source_from_text(text);
     if (source.index && fs::exists(text, ignored)) source = {text, {}, {}};
     if (!fs::exists(source.path, ignored))
-      return Error{"there is no such file", text, "check the name after --input"};
+      return Error{"there is no such file", text,
+                   "check the name that " + request_.option + " gives"};
     if (source.index || !may_hold_many(source.path)) {
       feed.sources.push_back(std::move(source));
       return {};
@@ -276,9 +277,10 @@ class SampleBuilder {
       return std::find(names.begin(), names.end(), port.name) != names.end();
     });
     if (!knows_all)
-      return Error{"which input is this file for?", "--input " + text,
-                   fmt::format("the model has {}: {}; write --input {}={}", ports_.size(),
-                               fmt::join(port_names_, ", "), port_names_[0], text)};
+      return Error{
+          "which input is this file for?", request_.option + " " + text,
+          fmt::format("the model has {}: {}; write {} {}={}", ports_.size(),
+                      fmt::join(port_names_, ", "), request_.option, port_names_[0], text)};
     for (size_t i = 0; i < ports_.size(); ++i)
       samples_.feeds_[i].sources.push_back({text, {}, ports_[i].name});
     return {};
@@ -342,10 +344,11 @@ class SampleBuilder {
     for (size_t i = 0; i < ports_.size(); ++i)
       if (samples_.feeds_[i].sources.empty() && !request_.seed) hungry.push_back(ports_[i].name);
     if (!hungry.empty())
-      return Error{hungry.size() == ports_.size() ? "what should the model be fed?"
-                                                  : "some inputs are fed nothing",
-                   fmt::format("no file for: {}", fmt::join(hungry, ", ")),
-                   fmt::format("--input {}=FILE, or --seed 0 for random values", hungry[0])};
+      return Error{
+          hungry.size() == ports_.size() ? "what should the model be fed?"
+                                         : "some inputs are fed nothing",
+          fmt::format("no file for: {}", fmt::join(hungry, ", ")),
+          fmt::format("{} {}=FILE, or --seed 0 for random values", request_.option, hungry[0])};
     for (size_t i = 0; i < ports_.size(); ++i) {
       Port& port = ports_[i];
       if (!samples_.feeds_[i].sources.empty() || !is_open(port)) continue;

@@ -13,6 +13,7 @@ namespace plumb::input {
 
 struct SampleRequest {
   std::vector<std::string> inputs;  // "[NAME=]FILE", FILE a directory or @list.txt too
+  std::string option = "--input";   // that they were given by
   // By input; one that comes several times is fed sample after sample.
   std::vector<NamedTensor> tensors;
   std::map<std::string, Shape, std::less<>> shapes;  // of inputs with axes of any size; "" for all

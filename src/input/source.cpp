@@ -35,6 +35,17 @@ std::string extension_of(std::string_view path) {
   return extension;
 }
 
+bool is_called_like_picture(std::string_view path) {
+  const std::string extension = extension_of(path);
+  return extension == "jpg" || extension == "jpeg" || extension == "png" || extension == "bmp";
+}
+
+bool is_tensor_file(Bytes file, std::string_view path) {
+  io::ReadHints hints;
+  hints.file_name = path.substr(path.rfind('/') + 1);
+  return io::detect_format(file, hints).ok();
+}
+
 // The port's shape for data of this shape: open axes take the data's sizes. Axes of length 1 may be
 // there on one side only, as in `plumb compare`.
 std::optional<Shape> fitted_shape(const Shape& data, const Shape& port) {
@@ -303,6 +314,8 @@ Result<Tensor> load_input(const Source& source, const Port& port, const Preproce
     if (!tensor) return std::move(tensor.error()).in(source.path);
     return tensor;
   }
+  if (is_called_like_picture(source.name()) && !is_tensor_file(file, source.path))
+    return from_image(decode_image(file));
   return tensor_from_file(source, port, how.cast);
 }
 
@@ -325,8 +338,9 @@ bool is_picture(const Source& source) {
 }
 
 bool is_called_like_input(const std::string& path) {
+  if (is_called_like_picture(path)) return true;
   const std::string extension = extension_of(path);
-  for (const char* known : {"jpg", "jpeg", "png", "bmp", "npy", "npz", "pb", "bin", "raw"})
+  for (const char* known : {"npy", "npz", "pb", "bin", "raw"})
     if (extension == known) return true;
   return color_space_from_name(extension).has_value();
 }
@@ -335,10 +349,8 @@ bool may_be_input(const std::string& path) {
   if (is_called_like_input(path)) return true;
   auto mapping = MappedFile::open(path);
   if (!mapping) return true;  // its turn will say why
-  io::ReadHints hints;
-  hints.file_name = std::string_view(path).substr(path.rfind('/') + 1);
   return is_image_file(mapping->bytes()) || is_idx_images(mapping->bytes()) ||
-         io::detect_format(mapping->bytes(), hints);
+         is_tensor_file(mapping->bytes(), path);
 }
 
 std::vector<std::string> member_names(const std::string& path) {

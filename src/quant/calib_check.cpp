@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include <fmt/format.h>
@@ -65,24 +66,34 @@ double drift_between(const Observation& calibrated, const Observation& seen) {
 
 double width_of(const Observation& seen) { return seen.max - seen.min; }
 
+// The largest of `count` of these numbers, on average over all ways to choose them: the i-th
+// largest is it when it is chosen and none of those before it.
+double mean_largest(std::vector<double> values, size_t count) {
+  std::sort(values.begin(), values.end(), std::greater<>());
+  const auto all = static_cast<double>(values.size()), chosen = static_cast<double>(count);
+  double share = chosen / all, mean = 0;
+  for (size_t i = 0; i + count <= values.size() && share > 0; ++i) {
+    const double place = static_cast<double>(i);
+    mean += share * values[i];
+    share *= (all - place - chosen) / (all - place - 1);
+  }
+  return mean;
+}
+
 class Checker {
  public:
   Checker(const Lab& lab, const CalibCheckOptions& options, RunContext& context)
       : lab_(lab), options_(options), context_(context) {}
 
-  Result<CalibrationCheck> check(input::Samples& calibration, input::Samples& half,
-                                 input::Samples& data) {
+  Result<CalibrationCheck> check(input::Samples& calibration, input::Samples& data) {
     made_.calibration_samples = calibration.size();
     made_.data_samples = data.size();
     if (auto done = count(calibration); !done) return done.error();
-    const CalibrationOptions with_histograms{true, options_.threads};
-    auto calibrated = lab_.calibrate(calibration, with_histograms, context_);
+    auto calibrated = lab_.calibrate(calibration, {true, options_.threads, true}, context_);
     if (!calibrated) return calibrated.error();
-    auto halved = lab_.calibrate(half, {false, options_.threads}, context_);
-    if (!halved) return halved.error();
-    auto seen = lab_.calibrate(data, with_histograms, context_);
+    auto seen = lab_.calibrate(data, {true, options_.threads}, context_);
     if (!seen) return seen.error();
-    compare(*calibrated, *halved, *seen);
+    compare(*calibrated, *seen);
     if (auto done = score(*calibrated, calibration, data); !done) return done.error();
     std::stable_sort(made_.tensors.begin(), made_.tensors.end(),
                      [](const auto& a, const auto& b) { return a.excess > b.excess; });
@@ -117,7 +128,7 @@ class Checker {
     return {};
   }
 
-  void compare(const Calibration& calibrated, const Calibration& halved, const Calibration& seen) {
+  void compare(const Calibration& calibrated, const Calibration& seen) {
     const Plan& plan = lab_.plan();
     double worst_excess = 0, coverage = 0, waste = 0, settled = 0, drift = 0, counted = 0;
     std::string worst_tensor, drifting;
@@ -136,7 +147,7 @@ class Checker {
       worst_excess = std::max(worst_excess, tensor.excess);
       coverage += tensor.coverage;
       if (width_of(other) > 0) waste = std::max(waste, width_of(own) / width_of(other));
-      settled += width_of(own) > 0 ? width_of(halved.seen[i]) / width_of(own) : 1;
+      settled += width_of(own) > 0 ? width_of_half(calibrated.sample_ranges[i]) / width_of(own) : 1;
       if (tensor.drift > drift || drifting.empty()) drifting = tensor.tensor;
       drift = std::max(drift, tensor.drift);
       ++counted;
@@ -189,6 +200,16 @@ class Checker {
 
 std::string_view text_of(Fitness fitness) { return kFitness[static_cast<size_t>(fitness)]; }
 
+// One half of ten samples would say too little: it either has the widest of them or has not.
+double width_of_half(const std::vector<Range>& ranges) {
+  std::vector<double> above, below;
+  for (const Range& range : ranges) {
+    above.push_back(range.hi);
+    below.push_back(-range.lo);
+  }
+  return mean_largest(above, ranges.size() / 2) + mean_largest(below, ranges.size() / 2);
+}
+
 Fitness CalibrationCheck::fitness() const {
   Fitness worst = Fitness::kPass;
   for (const CheckedMeasure& measure : measures) worst = std::max(worst, measure.fitness);
@@ -196,9 +217,9 @@ Fitness CalibrationCheck::fitness() const {
 }
 
 Result<CalibrationCheck> check_calibration(const Lab& lab, input::Samples& calibration,
-                                           input::Samples& half, input::Samples& data,
-                                           const CalibCheckOptions& options, RunContext& context) {
-  return Checker(lab, options, context).check(calibration, half, data);
+                                           input::Samples& data, const CalibCheckOptions& options,
+                                           RunContext& context) {
+  return Checker(lab, options, context).check(calibration, data);
 }
 
 std::string calibration_check_json(const CalibrationCheck& check, const Lab& lab) {

@@ -40,11 +40,13 @@ struct CalibCheckOptions {
   int threads = 1;
 };
 
-// `half`: half of the calibration samples, to see whether more would change anything. Progress
-// counts samples of all sets.
+// The width that half of the samples reach, on average over all halves.
+double width_of_half(const std::vector<Range>& ranges);
+
+// Progress counts samples of both sets, three times each.
 Result<CalibrationCheck> check_calibration(const Lab& lab, input::Samples& calibration,
-                                           input::Samples& half, input::Samples& data,
-                                           const CalibCheckOptions& options, RunContext& context);
+                                           input::Samples& data, const CalibCheckOptions& options,
+                                           RunContext& context);
 
 std::string calibration_check_json(const CalibrationCheck& check, const Lab& lab);
 

@@ -40,6 +40,7 @@ class Calibrator {
              RunContext& context)
       : plan_(plan), samples_(samples), options_(options), context_(context) {
     made_.seen.resize(plan.quantizers.size());
+    if (options.with_sample_ranges) made_.sample_ranges.resize(plan.quantizers.size());
   }
 
   // As many sessions as it takes for none to hand out too much.
@@ -153,7 +154,8 @@ class Calibrator {
         sample.add(values, seen);
         if (seen.not_finite > 0 && not_finite[i].empty()) not_finite[i] = tensor;
       }
-      sample.end(seen);
+      const auto range = sample.end(seen);
+      if (range && options_.with_sample_ranges) made_.sample_ranges[i].push_back(*range);
     });
     for (size_t i = 0; i < not_finite.size() && !turn.problem; ++i)
       if (!not_finite[i].empty())

@@ -15,12 +15,15 @@ namespace plumb::quant {
 struct CalibrationOptions {
   bool with_histograms = true;
   int threads = 1;  // of the engine
+  bool with_sample_ranges = false;
 };
 
 struct Calibration {
   std::vector<Observation> seen;     // by Plan::quantizers
   std::vector<std::string> samples;  // names
-  double run_s = 0;                  // the engine's part
+  // By Plan::quantizers: what each sample alone reaches, if asked for.
+  std::vector<std::vector<Range>> sample_ranges;
+  double run_s = 0;  // the engine's part
 };
 
 // NaN or infinity in a tensor is an error that names it and the sample.

@@ -112,15 +112,15 @@ void SampleObserver::add(std::span<const float> values, Observation& all) {
   is_empty_ = false;
 }
 
-void SampleObserver::end(Observation& all) {
-  if (!is_empty_) {
-    all.min = all.samples == 0 ? min_ : std::min(all.min, min_);
-    all.max = all.samples == 0 ? max_ : std::max(all.max, max_);
-    all.min_sum += min_;
-    all.max_sum += max_;
-    ++all.samples;
-  }
+std::optional<Range> SampleObserver::end(Observation& all) {
+  if (is_empty_) return std::nullopt;
+  all.min = all.samples == 0 ? min_ : std::min(all.min, min_);
+  all.max = all.samples == 0 ? max_ : std::max(all.max, max_);
+  all.min_sum += min_;
+  all.max_sum += max_;
+  ++all.samples;
   is_empty_ = true;
+  return Range{min_, max_};
 }
 
 Range range_of(const Observation& seen, const Scheme& scheme, const Observer& observer) {

@@ -44,7 +44,8 @@ class SampleObserver {
  public:
   explicit SampleObserver(bool with_histogram) : with_histogram_(with_histogram) {}
   void add(std::span<const float> values, Observation& all);
-  void end(Observation& all);
+  // What it reached; nothing if it had no numbers.
+  std::optional<Range> end(Observation& all);
 
  private:
   bool with_histogram_;

@@ -172,7 +172,17 @@ Result<RangeTable> from_json(std::string_view text, const std::string& path) {
 
 // ---- text ----
 
-// record { key: "conv1" value { scale_d: 0.02 offset_d: -5 ... } }: integers of 8 bits with sign.
+// The least and the largest integer of activations, after `act_type` of a record.
+std::optional<Range> integers_of(const input::ConfigNode* type) {
+  const std::string_view name = type == nullptr ? "INT8" : std::string_view(type->value);
+  if (name == "INT4") return Range{-8, 7};
+  if (name == "INT8" || name == "UNSET") return Range{-128, 127};
+  if (name == "INT16") return Range{-32768, 32767};
+  return std::nullopt;  // floats of 8 bits
+}
+
+// record { key: "conv1" value { scale_d: 0.02 offset_d: -5 ... } }: q = round(x / scale) + offset.
+// `dst_type` is about weights.
 Result<RangeTable> from_amct(std::string_view text, const std::string& path) {
   auto tree = input::tree_from_prototxt(text);
   if (!tree) return std::move(tree.error()).in(path);
@@ -181,12 +191,21 @@ Result<RangeTable> from_amct(std::string_view text, const std::string& path) {
     const input::ConfigNode *key = record->find("key"), *value = record->find("value");
     const input::ConfigNode* scale = value == nullptr ? nullptr : value->find("scale_d");
     if (key == nullptr || scale == nullptr) continue;  // weights alone
+    const std::string where = fmt::format("{}, line {}: {}", path, scale->line, key->value);
+    if (value->find("tensor_balance_factor") != nullptr)
+      return Error{"the range is of what the layer reads divided by tensor_balance_factor", where,
+                   "use a record that was made without balancing"};
+    const auto integers = integers_of(value->find("act_type"));
+    if (!integers)
+      return Error{"activations are no integers", where + ", act_type", "use a record of integers"};
     const input::ConfigNode* offset = value->find("offset_d");
     const auto step = scale->number();
     const auto zero = offset == nullptr ? std::optional<double>(0) : offset->number();
-    if (!step || !zero || !(*step > 0) || !std::isfinite(*step) || !(std::abs(*zero) <= 128))
-      return bad_range(fmt::format("{}, line {}: {}", path, scale->line, key->value));
-    table.ranges.push_back({key->value, *step * (127 - *zero), *step * (-128 - *zero), true});
+    if (!step || !zero || !(*step > 0) || !std::isfinite(*step) || !(*zero >= integers->lo) ||
+        !(*zero <= integers->hi))
+      return bad_range(where);
+    table.ranges.push_back(
+        {key->value, *step * (integers->hi - *zero), *step * (integers->lo - *zero), true});
   }
   return table;
 }
@@ -256,7 +275,8 @@ Result<RangeTable> any_table(Bytes file, const std::string& path) {
   if (first == text.npos) return unknown_table(path);
   if (text[first] == '{') return from_json(text, path);
   const std::string_view rest = text.substr(first);
-  if (rest.starts_with("record") && rest.find_first_of("{:") < rest.find('\n'))
+  if ((rest.starts_with("record") || rest.starts_with("prune_record")) &&
+      rest.find_first_of("{:") < rest.find('\n'))
     return from_amct(text, path);
   return from_lines(text, path);
 }

@@ -6,7 +6,8 @@
 //   of ONNX Runtime writes (onnxruntime/python/tools/quantization/quant_utils.py), and the cache of
 //   its save_tensors_data;
 // - a calibration cache of TensorRT ("TRT-8400-EntropyCalibration2", then "NAME: HEX");
-// - scale_offset_record.txt of AMCT, which names layers, not tensors;
+// - a record file of AMCT (scale_offset_record.txt, record.txt), which names layers, not tensors;
+//   its messages: scale_offset_record_pytorch.proto of github.com/hicann/amct, and the manual;
 // - a calibration table of tpu-mlir ("NAME THRESHOLD MIN MAX");
 // - quant.json of `plumb quantize`.
 #pragma once

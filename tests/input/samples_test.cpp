@@ -199,6 +199,9 @@ TEST(Samples, SaysWhatIsMissing) {
   EXPECT_EQ(error_of(open({"y=" + data_file("values.npy")}, {kX})), "the model has no input 'y'");
   EXPECT_EQ(error_of(open({data_file("values.npy")}, {kA, kB})), "which input is this file for?");
   EXPECT_EQ(error_of(open({data_file("none.npy")}, {kX})), "there is no such file");
+  SampleRequest calibration = request_of({data_file("none.npy")});
+  calibration.option = "--calib";
+  EXPECT_EQ(Samples::open(calibration, {kX}).error().remedy, "check the name that --calib gives");
 }
 
 TEST(Samples, StagesAreWritten) {

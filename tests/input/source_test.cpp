@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "input/source.h"
 
+#include <fstream>
+
 #include <stdlib.h>
 
 #include "input/expected.h"
+#include "scratch.h"
 
 namespace plumb::input {
 namespace {
@@ -172,6 +175,22 @@ TEST(Source, BarePixels) {
   tensor = load_input(file("yuv.nv12"), port, how);
   ASSERT_FALSE(tensor);
   EXPECT_EQ(tensor.error().what, "the file is not a picture of this size");
+}
+
+TEST(Source, WhatIsCalledAPictureAndIsNone) {
+  const Scratch scratch;
+  const std::string path = scratch.path() / "photo.JPG";
+  std::ofstream(path) << "<html>not found</html>";
+  const auto port = port_of("x", DType::kFloat32, {1, 3, 4, 4});
+  auto tensor = load_input(source_from_text(path), port, {});
+  ASSERT_FALSE(tensor);
+  EXPECT_EQ(tensor.error().what, "the picture cannot be decoded");
+  EXPECT_EQ(tensor.error().where, path + ", byte 0: it does not begin like one");
+  // The content decides, if it is that of a tensor.
+  std::filesystem::copy_file(data_file("values.npy"), path,
+                             std::filesystem::copy_options::overwrite_existing);
+  tensor = load_input(source_from_text(path), kFloatPort, {});
+  ASSERT_TRUE(tensor) << why(tensor.error());
 }
 
 TEST(Source, DamagedPictures) {

@@ -88,6 +88,20 @@ TEST(RangeTable, TablesOfOthers) {
        "AMCT",
        {"c", -50, 77.5},
        true},
+      // Fields as the tool's manual shows them: dst_type is about weights.
+      {"AMCT, pruned, weights by channel",
+       "prune_record {\n  producer {\n    name: \"c\"\n  }\n}\n"
+       "record {\n  key: \"layer1.0.conv1\"\n  value {\n    scale_d: 0.5\n    offset_d: -128\n"
+       "    scale_w: 0.00106807391\n    scale_w: 0.00104224426\n    offset_w: 0\n    offset_w: 0\n"
+       "    skip_fusion: true\n    dst_type: \"INT4\"\n  }\n}\n",
+       "AMCT",
+       {"layer1.0.conv1", 0, 127.5},
+       true},
+      {"AMCT of 16 bits",
+       "record { key: \"c\" value { scale_d: 0.5 offset_d: 900 act_type: \"INT16\" } }",
+       "AMCT",
+       {"c", -16834, 15933.5},
+       true},
       {"plumb",
        R"({"schema": "plumb.quant/1", "tensors": [{"tensor": "x", "range": [-1, 4]}]})",
        "plumb",
@@ -123,6 +137,10 @@ TEST(RangeTable, Refused) {
       {"TRT-8400-EntropyCalibration2\nin: 7f800000\n", "this is no table of ranges"},
       {"record { key: \"c\" value { scale_d: 0 offset_d: 0 } }", "a range was expected"},
       {"record { key: \"c\" value { scale_d: 1 offset_d: 900 } }", "a range was expected"},
+      {"record { key: \"c\" value { scale_d: 1 act_type: \"FP8_E4M3\" } }",
+       "activations are no integers"},
+      {"record { key: \"c\" value { scale_d: 1 tensor_balance_factor: 0.9 } }",
+       "the range is of what the layer reads divided by tensor_balance_factor"},
   };
   for (const Case& each : cases) {
     SCOPED_TRACE(each.text);
