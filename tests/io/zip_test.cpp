@@ -5,6 +5,7 @@
 #include "io/zip.h"
 
 #include "io/archive_testing.h"
+#include "sample_of.h"
 
 namespace plumb::io {
 namespace {
@@ -90,6 +91,7 @@ TEST(Zip, RefusesNamesThatDoNotFit) {
 // From 65535 members on, the count is in the zip64 record only.
 TEST(Zip, CountsBeyondSixteenBits) {
   for (size_t count : {size_t{65534}, size_t{65535}}) {
+    if (count == 65534 && sample_step(2) != 1) continue;
     Members members(count);
     for (size_t i = 0; i < count; ++i) members[i].first = std::to_string(i);
     const auto file = zipped(members);
