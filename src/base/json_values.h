@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -37,14 +38,16 @@ inline Json error_json(const Error& error) {
 
 inline Json tool_json() { return {{"name", "plumb"}, {"version", PLUMB_VERSION}}; }
 
-// On one line, without its end. Names in files may be any bytes.
-inline std::string line_of_json(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+// Writing and reading are compiled once: they are most of what the library costs the compiler.
 
+// On one line, without its end. Names in files may be any bytes.
+std::string line_of_json(const Json& json);
+// The same in ASCII: other characters are escaped.
+std::string ascii_of_json(const Json& json);
 // A document for people to read, too.
-inline std::string text_of_json(const Json& json, int indent = 1) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string text_of_json(const Json& json, int indent = 1);
+
+// Discarded (see is_discarded()) where `text` is no JSON.
+Json parse_json(std::string_view text);
 
 }  // namespace plumb

@@ -175,7 +175,7 @@ std::string to_json(const Identity& identity) {
 }
 
 std::optional<Identity> identity_from_json(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   try {
     return Identity{json.at("version"), json.at("target"), json.at("golden"),
                     json.at("options"), json.at("plan"),   json.at("rows")};

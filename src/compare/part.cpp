@@ -40,7 +40,7 @@ std::string head_text(const PartHead& head) {
 }
 
 Result<PartHead> head_from(std::string_view line) {
-  const Json json = Json::parse(std::string(line) + "]}", nullptr, false);
+  const Json json = parse_json(std::string(line) + "]}");
   const auto schema = json.is_object() ? json.find("schema") : json.end();
   if (!json.is_object() || schema == json.end() || !schema->is_string() ||
       !std::string_view(schema->get_ref<const std::string&>()).starts_with("plumb.part/"))
@@ -56,7 +56,7 @@ Result<PartHead> head_from(std::string_view line) {
     head.shard.of = json.at("shard").at(1);
     head.command = json.at("command").get<std::vector<std::string>>();
     head.directory = json.at("directory");
-    auto identity = identity_from_json(json.at("comparison").dump());
+    auto identity = identity_from_json(line_of_json(json.at("comparison")));
     if (identity && head.shard.number >= 1 && head.shard.number <= head.shard.of) {
       head.comparison = std::move(*identity);
       return head;

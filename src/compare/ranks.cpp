@@ -74,7 +74,7 @@ Result<void> add_lines(RowStore& store, std::string_view lines) {
 }
 
 Error error_from(std::string_view text) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_array() || json.size() != 3) return {"another rank failed", "", "run it again"};
   return {json[0], json[1], json[2]};
 }

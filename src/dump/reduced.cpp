@@ -233,7 +233,7 @@ Result<ReducedTensor> tensor_from(const Json& json) {
 }
 
 Result<ReducedFile> details_from(Bytes text) {
-  const Json json = Json::parse(as_text(text), nullptr, false);
+  const Json json = parse_json(as_text(text));
   Fields fields(json);
   const std::string schema = fields.text("schema");
   if (schema != kSchema) return damaged_details("schema");

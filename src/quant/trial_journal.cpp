@@ -44,7 +44,7 @@ std::string line_of(const TrialLine& line) {
 std::optional<TrialLine> trial_from(std::string_view line) try {
   const auto text = text_in(line);
   if (!text) return std::nullopt;
-  const Json json = Json::parse(*text);
+  const Json json = parse_json(*text);
   TrialLine made;
   made.trial = json.at("trial");
   made.score.samples = json.at("samples");

@@ -11,7 +11,7 @@
 namespace plumb::quant {
 namespace {
 
-std::string quoted_text(std::string_view text) { return Json(text).dump(); }
+std::string quoted_text(std::string_view text) { return line_of_json(text); }
 
 std::string trials_csv(const Tuned& tuned) {
   std::string text = "step,change,sqnr_db,cosine,agree,cost,weight_bits,best\n";

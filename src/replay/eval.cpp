@@ -208,7 +208,7 @@ Result<Json> identity_of(const EvalState& state) {
 }
 
 Result<void> check_identity(const EvalState& state, const Json& own, const fs::path& path) {
-  const Json there = Json::parse(state.journal->lines()[0], nullptr, false);
+  const Json there = parse_json(state.journal->lines()[0]);
   if (there == own) return {};
   std::string other = "everything";
   for (const auto& [key, value] : own.items())

@@ -168,7 +168,7 @@ std::string line_of(const EvalFacts& facts) {
 }
 
 std::optional<EvalFacts> facts_from(std::string_view line, size_t models) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parse_json(line);
   if (!json.is_object() || !json.contains("classes") || !json["classes"].is_number_unsigned() ||
       !json.contains("outputs") || !json["outputs"].is_array() || json["outputs"].size() != models)
     return std::nullopt;
@@ -190,7 +190,7 @@ std::string line_of(const Outcome& outcome) {
 }
 
 std::optional<Outcome> outcome_from(std::string_view line, size_t samples, size_t models) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = parse_json(line);
   const auto is_count = [](const Json& of) { return of.is_number_integer(); };
   if (!json.is_object() || !json.contains("sample") || !json["sample"].is_number_unsigned() ||
       json["sample"].get<size_t>() >= samples || !json.contains("models") ||

@@ -159,7 +159,7 @@ Result<void> write_record(const std::filesystem::path& path, const ShrinkRecord&
 Result<ShrinkRecord> read_record(const std::filesystem::path& path) {
   const auto file = MappedFile::open(path.string());
   if (!file) return file.error();
-  const Json json = Json::parse(as_text(file->bytes()), nullptr, false);
+  const Json json = parse_json(as_text(file->bytes()));
   try {
     auto record = record_from(json);
     if (!record) return std::move(record.error()).in(path.string());

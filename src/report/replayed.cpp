@@ -178,9 +178,8 @@ session = onnxruntime.InferenceSession("model.onnx")
 outputs = session.run(None, {
 )";
   for (const ReplayPort& input : replayed.inputs)
-    text += fmt::format("    {}: numpy.load(\"{}\"),\n",
-                        Json(input.name).dump(-1, ' ', true, Json::error_handler_t::replace),
-                        input.target_file);
+    text +=
+        fmt::format("    {}: numpy.load(\"{}\"),\n", ascii_of_json(input.name), input.target_file);
   text += "})\n```\n\nAgainst `target/`, this is the operator's own error.\n";
   return text;
 }

@@ -76,7 +76,7 @@ std::string to_json(const Environment& environment) {
 }
 
 Result<Environment> environment_from_json(std::string_view document) {
-  const Json json = Json::parse(document, nullptr, false);
+  const Json json = parse_json(document);
   if (!json.is_object() || text(json, "schema") != kSchema)
     return Error{"this is no environment", "it has no schema plumb.env/1",
                  "write one with plumb env -o FILE.json"};
