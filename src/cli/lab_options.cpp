@@ -93,6 +93,10 @@ void LabOptions::declare_quantizing(Options& options) {
   options.text("--block", "N", block, "rows of such a block: 16, 32 (default), 64, 128 or 256");
   options.suggest([] { return std::vector<std::string>{"16", "32", "64", "128", "256"}; });
   options.flag("--float-bias", float_bias, "biases stay float (default: int32)");
+  options.flag(
+      "--reduced-range", reduced_range,
+      "weights of 8 bits use -64..64: integer kernels of x86\nprocessors without VNNI clip "
+      "sums of larger products");
   options.flag("--pow2", power_of_two, "scales are powers of two");
 }
 
@@ -204,6 +208,7 @@ Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) co
     made.settings.precision = {std::nullopt, DType::kInt4};
   }
   made.settings.has_integer_bias = !float_bias;
+  made.settings.weights_are_reduced = reduced_range;
   made.settings.is_power_of_two = power_of_two;
   if (!mixed.empty()) {
     auto requests = quant::requests_from_file(mixed, made.settings.precision);

@@ -14,7 +14,7 @@ struct LabOptions {
   std::string weights, calib_size = "32", scheme = "ort-u8s8", method, weight_method, mixed, ranges;
   std::string activation_type, weight_type, margin, block = "32";
   bool per_tensor = false, per_channel = false, quantize_outputs = false, float_bias = false,
-       weight_only = false, power_of_two = false;
+       weight_only = false, power_of_two = false, reduced_range = false;
   int threads = 1;
   InputOptions inputs;  // of all sets, without their files
   EngineOptions limits;

@@ -88,6 +88,13 @@ void tell_quantized(const quant::Quantized& done, const quant::QuantizeOptions& 
                left.size() > 1 ? fmt::format(" and {} more, see quant.json", left.size() - 1) : "");
 }
 
+void tell_blame(const quant::Blame& blame) {
+  fmt::print(
+      "advice   weights alone give {:.1f} dB at the outputs, activations alone {:.1f} dB{}{}; "
+      "`plumb tune`\n         finds the layers that need it\n",
+      blame.weights_db, blame.activations_db, blame.advice.empty() ? "" : ": ", blame.advice);
+}
+
 }  // namespace
 
 int run_quantize(int argc, char** argv, RunContext& context) {
@@ -155,6 +162,7 @@ int run_quantize(int argc, char** argv, RunContext& context) {
     style.colour = request.colour;
     fmt::print("{}", report::score_table(quantized.run,
                                          {terminal_width(), wants_colour(style), request.all}));
+    if (quantized.blame) tell_blame(*quantized.blame);
   }
   return exit_status(quantized.run, {});
 }

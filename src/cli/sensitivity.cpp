@@ -14,7 +14,7 @@
 #include "cli/output_check.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "report/table.h"
+#include "report/plot.h"
 
 namespace plumb::cli {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 struct SensitivityRequest {
   LabOptions lab;
   std::vector<std::string> data;
-  std::string data_size = "16", mode = "one", what = "both", json;
+  std::string data_size = "16", mode = "one", what = "both", json, output;
   int top = 20;
   CommonOptions common;
 };
@@ -44,6 +44,7 @@ void declare_sensitivity_options(Options& options, SensitivityRequest& request) 
   request.lab.inputs.declare_pictures(options);
   request.lab.declare_running(options);
   options.group("output");
+  options.text("-o", "FILE", request.output, "a plot: .svg, or .html with a table of all layers");
   options.text("--json", "FILE", request.json, "all numbers, worst layer first; '-' prints it");
   options.count("--top", "N", request.top, "layers on the screen (default: 20; 0: all)");
   request.common.declare(options);
@@ -57,49 +58,70 @@ std::string db_text(const std::optional<double>& value) {
 std::string share_text(double share) { return fmt::format("{:.3g}%", share * 100); }
 
 // The longer, the more is lost: the noise of 60 dB and more is none.
-std::string bar_of(const std::optional<double>& db, double worst) {
+double noise_share(const std::optional<double>& db, double worst) {
   constexpr double kQuiet = 60;
+  if (!db || !(*db < kQuiet)) return 0;
+  return (kQuiet - std::max(*db, worst)) / (kQuiet - worst);
+}
+
+std::string bar_of(double share) {
   constexpr int kLong = 20;
-  if (!db || !(*db < kQuiet)) return "";
-  const double share = (kQuiet - std::max(*db, worst)) / (kQuiet - worst);
   std::string bar;
-  for (int i = 0; i < std::max(1, static_cast<int>(std::lround(share * kLong))); ++i) bar += "█";
+  if (share > 0)
+    for (int i = 0; i < std::max(1, static_cast<int>(std::lround(share * kLong))); ++i) bar += "█";
   return bar;
 }
 
-std::string table_of_layers(const quant::Sensitivity& made, quant::Mode mode, int top) {
+double worst_of(const quant::Sensitivity& made, quant::Mode mode) {
+  double worst = 59;
+  for (const quant::LayerSensitivity& row : made.layers)
+    if (const auto db = row.by(mode); db && *db < worst) worst = *db;
+  return worst;
+}
+
+report::Table table_of_layers(const quant::Sensitivity& made, quant::Mode mode) {
   report::Table table;
   table.columns = {{"layer", false, 9, true}, {"op", false, 5},     {"precision", false, 4},
                    {"SQNR dB", true, 9},      {"", false, 6},       {"isolated", true, 7},
                    {"weights", true, 6},      {"acts", true, 6},    {"cumulative", true, 7},
                    {"agree", true, 5},        {"clipped", true, 3}, {"outliers", true, 2},
                    {"suggestion", false, 8}};
-  double worst = 59;
-  for (const quant::LayerSensitivity& row : made.layers)
-    if (const auto db = row.by(mode); db && *db < worst) worst = *db;
-  const size_t most = top > 0 ? static_cast<size_t>(top) : made.layers.size();
-  for (size_t i = 0; i < std::min(most, made.layers.size()); ++i) {
-    const quant::LayerSensitivity& row = made.layers[i];
+  const double worst = worst_of(made, mode);
+  for (const quant::LayerSensitivity& row : made.layers) {
     const std::string ties =
         row.ties > 0 ? fmt::format(" ({})", counted(static_cast<size_t>(row.ties), "tie")) : "";
     table.rows.push_back({report::printable(row.layer), row.type, row.precision,
-                          db_text(row.by(mode)), bar_of(row.by(mode), worst), db_text(row.isolated),
-                          db_text(row.isolated_weights), db_text(row.isolated_activations),
-                          db_text(row.cumulative), row.agreement ? share_text(*row.agreement) : "-",
-                          share_text(row.clipped), share_text(row.outlier_channels),
-                          row.suggestion + ties});
+                          db_text(row.by(mode)), bar_of(noise_share(row.by(mode), worst)),
+                          db_text(row.isolated), db_text(row.isolated_weights),
+                          db_text(row.isolated_activations), db_text(row.cumulative),
+                          row.agreement ? share_text(*row.agreement) : "-", share_text(row.clipped),
+                          share_text(row.outlier_channels), row.suggestion + ties});
   }
-  std::string text = table.render(terminal_width());
-  if (made.layers.size() > most)
-    text += fmt::format("and {} more, --top 0 shows them\n", made.layers.size() - most);
-  return text;
+  return table;
+}
+
+Result<void> write_plot(const quant::Sensitivity& made, quant::Mode mode, const std::string& title,
+                        const std::string& path) {
+  const double worst = worst_of(made, mode);
+  std::vector<report::Bar> bars;
+  for (const quant::LayerSensitivity& row : made.layers)
+    bars.push_back({row.layer, db_text(row.by(mode)) + " dB", noise_share(row.by(mode), worst)});
+  const std::string plot = report::bar_plot(
+      title, fmt::format("signal to noise ratio, {}: the longer, the more is lost", text_of(mode)),
+      bars);
+  if (path.ends_with(".svg")) return write_file(path, plot);
+  return write_file(path,
+                    report::plot_page(title, std::span(&plot, 1), table_of_layers(made, mode)));
 }
 
 Result<void> check_sensitivity_request(const SensitivityRequest& request) {
   std::vector<NamedPath> inputs;
   for (const std::string& path : request.lab.paths) inputs.push_back({"MODEL", path});
-  const NamedPath json{"--json", request.json == "-" ? "" : request.json};
-  return check_outputs(std::span(&json, 1), inputs);
+  const std::string& plot = request.output;
+  if (!plot.empty() && !plot.ends_with(".svg") && !plot.ends_with(".html"))
+    return Error{"unknown kind of plot", "-o " + plot, "use a name that ends in .svg or .html"};
+  const NamedPath outputs[] = {{"-o", plot}, {"--json", request.json == "-" ? "" : request.json}};
+  return check_outputs(outputs, inputs);
 }
 
 }  // namespace
@@ -159,6 +181,14 @@ int run_sensitivity(int argc, char** argv, RunContext& context) {
   if (context.cancelled) return kInterrupted;
   if (!*done) return fail_with(done->error());
   const quant::Sensitivity& sensitivity = **done;
+  const std::string headline =
+      fmt::format("{}: {} on {}; all of them quantized: {} dB at the outputs, top-1 agrees on {}",
+                  made->model.path.string(), counted((*lab)->plan().layers.size(), "layer"),
+                  counted(sensitivity.samples, "sample"), db_text(sensitivity.all_db),
+                  share_text(sensitivity.all_agreement));
+  if (!request.output.empty())
+    if (auto written = write_plot(sensitivity, wanted.mode, headline, request.output); !written)
+      return fail_with(written.error());
   const std::string json = quant::sensitivity_json(sensitivity, wanted, **lab);
   if (request.json == "-") {
     fmt::print("{}", json);
@@ -167,11 +197,12 @@ int run_sensitivity(int argc, char** argv, RunContext& context) {
   if (!request.json.empty())
     if (auto written = write_file(request.json, json); !written) return fail_with(written.error());
   if (request.common.quiet) return kAgreement;
-  fmt::print("{}: {} on {}; all of them quantized: {} dB at the outputs, top-1 agrees on {}\n",
-             made->model.path.string(), counted((*lab)->plan().layers.size(), "layer"),
-             counted(sensitivity.samples, "sample"), db_text(sensitivity.all_db),
-             share_text(sensitivity.all_agreement));
-  fmt::print("{}", table_of_layers(sensitivity, wanted.mode, request.top));
+  report::Table table = table_of_layers(sensitivity, wanted.mode);
+  const size_t all = table.rows.size();
+  if (request.top > 0) table.rows.resize(std::min(all, static_cast<size_t>(request.top)));
+  fmt::print("{}\n{}", headline, table.render(terminal_width()));
+  if (table.rows.size() < all)
+    fmt::print("and {} more, --top 0 shows them\n", all - table.rows.size());
   return kAgreement;
 }
 

@@ -12,11 +12,12 @@
 #include <tbb/info.h>
 
 #include "base/directory_lock.h"
+#include "base/file_sink.h"
 #include "cli/lab_options.h"
 #include "cli/output_options.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
-#include "report/table.h"
+#include "report/plot.h"
 
 namespace plumb::cli {
 namespace {
@@ -25,7 +26,7 @@ struct TuneRequest {
   LabOptions lab;
   std::vector<std::string> data;
   std::string data_size = "16", target = "sqnr:30", precisions = "a8w8,a16w8,a16w16,float",
-              methods = "minmax,average,mse,pct:99.99,kl", most_cost, directory;
+              methods = "minmax,average,mse,pct:99.99,kl", most_cost, directory, labels, classes;
   int most_layers = 0;
   bool fresh = false;
   CommonOptions common;
@@ -42,13 +43,21 @@ void declare_tune_options(Options& options, TuneRequest& request) {
   options.text("--data-size", "N", request.data_size, "so many of them (default: 16)");
   options.group("searching");
   options.text("--target", "WHAT:N", request.target,
-               "sqnr:30 (default, dB), cos:0.999 or agree:0.98, at the\noutputs");
+               "sqnr:30 (default, dB), cos:0.999 or agree:0.98, at the\noutputs; drop:1, points of "
+               "top-1 with --labels");
+  options.text(
+      "--labels", "FILE", request.labels,
+      "right classes of the data, as `plumb eval` takes them:\nlines of FILE,CLASS; 'folder' "
+      "or 'name': in the paths");
+  options.suggest([] { return std::vector<std::string>{"folder", "name"}; });
+  options.text("--classes", "FILE", request.classes, "a line for each class, if labels are words");
   options.text("--precisions", "LIST", request.precisions,
                "narrowest first (default: a8w8,a16w8,a16w16,float)");
   options.suggest([] { return std::vector<std::string>{"a8w8", "a16w8", "a16w16", "float"}; });
-  options.text("--methods", "LIST", request.methods,
-               "ways to find ranges that are tried first (default:\nminmax,average,mse,"
-               "pct:99.99,kl)");
+  options.text(
+      "--methods", "LIST", request.methods,
+      "ways to find ranges that are tried first, with weights by\ntensor and by channel unless one "
+      "of these is asked for\n(default: minmax,average,mse,pct:99.99,kl)");
   options.suggest([] { return std::vector<std::string>{"minmax", "average", "mse", "kl"}; });
   options.count("--max-layers", "N", request.most_layers, "that may be widened (default: all)");
   options.text("--max-cost", "N", request.most_cost,
@@ -76,6 +85,11 @@ Result<quant::TuneOptions> options_of(const TuneRequest& request, const RunConte
   auto target = quant::target_from_text(request.target);
   if (!target) return target.error();
   made.target = *target;
+  made.labels = request.labels;
+  made.classes = request.classes;
+  if (made.target.kind == quant::Target::Kind::kDrop && made.labels.empty())
+    return Error{"a loss of top-1 needs the right classes", "--target " + request.target,
+                 "--labels FILE, as `plumb eval` takes it"};
   for (const std::string& word : split_lists({request.precisions})) {
     const auto precision = quant::precision_from_text(word, made.quantize.settings.precision);
     if (!precision)
@@ -90,6 +104,7 @@ Result<quant::TuneOptions> options_of(const TuneRequest& request, const RunConte
     if (!method) return method.error();
     made.methods.push_back(*method);
   }
+  made.tries_both = !request.lab.per_tensor && !request.lab.per_channel && !request.lab.weight_only;
   if (!request.lab.method.empty()) made.methods = {made.quantize.settings.observer};
   if (request.most_layers > 0) made.most_layers = request.most_layers;
   if (!request.most_cost.empty()) {
@@ -108,27 +123,60 @@ Result<quant::TuneOptions> options_of(const TuneRequest& request, const RunConte
 }
 
 // The cheapest of each quality: no other step is better and costs less.
-std::string pareto_of(const quant::Tuned& tuned, const quant::Target& target) {
+bool is_beaten(const quant::Tuned& tuned, const quant::Target& target, const quant::Step& step) {
+  const double value = target.of(step.score);
+  return std::any_of(tuned.steps.begin(), tuned.steps.end(), [&](const quant::Step& other) {
+    const double better = target.of(other.score);
+    return &other != &step && better >= value && other.cost <= step.cost &&
+           (better > value || other.cost < step.cost);
+  });
+}
+
+report::Table table_of_steps(const quant::Tuned& tuned, const quant::Target& target, bool all) {
   report::Table table;
   table.columns = {{"step", true, 9},         {"SQNR dB", true, 9}, {"cosine", true, 8},
                    {"agree", true, 8},        {"cost", true, 9},    {"weight bits", true, 6},
                    {"change", false, 9, true}};
-  const auto value = [&](const quant::Step& step) { return target.of(step.score); };
+  const bool has_drop = tuned.steps[tuned.best].score.labelled > 0;
+  if (has_drop) table.columns.insert(table.columns.begin() + 4, {"top-1 lost", true, 9});
   for (size_t i = 0; i < tuned.steps.size(); ++i) {
     const quant::Step& step = tuned.steps[i];
-    const bool is_beaten =
-        std::any_of(tuned.steps.begin(), tuned.steps.end(), [&](const quant::Step& other) {
-          return &other != &step && value(other) >= value(step) && other.cost <= step.cost &&
-                 (value(other) > value(step) || other.cost < step.cost);
-        });
-    if (is_beaten && i != tuned.best) continue;
-    table.rows.push_back(
-        {fmt::format("{}{}", i, i == tuned.best ? " *" : ""),
-         fmt::format("{:.2f}", step.score.sqnr_db()), fmt::format("{:.6f}", step.score.cosine()),
-         fmt::format("{:.1f}%", step.score.agreement() * 100), fmt::format("{:.3f}", step.cost),
-         fmt::format("{:.2f}", step.weight_bits), report::printable(step.change)});
+    if (!all && is_beaten(tuned, target, step) && i != tuned.best) continue;
+    auto& row = table.rows.emplace_back(std::vector<std::string>{
+        fmt::format("{}{}", i, i == tuned.best ? " *" : ""),
+        fmt::format("{:.2f}", step.score.sqnr_db()), fmt::format("{:.6f}", step.score.cosine()),
+        fmt::format("{:.1f}%", step.score.agreement() * 100), fmt::format("{:.3f}", step.cost),
+        fmt::format("{:.2f}", step.weight_bits), report::printable(step.change)});
+    if (has_drop) row.insert(row.begin() + 4, fmt::format("{:.2f}%", step.score.drop()));
   }
-  return table.render(terminal_width());
+  return table;
+}
+
+// Every step, and those that no other beats joined by a line.
+std::string trials_page(const quant::Tuned& tuned, const quant::TuneOptions& options) {
+  constexpr std::string_view kTitles[] = {"SQNR in dB", "cosine", "agreement",
+                                          "points of top-1 (0: none is lost)"};  // by Kind
+  std::vector<report::PlotPoint> points;
+  for (size_t i = 0; i < tuned.steps.size(); ++i) {
+    const quant::Step& step = tuned.steps[i];
+    points.push_back({step.cost, options.target.of(step.score),
+                      fmt::format("{}: {}", i, step.change),
+                      !is_beaten(tuned, options.target, step), i == tuned.best});
+  }
+  const double goal = options.target.kind == quant::Target::Kind::kDrop ? -options.target.limit
+                                                                        : options.target.limit;
+  const std::string title =
+      fmt::format("{}: {}", options.quantize.model.path.string(), text_of(options.target));
+  const std::string plot = report::point_plot(
+      title, {"bytes, relative to all layers in the first precision", {}},
+      {kTitles[static_cast<size_t>(options.target.kind)], goal}, std::move(points));
+  return report::plot_page(title, std::span(&plot, 1), table_of_steps(tuned, options.target, true));
+}
+
+std::string drop_text(const quant::Score& score) {
+  return score.labelled == 0 ? ""
+                             : fmt::format("top-1 down by {:.1f} points on {}, ", score.drop(),
+                                           counted(static_cast<size_t>(score.labelled), "sample"));
 }
 
 // The best as `plumb quantize` writes it.
@@ -136,6 +184,7 @@ Result<quant::Quantized> write_best(quant::TuneOptions& options, const quant::Tu
                                     const quant::Lab& lab, RunContext& context) {
   quant::QuantizeOptions best = options.quantize;
   best.settings.observer = tuned.method;
+  best.settings.per_channel = tuned.per_channel;
   best.measurement = options.data;
   best.requests.clear();
   for (size_t i = 0; i < lab.plan().layers.size(); ++i)
@@ -183,6 +232,10 @@ int run_tune(int argc, char** argv, RunContext& context) {
   const quant::Tuned& found = **tuned;
   if (auto written = quant::write_tuned(found, **lab, *made); !written)
     return fail_with(written.error());
+  if (auto written =
+          write_file(made->quantize.directory / "trials.html", trials_page(found, *made));
+      !written)
+    return fail_with(written.error());
   auto best = write_best(*made, found, **lab, context);
   if (context.cancelled) return kInterrupted;
   if (!best) return fail_with(best.error());
@@ -192,12 +245,13 @@ int run_tune(int argc, char** argv, RunContext& context) {
   for (const quant::Precision& precision : found.precisions)
     wider += precision != made->precisions.front();
   fmt::print(
-      "{}: {} {} with {}, {} wider than {}: {:.2f} dB, cosine {:.6f}, agreement {:.1f}%, "
-      "cost {:.3f}\n",
+      "{}: {} {} with {}, weights by {}, {} wider than {}: {:.2f} dB, cosine {:.6f}, agreement "
+      "{:.1f}%, {}cost {:.3f}\n",
       made->quantize.model.path.string(), quant::text_of(made->target),
       found.is_reached ? "is reached" : "is not reached", quant::text_of(found.method),
-      counted(wider, "layer"), quant::text_of(made->precisions.front()), step.score.sqnr_db(),
-      step.score.cosine(), step.score.agreement() * 100, step.cost);
+      found.per_channel ? "channel" : "tensor", counted(wider, "layer"),
+      quant::text_of(made->precisions.front()), step.score.sqnr_db(), step.score.cosine(),
+      step.score.agreement() * 100, drop_text(step.score), step.cost);
   if (found.remembered > 0)
     fmt::print("  {} of {} trials were in the journal\n", found.remembered,
                found.remembered + found.measured);
@@ -205,9 +259,10 @@ int run_tune(int argc, char** argv, RunContext& context) {
     if (found.precisions[i] != made->precisions.front())
       fmt::print("  {}: {}\n", report::printable((*lab)->plan().layers[i].name),
                  quant::text_of(found.precisions[i]));
-  fmt::print("{}", pareto_of(found, made->target));
+  fmt::print("{}", table_of_steps(found, made->target, false).render(terminal_width()));
   fmt::print(
-      "{}: the model and mixed.json; for a vendor's configuration operator_conf_items.prototxt "
+      "{}: the model, mixed.json and trials.html; for a vendor's configuration "
+      "operator_conf_items.prototxt "
       "(Pulsar),\nlayer_configs.json (pulsar2), amct_skip_layers.json, qtable.txt, "
       "nodes_to_exclude.json (ONNX Runtime)\n",
       made->quantize.directory.string());

@@ -225,4 +225,41 @@ Result<Labels> read_labels(const std::string& path, const ClassNames* names) {
   return labels ? labels : std::move(labels.error()).in(path);
 }
 
+Result<SampleLabels> labels_of(const std::vector<std::string>& files, const std::string& labels,
+                               const std::string& classes) {
+  SampleLabels made;
+  std::optional<ClassNames> names;
+  if (!classes.empty()) {
+    auto read = ClassNames::read(classes);
+    if (!read) return read.error();
+    names = std::move(*read);
+  }
+  const ClassNames* known = names ? &*names : nullptr;
+  const bool in_folder = labels == "folder", in_name = labels == "name";
+  std::error_code ignored;
+  if ((in_folder || in_name) && !std::filesystem::exists(labels, ignored)) {
+    auto found = labels_in_paths(files, in_folder ? LabelPlace::kFolder : LabelPlace::kName, known);
+    if (!found) return found.error();
+    made.labels.assign(found->labels.begin(), found->labels.end());
+    made.words = found->words;
+    return made;
+  }
+  const auto do_not_fit = [&](std::string_view where) {
+    return Error{"the labels do not fit the samples", fmt::format("{}: {}", labels, where),
+                 "give each sample a line FILE,CLASS, or one CLASS in the order of the samples"};
+  };
+  auto read = read_labels(labels, known);
+  if (!read) return read.error();
+  if (read->by_file.empty() && read->by_place.size() != files.size())
+    return do_not_fit(fmt::format("{} labels for {} samples", read->by_place.size(), files.size()));
+  for (size_t i = 0; i < files.size(); ++i) {
+    made.labels.push_back(read->of(i, {files[i]}));
+    if (!made.labels.back()) made.missing.push_back(i);
+  }
+  if (made.missing.size() == files.size())
+    return do_not_fit(fmt::format("none of {} labels is of these samples, e.g. '{}'",
+                                  read->by_file.size(), files[0]));
+  return made;
+}
+
 }  // namespace plumb::input

@@ -56,4 +56,15 @@ struct PathLabels {
 Result<PathLabels> labels_in_paths(const std::vector<std::string>& files, LabelPlace place,
                                    const ClassNames* names);
 
+// The labels of samples, by the first file of each: from a file, or "folder" or "name" (see above)
+// unless a file is called so.
+struct SampleLabels {
+  std::vector<std::optional<int64_t>> labels;  // by sample
+  int64_t words = 0;                           // see PathLabels
+  std::vector<size_t> missing;                 // samples without a label; never all of them
+};
+// `classes` is a file with the names of the classes; empty: none.
+Result<SampleLabels> labels_of(const std::vector<std::string>& files, const std::string& labels,
+                               const std::string& classes);
+
 }  // namespace plumb::input

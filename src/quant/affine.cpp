@@ -53,6 +53,7 @@ int32_t Grid::quantized(float x) const {
 Grid grid_of(Range range, const Scheme& scheme) {
   const Integer& type = integer_of(scheme.dtype);
   Grid grid{1, 0, type.least, type.most, false};
+  if (scheme.is_reduced && scheme.dtype == DType::kInt8) grid.least = -(grid.most = 64);
   if (scheme.is_restricted && grid.least < 0) grid.least = -grid.most;
   const double lo = std::min(range.lo, 0.0), hi = std::max(range.hi, 0.0);
   const double steps = static_cast<double>(grid.most) - grid.least;

@@ -21,6 +21,7 @@ struct Scheme {
   bool is_symmetric = false;     // around zero
   bool is_restricted = false;    // as many levels below zero as above: -127..127
   bool is_power_of_two = false;  // scales are, rounded up
+  bool is_reduced = false;       // int8 uses -64..64
   bool operator==(const Scheme&) const = default;
 };
 // "u8", "s8", "u16", "s16", "s4": activations asymmetric if unsigned, weights symmetric.

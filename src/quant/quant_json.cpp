@@ -70,6 +70,7 @@ Json settings_json(const Settings& settings) {
   json["method"] = text_of(settings.observer);
   json["weight_method"] = text_of(settings.weight_observer);
   json["margin"] = settings.margin ? Json(*settings.margin) : Json();
+  json["reduced_range"] = settings.weights_are_reduced;
   json["power_of_two"] = settings.is_power_of_two;
   json["integer_bias"] = settings.has_integer_bias;
   return json;
@@ -219,6 +220,11 @@ std::string quant_json(const Lab& lab, const Quantization& made, const Calibrati
                                {"kept", repair.is_kept()}});
   json["left_float"] = plan.left_float;
   json["notes"] = lab.prepared().notes;
+  if (settings.precision == Precision{} && !settings.weights_are_reduced)
+    json["notes"].push_back(
+        "integer kernels of x86 processors without VNNI clip sums of two products of uint8 and "
+        "int8 "
+        "at 16 bits: model_qdq.onnx may lose more there (--reduced-range avoids it)");
   return text_of_json(json);
 }
 

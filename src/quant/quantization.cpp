@@ -18,7 +18,8 @@ Scheme activation_scheme(DType dtype, const Settings& settings) {
 }
 
 Scheme weight_scheme(DType dtype, const Settings& settings) {
-  return {dtype, true, settings.weights_are_restricted, settings.is_power_of_two};
+  return {dtype, true, settings.weights_are_restricted, settings.is_power_of_two,
+          settings.weights_are_reduced};
 }
 
 std::vector<Grid> weight_grids(std::span<const float> values, const Channels& channels,

@@ -24,6 +24,8 @@ struct Settings {
   bool is_symmetric = false;           // activations of signed types; unsigned never are
   bool per_channel = true;             // weights
   bool weights_are_restricted = true;  // -127..127
+  bool weights_are_reduced = false;    // of 8 bits: -64..64, so that no sum of two products with
+                                       // uint8 exceeds 16 bits
   bool is_power_of_two = false;
   std::optional<int64_t> block = {};  // weights of MatMul alone are rounded, in blocks of so many
   bool has_integer_bias = true;       // int32, else float

@@ -2,6 +2,7 @@
 #include "quant/quantize.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,26 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kFewSamples = 16;    // by which repairs are judged
 constexpr double kMuchClipped = 0.01;  // of a tensor: what calib-check calls wrong
+
+// x * Sigmoid(x) dips to this, near x = -1.278; where the positive side is wide, few levels are
+// left.
+constexpr double kDip = -0.2784645;
+constexpr double kFewLevels = 4;
+
+// Networks with SiLU lose accuracy on 8 bits for this reason before any other.
+void doubt_dips(const Plan& plan, const Quantization& made, std::vector<std::string>& doubts) {
+  for (const Layer& layer : plan.layers) {
+    if (layer.type != "SiLU" || !layer.output || !made.activations[*layer.output]) continue;
+    const Grid& grid = made.activations[*layer.output]->grid;
+    const double levels = std::round(-kDip / grid.scale);
+    if (levels < kFewLevels)
+      doubts.push_back(fmt::format(
+          "{}: {} levels of the grid are left for what x * Sigmoid(x) gives below 0; give it 16 "
+          "bits "
+          "(--layer {}=a16w8), and if that is not enough train the network with Relu instead",
+          layer.name, levels, layer.name));
+  }
+}
 
 // What a person should know about the grids.
 std::vector<std::string> doubts_of(const Lab& lab, const Quantization& made,
@@ -49,9 +70,27 @@ std::vector<std::string> doubts_of(const Lab& lab, const Quantization& made,
           fmt::format("{}: the bias of {} channels does not fit 32 bits at the scale of input and "
                       "weights; the weights got a larger scale there",
                       plan.layers[i].name, made.weights[i]->widened.size()));
+  doubt_dips(plan, made, doubts);
   if (calibration.samples.size() == 1)
     doubts.push_back("one sample of calibration tells nothing about the ranges of others");
   return doubts;
+}
+
+std::string advice_for_weights(const Settings& settings) {
+  const auto& type = settings.precision.weights;
+  std::vector<std::string> words;
+  if (type && bits_of(*type) < 16)
+    words.push_back(fmt::format("wider weights (--weight s{})", bits_of(*type) < 8 ? 8 : 16));
+  if (!settings.per_channel) words.push_back("weights by channel (--per-channel)");
+  return fmt::format("{}", fmt::join(words, " or "));
+}
+
+std::string advice_for_activations(const Settings& settings) {
+  const auto& type = settings.precision.activations;
+  std::vector<std::string> words;
+  if (type && bits_of(*type) < 16) words.push_back("wider activations (--act u16)");
+  words.push_back("ranges found in another way (--method)");
+  return fmt::format("{}", fmt::join(words, " or "));
 }
 
 // The translation, and the Caffe network's own weights as they are rounded.
@@ -119,22 +158,45 @@ Result<QuantizeJob::State> QuantizeJob::calibrated(std::shared_ptr<const Lab> la
   return state;
 }
 
-// One after the other; each stays only if the outputs get better on samples of the calibration.
-Result<void> QuantizeJob::repair(State& state, std::vector<Repair>& repairs, RunContext& context) {
-  if (!options_.equalize && !options_.smooth && !options_.correct_bias) return {};
+Result<std::unique_ptr<Trials>> QuantizeJob::few_trials(RunContext& context) {
   input::SampleOptions few = options_.calibration;
   few.most = std::min<int64_t>(few.most.value_or(kFewSamples), kFewSamples);
   auto samples = input::open_samples(few, lab_->model().inputs());
   if (!samples) return samples.error();
-  auto trials = Trials::open(*lab_, *samples, options_.threads, context);
+  return Trials::open(*lab_, *samples, options_.threads, context);
+}
+
+Result<double> QuantizeJob::db_of(const Lab& lab, const Quantization& made, Trials& trials,
+                                  RunContext& context) {
+  auto built = build_quantized(lab.prepared(), lab.plan(), made, Form::kFakeQuant);
+  if (!built) return built.error();
+  auto score = trials.score(built->file, context);
+  if (!score) return score.error();
+  return score->sqnr_db();
+}
+
+Result<Blame> QuantizeJob::blame_for(const State& state, RunContext& context) {
+  auto trials = few_trials(context);
   if (!trials) return trials.error();
-  const auto score_of = [&](const State& tried) -> Result<double> {
-    auto built =
-        build_quantized(tried.lab->prepared(), tried.lab->plan(), tried.made, Form::kFakeQuant);
-    if (!built) return built.error();
-    auto score = (*trials)->score(built->file, context);
-    if (!score) return score.error();
-    return score->sqnr_db();
+  Quantization only_weights = state.made, only_activations = state.made;
+  for (auto& activation : only_weights.activations) activation.reset();
+  for (auto& weight : only_activations.weights) weight.reset();
+  auto weights = db_of(*state.lab, only_weights, **trials, context);
+  if (!weights) return weights.error();
+  auto activations = db_of(*state.lab, only_activations, **trials, context);
+  if (!activations) return activations.error();
+  return Blame{*weights, *activations,
+               *weights < *activations ? advice_for_weights(options_.settings)
+                                       : advice_for_activations(options_.settings)};
+}
+
+// One after the other; each stays only if the outputs get better on samples of the calibration.
+Result<void> QuantizeJob::repair(State& state, std::vector<Repair>& repairs, RunContext& context) {
+  if (!options_.equalize && !options_.smooth && !options_.correct_bias) return {};
+  auto trials = few_trials(context);
+  if (!trials) return trials.error();
+  const auto score_of = [&](const State& tried) {
+    return db_of(*tried.lab, tried.made, **trials, context);
   };
   auto before = score_of(state);
   if (!before) return before.error();
@@ -225,6 +287,9 @@ Result<Quantized> QuantizeJob::run(RunContext& context) {
   ran.run.command = "quantize";
   done.run = std::move(ran.run);
   done.problem = std::move(ran.problem);
+  if (!done.problem && !options_.settings.block &&
+      done.run.summary().verdict != result::Verdict::kPass)
+    if (auto blame = blame_for(*state, context)) done.blame = std::move(*blame);
   auto sink = FileSink::create(options_.directory / "result.json");
   if (!sink) return sink.error();
   result::write_json(done.run, [&](std::string_view piece) { sink->write(piece); });

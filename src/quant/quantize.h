@@ -11,6 +11,7 @@
 #include "plumb/row.h"
 #include "quant/lab.h"
 #include "quant/layer_requests.h"
+#include "quant/trial.h"
 
 namespace plumb::quant {
 
@@ -36,6 +37,13 @@ struct Repair {
   bool is_kept() const { return after_db > before_db; }
 };
 
+// Where a loss that is beyond the limits comes from: signal to noise ratios at the outputs on
+// samples of the calibration, with nothing but weights or nothing but activations rounded.
+struct Blame {
+  double weights_db = 0, activations_db = 0;
+  std::string advice;  // "wider weights (--weight s8)"
+};
+
 struct Quantized {
   std::vector<Repair> repairs;
   std::vector<std::string> calibration_samples;
@@ -44,6 +52,7 @@ struct Quantized {
   size_t given = 0;                // tensors whose range is that of a table
   std::vector<std::string> warnings;
   result::Run run;               // of the comparison
+  std::optional<Blame> blame;    // if the comparison does not pass
   std::optional<Error> problem;  // what ended it early
 };
 
@@ -69,7 +78,11 @@ class QuantizeJob {
     Quantization made;
   };
   Result<State> calibrated(std::shared_ptr<const Lab> lab, RunContext& context);
+  Result<std::unique_ptr<Trials>> few_trials(RunContext& context);
+  Result<double> db_of(const Lab& lab, const Quantization& made, Trials& trials,
+                       RunContext& context);
   Result<void> repair(State& state, std::vector<Repair>& repairs, RunContext& context);
+  Result<Blame> blame_for(const State& state, RunContext& context);
   Result<void> write(const State& state, std::span<const Repair> repairs);
 
   QuantizeOptions options_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -55,7 +56,7 @@ double Score::sqnr_db() const {
   return distance() == 0 ? std::numeric_limits<double>::infinity() : -20 * std::log10(distance());
 }
 
-void add_to(Score& score, const Given& target, const Given& golden) {
+void add_to(Score& score, const Given& target, const Given& golden, std::optional<int64_t> label) {
   double noise = 0, signal = 0, own = 0, product = 0;
   bool agrees = true, is_tied = false;
   for (const auto& [name, wanted] : golden) {
@@ -75,6 +76,10 @@ void add_to(Score& score, const Given& target, const Given& golden) {
     const Largest here = largest_place_of(values), there = largest_place_of(wanted);
     agrees &= here.place == there.place;
     is_tied |= here.count > 1 && there.count == 1;
+    if (!label) continue;
+    ++score.labelled;
+    score.right += std::cmp_equal(here.place, *label);
+    score.golden_right += std::cmp_equal(there.place, *label);
   }
   const double distance = noise == 0 ? 0 : std::sqrt(noise / signal);
   const double cosine = noise == 0 ? 1 : product / std::sqrt(own) / std::sqrt(signal);
@@ -114,6 +119,22 @@ Result<std::unique_ptr<Trials>> Trials::open(const Lab& lab, input::Samples& sam
       context);
   if (!ran) return ran.error();
   return made;
+}
+
+Result<void> Trials::set_labels(std::vector<std::optional<int64_t>> labels) {
+  if (outputs_.size() != 1)
+    return Error{"labels are of models with one output", fmt::format("{} outputs", outputs_.size()),
+                 "measure by --target agree:0.98 or sqnr:30"};
+  for (size_t i = 0; i < golden_.size(); ++i) {
+    const size_t classes = golden_[i].begin()->second.size();
+    if (labels[i] && (*labels[i] < 0 || std::cmp_greater_equal(*labels[i], classes)))
+      return Error{"the labels do not fit the model",
+                   fmt::format("sample {} is of class {}, the model's are 0 to {}", i, *labels[i],
+                               classes - 1),
+                   "classes are counted from 0; check the file after --labels"};
+  }
+  labels_ = std::move(labels);
+  return {};
 }
 
 Result<void> Trials::run(const std::string& onnx, std::span<const std::string> tensors,
@@ -156,7 +177,7 @@ Result<Score> Trials::score(const std::string& onnx, RunContext& context) {
   auto ran = run(
       onnx, outputs_,
       [&](size_t sample) {
-        add_to(score, now, golden_[sample]);
+        add_to(score, now, golden_[sample], labels_.empty() ? std::nullopt : labels_[sample]);
         now.clear();
       },
       [&](const std::string& tensor, std::span<const float> values, const Shape&) {

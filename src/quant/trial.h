@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "quant/lab.h"
 
@@ -16,7 +17,10 @@ namespace plumb::quant {
 struct Score {
   int64_t samples = 0, agree = 0;  // of those, the largest number at the same place
   int64_t ties = 0;                // several largest numbers where golden has one
-  double distance_sum = 0;         // of |target - golden| / |golden|
+  // Of samples whose class is known: those on which the largest number is at its place, here and in
+  // golden.
+  int64_t labelled = 0, right = 0, golden_right = 0;
+  double distance_sum = 0;  // of |target - golden| / |golden|
   double cosine_sum = 0;
   double least_cosine = 1;
 
@@ -24,6 +28,10 @@ struct Score {
   double cosine() const { return samples == 0 ? 1 : cosine_sum / double(samples); }
   double sqnr_db() const;  // -20 log10 of the mean distance; infinite if nothing is off
   double agreement() const { return samples == 0 ? 1 : double(agree) / double(samples); }
+  // Points of top-1 that are lost: percent of what is labelled.
+  double drop() const {
+    return labelled == 0 ? 0 : 100 * double(golden_right - right) / double(labelled);
+  }
 };
 
 // What one run gave, by tensor.
@@ -35,6 +43,9 @@ class Trials {
   // samples. Borrows the lab.
   static Result<std::unique_ptr<Trials>> open(const Lab& lab, input::Samples& samples, int threads,
                                               RunContext& context);
+
+  // Classes of the samples, in their order, as places in the model's only output.
+  Result<void> set_labels(std::vector<std::optional<int64_t>> labels);
 
   // A model whose outputs are called as the lab's. May be called from several threads: each uses
   // an engine of its own.
@@ -64,11 +75,13 @@ class Trials {
   std::vector<std::string> outputs_;
   std::vector<engine::Inputs> inputs_;
   std::vector<Given> golden_;
+  std::vector<std::optional<int64_t>> labels_;  // empty: not known
   std::mutex mutex_;
   std::vector<std::shared_ptr<engine::Engine>> idle_;
 };
 
-// One sample more: `target` and `golden` have the same tensors.
-void add_to(Score& score, const Given& target, const Given& golden);
+// One sample more: `target` and `golden` have the same tensors; a single one if there is a label.
+void add_to(Score& score, const Given& target, const Given& golden,
+            std::optional<int64_t> label = {});
 
 }  // namespace plumb::quant

@@ -35,6 +35,9 @@ std::string line_of(const TrialLine& line) {
                   {"samples", line.score.samples},
                   {"agree", line.score.agree},
                   {"ties", line.score.ties},
+                  {"labelled", line.score.labelled},
+                  {"right", line.score.right},
+                  {"golden_right", line.score.golden_right},
                   {"distance_sum", line.score.distance_sum},
                   {"cosine_sum", line.score.cosine_sum},
                   {"least_cosine", line.score.least_cosine}};
@@ -50,6 +53,9 @@ std::optional<TrialLine> trial_from(std::string_view line) try {
   made.score.samples = json.at("samples");
   made.score.agree = json.at("agree");
   made.score.ties = json.at("ties");
+  made.score.labelled = json.at("labelled");
+  made.score.right = json.at("right");
+  made.score.golden_right = json.at("golden_right");
   made.score.distance_sum = json.at("distance_sum");
   made.score.cosine_sum = json.at("cosine_sum");
   made.score.least_cosine = json.at("least_cosine");
@@ -78,6 +84,8 @@ Result<std::unique_ptr<TrialJournal>> TrialJournal::open(const std::filesystem::
       if (is_first) {
         const auto text = text_in(line);
         if (!text) break;
+        // Of a search that ended before its first trial nothing is lost.
+        if (*text != subject && end + 1 == all.size()) break;
         if (*text != subject)
           return Error{"the journal is of another search", path.string(),
                        "use another directory, or --fresh to begin anew"};

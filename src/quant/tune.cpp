@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include "base/file_sink.h"
 #include "base/parallel.h"
 #include "base/threads.h"
+#include "input/labels.h"
 #include "quant/trial_journal.h"
 
 namespace plumb::quant {
@@ -21,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTargets[] = {"sqnr", "cos", "agree"};  // by Target::Kind
+constexpr std::string_view kTargets[] = {"sqnr", "cos", "agree", "drop"};  // by Target::Kind
 
 // Bytes of weights, and of what the layers give, for one sample.
 class Costs {
@@ -101,6 +103,8 @@ class Search {
 
   Result<Tuned> run() {
     if (auto done = try_methods(); !done) return done.error();
+    if (options_.precisions.size() > 1 && !is_reached())
+      if (auto done = widen_ends(); !done) return done.error();
     for (size_t wide = 1; wide < options_.precisions.size() && !is_reached(); ++wide)
       if (auto done = widen(options_.precisions[wide - 1], options_.precisions[wide]); !done)
         return done.error();
@@ -110,6 +114,7 @@ class Search {
     made_.is_reached = is_reached();
     made_.precisions = best_precisions_;
     made_.method = settings_.observer;
+    made_.per_channel = settings_.per_channel;
     return std::move(made_);
   }
 
@@ -117,7 +122,7 @@ class Search {
   bool is_reached() const { return options_.target.is_met(made_.steps[best_].score); }
 
   std::string key_of(std::span<const Precision> precisions) const {
-    std::string key = text_of(settings_.observer);
+    std::string key = way_text();
     for (const Precision& precision : precisions) key += " " + text_of(precision);
     return key;
   }
@@ -165,18 +170,51 @@ class Search {
     return true;
   }
 
+  // How ranges are found, and by what weights have their scales.
+  std::string way_text() const {
+    return fmt::format("{}, weights by {}", text_of(settings_.observer),
+                       settings_.per_channel ? "channel" : "tensor");
+  }
+
   Result<void> try_methods() {
     std::vector<Observer> methods = options_.methods;
     if (methods.empty()) methods.push_back(settings_.observer);
-    Observer best = methods[0];
-    for (const Observer& method : methods) {
-      settings_.observer = method;
-      auto better = step(text_of(method), now_);
-      if (!better) return better.error();
-      if (*better) best = method;
-      if (is_reached()) break;
+    Settings best = settings_;
+    const auto try_all = [&](bool per_channel) -> Result<void> {
+      for (const Observer& method : methods) {
+        if (!made_.steps.empty() && is_reached()) break;
+        settings_.observer = method;
+        settings_.per_channel = per_channel;
+        auto better = step(way_text(), now_);
+        if (!better) return better.error();
+        if (*better) best = settings_;
+      }
+      return {};
+    };
+    const bool first = settings_.per_channel;
+    if (auto done = try_all(first); !done) return done;
+    if (options_.tries_both)
+      if (auto done = try_all(!first); !done) return done;
+    settings_ = best;
+    return {};
+  }
+
+  // What the vendors advise first: leave the layers at both ends of the model out.
+  Result<void> widen_ends() {
+    std::vector<size_t> layers;
+    for (size_t i = 0; i < plan_.layers.size(); ++i)
+      if (plan_.layers[i].weight && !plan_.layers[i].is_tail) layers.push_back(i);
+    if (layers.empty()) return {};
+    std::vector<Precision> tried = now_;
+    std::string names;
+    for (const size_t i : std::set<size_t>{layers.front(), layers.back()}) {
+      if (start_.is_asked[i]) continue;
+      tried[i] = options_.precisions.back();
+      names += (names.empty() ? "" : ", ") + plan_.layers[i].name;
     }
-    settings_.observer = best;
+    if (names.empty() || !is_allowed(tried)) return {};
+    auto better = step(fmt::format("{}: {}", text_of(options_.precisions.back()), names), tried);
+    if (!better) return better.error();
     return {};
   }
 
@@ -247,8 +285,8 @@ class Search {
     return {};
   }
 
-  // Each widened layer back to the first precision, the most expensive first, if the target stays
-  // reached.
+  // Each widened layer back to the narrowest precision with which the target stays reached, the
+  // most expensive first.
   Result<void> narrow() {
     std::vector<size_t> wide;
     for (size_t i = 0; i < best_precisions_.size(); ++i)
@@ -261,20 +299,22 @@ class Search {
     };
     std::stable_sort(wide.begin(), wide.end(),
                      [&](size_t a, size_t b) { return saved(a) > saved(b); });
-    for (const size_t layer : wide) {
-      std::vector<Precision> tried = own;
-      tried[layer] = options_.precisions.front();
-      if (auto done =
-              step(fmt::format("back to {}: {}", text_of(tried[layer]), plan_.layers[layer].name),
-                   tried);
-          !done)
-        return done.error();
-      if (!options_.target.is_met(made_.steps.back().score)) continue;
-      own = tried;
-      best_ = made_.steps.size() - 1;
-      best_precisions_ = std::move(tried);
-      made_.steps.back().is_best = true;
-    }
+    for (const size_t layer : wide)
+      for (const Precision& narrower : options_.precisions) {
+        if (narrower == own[layer]) break;
+        std::vector<Precision> tried = own;
+        tried[layer] = narrower;
+        if (auto done = step(
+                fmt::format("back to {}: {}", text_of(narrower), plan_.layers[layer].name), tried);
+            !done)
+          return done.error();
+        if (!options_.target.is_met(made_.steps.back().score)) continue;
+        own = tried;
+        best_ = made_.steps.size() - 1;
+        best_precisions_ = std::move(tried);
+        made_.steps.back().is_best = true;
+        break;
+      }
     return {};
   }
 
@@ -295,14 +335,30 @@ class Search {
   Tuned made_;
 };
 
+// Empty if no target needs them.
+Result<std::vector<std::optional<int64_t>>> labels_of_samples(const input::Samples& data,
+                                                              const TuneOptions& options) {
+  if (options.labels.empty()) return std::vector<std::optional<int64_t>>();
+  std::vector<std::string> files;
+  for (size_t i = 0; i < data.size(); ++i) {
+    const std::vector<std::string> own = data.files(i);
+    files.push_back(own.empty() ? data.name(i) : own[0]);
+  }
+  auto found = input::labels_of(files, options.labels, options.classes);
+  if (!found) return found.error();
+  return std::move(found->labels);
+}
+
 // All that decides a score but the trial itself.
 std::string subject_of(const Lab& lab, const input::Samples& calibration,
-                       const input::Samples& data, const TuneOptions& options) {
+                       const input::Samples& data, std::span<const std::optional<int64_t>> labels,
+                       const TuneOptions& options) {
   std::string names;
   for (const input::Samples* set : {&calibration, &data})
     for (size_t i = 0; i < set->size(); ++i)
       for (const std::string& file : set->files(i)) names += file + "\n";
-  return fmt::format("plumb.tune/1 model {:08x} samples {:08x} settings {:08x}",
+  for (const auto& label : labels) names += label ? std::to_string(*label) + "\n" : "\n";
+  return fmt::format("plumb.tune/2 model {:08x} samples {:08x} settings {:08x}",
                      crc32(0, as_bytes(lab.prepared().file)), crc32(0, as_bytes(names)),
                      crc32(0, as_bytes(expanded_config_json(options.quantize, lab))));
 }
@@ -313,9 +369,14 @@ double Target::of(const Score& score) const {
   switch (kind) {
     case Kind::kCosine: return score.cosine();
     case Kind::kAgreement: return score.agreement();
+    case Kind::kDrop: return -score.drop();
     case Kind::kSqnr: break;
   }
   return score.sqnr_db();
+}
+
+bool Target::is_met(const Score& score) const {
+  return of(score) >= (kind == Kind::kDrop ? -limit : limit);
 }
 
 Result<Target> target_from_text(const std::string& text) {
@@ -324,23 +385,29 @@ Result<Target> target_from_text(const std::string& text) {
     if (text.substr(0, colon) != kTargets[i] || colon == text.npos) continue;
     Target target{static_cast<Target::Kind>(i), 0};
     const char* end = text.data() + text.size();
-    const auto read = std::from_chars(text.data() + colon + 1, end, target.least);
-    if (read.ec == std::errc() && read.ptr == end && (i == 0 || target.least <= 1)) return target;
+    const auto read = std::from_chars(text.data() + colon + 1, end, target.limit);
+    const bool is_share =
+        target.kind == Target::Kind::kCosine || target.kind == Target::Kind::kAgreement;
+    if (read.ec == std::errc() && read.ptr == end && (!is_share || target.limit <= 1))
+      return target;
   }
   return Error{"a target was expected", "--target " + text,
-               "for example --target sqnr:30, cos:0.999 or agree:0.98"};
+               "for example --target sqnr:30, cos:0.999, agree:0.98 or drop:1"};
 }
 
 std::string text_of(const Target& target) {
-  return fmt::format("{}:{}", kTargets[static_cast<size_t>(target.kind)], target.least);
+  return fmt::format("{}:{}", kTargets[static_cast<size_t>(target.kind)], target.limit);
 }
 
 Result<Tuned> tune(const Lab& lab, input::Samples& calibration, input::Samples& data,
                    const TuneOptions& options, RunContext& context) {
   auto start = start_of(lab, options);
   if (!start) return start.error();
-  auto journal = TrialJournal::open(options.quantize.directory / "journal.jsonl",
-                                    subject_of(lab, calibration, data, options), options.is_fresh);
+  auto labels = labels_of_samples(data, options);
+  if (!labels) return labels.error();
+  auto journal =
+      TrialJournal::open(options.quantize.directory / "journal.jsonl",
+                         subject_of(lab, calibration, data, *labels, options), options.is_fresh);
   if (!journal) return journal.error();
   RunContext quiet;
   quiet.jobs = context.jobs;
@@ -348,6 +415,8 @@ Result<Tuned> tune(const Lab& lab, input::Samples& calibration, input::Samples& 
   if (!calibrated) return calibrated.error();
   auto trials = Trials::open(lab, data, options.quantize.threads, quiet);
   if (!trials) return trials.error();
+  if (!labels->empty())
+    if (auto fit = (*trials)->set_labels(std::move(*labels)); !fit) return fit.error();
   return Search(lab, *calibrated, **trials, **journal, options, std::move(*start), context).run();
 }
 

@@ -99,49 +99,19 @@ Result<void> list_samples(EvalState& state) {
   return {};
 }
 
-Error labels_do_not_fit(const EvalState& state, std::string where) {
-  return {"the labels do not fit the samples", state.options.labels + ": " + std::move(where),
-          "give each sample a line FILE,CLASS, or one CLASS in the order of the samples"};
-}
-
 Result<void> label_samples(EvalState& state) {
   state.labels.resize(state.names.size());
-  const EvalOptions& options = state.options;
-  std::optional<input::ClassNames> names;
-  if (!options.classes.empty()) {
-    auto read = input::ClassNames::read(options.classes);
-    if (!read) return read.error();
-    names = std::move(*read);
-  }
-  const input::ClassNames* known = names ? &*names : nullptr;
-  std::error_code ignored;
-  const bool in_folder = options.labels == "folder", in_name = options.labels == "name";
-  if (options.labels.empty()) return {};
-  if ((in_folder || in_name) && !fs::exists(options.labels, ignored)) {
-    auto found = input::labels_in_paths(
-        state.files, in_folder ? input::LabelPlace::kFolder : input::LabelPlace::kName, known);
-    if (!found) return found.error();
-    state.labels.assign(found->labels.begin(), found->labels.end());
-    state.words = found->words;
-    return {};
-  }
-  auto read = input::read_labels(options.labels, known);
-  if (!read) return read.error();
-  if (read->by_file.empty() && read->by_place.size() != state.names.size())
-    return labels_do_not_fit(
-        state, fmt::format("{} labels for {} samples", read->by_place.size(), state.names.size()));
-  size_t missing = 0;
-  for (size_t i = 0; i < state.names.size(); ++i) {
-    state.labels[i] = read->of(i, {state.files[i]});
-    if (!state.labels[i] && missing++ == 0)
-      state.warnings.push_back(fmt::format("sample '{}' has no label", state.names[i]));
-  }
-  if (missing == state.names.size())
-    return labels_do_not_fit(state, fmt::format("none of {} labels is of these samples, e.g. '{}'",
-                                                read->by_file.size(), state.files[0]));
-  if (missing > 1)
-    state.warnings.back() +=
-        fmt::format(", nor have {} others; they count only for the agreement", missing - 1);
+  if (state.options.labels.empty()) return {};
+  auto found = input::labels_of(state.files, state.options.labels, state.options.classes);
+  if (!found) return found.error();
+  state.labels = std::move(found->labels);
+  state.words = found->words;
+  if (found->missing.empty()) return {};
+  std::string warning =
+      fmt::format("sample '{}' has no label", state.names[found->missing.front()]);
+  if (const size_t others = found->missing.size() - 1; others > 0)
+    warning += fmt::format(", nor have {} others; they count only for the agreement", others);
+  state.warnings.push_back(std::move(warning));
   return {};
 }
 

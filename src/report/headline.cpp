@@ -55,7 +55,10 @@ std::string headline(const Run& run, const Summary& s) {
         text += fmt::format(", {} {} {} not compared", s.inconclusive > 0 ? "and" : "but", missing,
                             missing == 1 ? "was" : "were");
       text += missing_outputs_text(run);
-      if (!run.doubts.empty()) text += "; the graph does not fit the dump";
+      // Of models that were run, samples that could not be.
+      if (!run.doubts.empty())
+        text += run.command == "compare" ? "; the graph does not fit the dump"
+                                         : "; the warnings tell what was not compared";
       break;
     case Verdict::kNotCompared:
       text = s.rows == 0            ? "there was nothing to compare"

@@ -174,7 +174,9 @@ std::vector<NextStep> next_steps(const Run& run, const Summary& s) {
     return steps;
   }
   advise(!run.doubts.empty(),
-         "give the graph of this very model and build (the .om itself will do), or none");
+         run.command == "compare"
+             ? "give the graph of this very model and build (the .om itself will do), or none"
+             : "repair or leave out the samples that the warnings name");
   if (all_pass) return steps;
   advise(has(run, "damaged_file"), "copy damaged files again from where they were written");
   advise(has(run, "no_header"), no_header_text(run));

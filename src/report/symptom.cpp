@@ -92,7 +92,8 @@ std::string symptom_text(const Run& run, const result::Summary& s) {
            "(joint/ "
            "against onnx/ tells that); usually another input, another build, or the board's "
            "runtime";
-  if (has_culprit(run)) return how;  // which says more than what is usual
+  // Culprits, or weights and activations apart, say more than what is usual.
+  if (has_culprit(run) || run.command == "quantize") return how;
   return how + (is_very_different(run, *worst)
                     ? ": usually an overflow or a wrong fusion"
                     : ": usually accumulated error, an operator's implementation or its precision");

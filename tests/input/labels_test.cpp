@@ -102,5 +102,22 @@ TEST(Labels, MistakesSayWhere) {
   EXPECT_THAT(read("1\nx\n").error().where, testing::HasSubstr("line 2: 'x'"));
 }
 
+TEST(Labels, OfSamples) {
+  const auto path = (std::filesystem::path(testing::TempDir()) / "labels_of_samples.csv").string();
+  std::ofstream(path) << "a.png,1\nb.png,2\n";
+  const auto some = labels_of({"x/a.png", "x/c.png"}, path, "");
+  ASSERT_TRUE(some);
+  EXPECT_THAT(some->labels, ElementsAre(std::optional<int64_t>(1), std::nullopt));
+  EXPECT_THAT(some->missing, ElementsAre(1U));
+  EXPECT_EQ(labels_of({"c.png"}, path, "").error().what, "the labels do not fit the samples");
+  const auto named = labels_of({"x/dog_1.png", "x/cat_1.png", "x/dog_2.png"}, "name", "");
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->words, 2);
+  EXPECT_THAT(named->labels, ElementsAre(1, 0, 1));
+  std::ofstream(path) << "1\n2\n3\n";
+  EXPECT_THAT(labels_of({"a", "b", "c"}, path, "")->labels, ElementsAre(1, 2, 3));
+  EXPECT_EQ(labels_of({"a", "b"}, path, "").error().where, path + ": 3 labels for 2 samples");
+}
+
 }  // namespace
 }  // namespace plumb::input

@@ -36,6 +36,7 @@ TEST(Affine, RangesBecomeGrids) {
       {"symmetric unsigned", {-1, 0.5}, {DType::kUint8, true}, 2 / 255.0, 128, 0, 255},
       {"symmetric", {-1.27, 0.5}, kS8, 0.01, 0, -127, 127},
       {"symmetric, all levels", {-1, 0.5}, {DType::kInt8, true}, 2 / 255.0, 0, -128, 127},
+      {"reduced", {-1.28, 0.5}, {DType::kInt8, true, true, false, true}, 0.02, 0, -64, 64},
       {"signed", {-1, 1.55}, {DType::kInt8}, 0.01, -28, -128, 127},
       {"16 bits", {-1, 65534}, kU16, 1, 1, 0, 65535},
       {"symmetric 16 bits", {0, 32767}, kS16, 1, 0, -32767, 32767},
@@ -84,6 +85,16 @@ TEST(Affine, ChannelsHaveTheirOwnGrids) {
   EXPECT_THAT(made.integers, ElementsAre(32, -64, 127, 64, -127, 95, 32, -127));
   EXPECT_FLOAT_EQ(made.numbers()[2], 0.5f);
   EXPECT_FLOAT_EQ(made.numbers()[5], 95 * 4 / 127.0f);
+}
+
+// Kernels that add two products of uint8 and int8 in 16 bits lose nothing of a reduced range.
+TEST(Affine, SumsOfTwoProductsOfAReducedRangeFitSixteenBits) {
+  const auto most = [](bool is_reduced) {
+    const Grid grid = grid_of({-1, 1}, {DType::kInt8, true, true, false, is_reduced});
+    return 2 * 255 * std::max(std::abs(grid.quantized(-9)), std::abs(grid.quantized(9)));
+  };
+  EXPECT_GT(most(false), 32767);
+  EXPECT_LE(most(true), 32767);
 }
 
 TEST(Affine, FourBitsShareAByte) {

@@ -25,6 +25,7 @@ namespace fs = std::filesystem;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 const fs::path kModels = fs::path(PLUMB_TEST_DATA).parent_path().parent_path() / "examples/models";
@@ -443,6 +444,58 @@ TEST_F(LabTest, WideningSensitiveLayersHelpsMost) {
     return samples->score(built->file, context_)->sqnr_db();
   };
   EXPECT_GT(with_wide(std::span(layers).first(3)), with_wide(std::span(layers).last(3)) + 2);
+}
+
+// Where the positive side of x * Sigmoid(x) is wide, its dip below 0 gets no levels of 8 bits.
+TEST_F(LabTest, ADipWithoutLevelsIsTold) {
+  for (const double spread : {1.0, 8.0}) {
+    Net net({1, 3, 8, 8}, {1, 4, 4, 4});
+    net.weight("w1", {4, 3, 3, 3}, spread);
+    net.weight("w2", {4, 4, 3, 3});
+    net.node("Conv", {"x", "w1"}, "c");
+    net.node("Sigmoid", {"c"}, "s");
+    net.node("Mul", {"c", "s"}, "m");
+    net.node("Conv", {"m", "w2"}, "y");
+    QuantizeOptions options;
+    options.model.path = scratch_.path() / "silu.onnx";
+    net.write(options.model.path);
+    options.calibration.seed = "3";
+    options.directory = scratch_.path() / std::to_string(spread);
+    auto job = QuantizeJob::open(options);
+    ASSERT_TRUE(job.ok()) << job.error().what;
+    auto done = (*job)->run(context_);
+    ASSERT_TRUE(done.ok()) << done.error().what << ": " << done.error().where;
+    const auto told = Contains(testing::HasSubstr("x * Sigmoid(x)"));
+    if (spread > 1)
+      EXPECT_THAT(done->warnings, told);
+    else
+      EXPECT_THAT(done->warnings, Not(told));
+  }
+}
+
+// Of a model that is right on 9 of 10 digits where the float model is right on all, one point in
+// ten is lost.
+TEST_F(LabTest, LostPointsOfTopOneAreCounted) {
+  const auto lab = open(kModels / "digits.onnx");
+  ASSERT_TRUE(lab);
+  const auto samples = trials(*lab, digits());
+  std::vector<std::optional<int64_t>> labels;
+  for (int64_t i = 0; i < 10; ++i) labels.emplace_back(i);
+  labels[3] = 4;  // golden is wrong there
+  labels[9].reset();
+  ASSERT_TRUE(samples->set_labels(labels).ok());
+  const auto score = samples->score(text_of_file(kModels / "digits.onnx"), context_);
+  EXPECT_EQ(score->labelled, 9);
+  EXPECT_EQ(score->golden_right, 8);
+  EXPECT_EQ(score->drop(), 0);
+  Score lost;
+  add_to(lost, {{"y", {0, 2, 1}}}, {{"y", {0, 2, 3}}}, 2);
+  add_to(lost, {{"y", {0, 2, 1}}}, {{"y", {0, 2, 1}}}, 1);
+  add_to(lost, {{"y", {1, 1, 1}}}, {{"y", {0, 2, 1}}});
+  EXPECT_EQ(lost.labelled, 2);
+  EXPECT_EQ(lost.drop(), 50);
+  labels[0] = 10;
+  EXPECT_EQ(samples->set_labels(labels).error().what, "the labels do not fit the model");
 }
 
 TEST_F(LabTest, NotANumberIsNamed) {

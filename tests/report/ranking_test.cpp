@@ -80,6 +80,12 @@ TEST(Ranking, Headlines) {
   run.interrupted = true;
   EXPECT_EQ(headline_of(run), "no tensor differs; interrupted before the end");
   run.interrupted = false;
+  run.doubts = {"sample 3 was not compared: the picture cannot be decoded"};
+  run.command = "run";
+  EXPECT_EQ(headline_of(run), "no tensor differs; the warnings tell what was not compared");
+  run.command = "compare";
+  EXPECT_EQ(headline_of(run), "no tensor differs; the graph does not fit the dump");
+  run.doubts.clear();
   run.rows.push_back(paired("b", Verdict::kPass, {}));
   run.rows.back().suspicious = true;
   EXPECT_EQ(headline_of(run), "all 2 tensors agree, 1 of them narrowly");
