@@ -6,12 +6,14 @@
 // is one list of steps; the dump and the graph are both written from it, so they cannot disagree.
 //
 //   make_offline_example DIR
+//   make_offline_example --fault NAME DIR
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <optional>
 #include <random>
@@ -182,7 +184,16 @@ struct Step {
   bool is_dumped() const { return type != "Data" && type != "Const" && type != "NetOutput"; }
 };
 
-using Model = std::vector<Step>;
+// What goes wrong with a step; whoever reads it is computed from what is left.
+using Spoil = std::function<void(Step&)>;
+
+struct Model : std::vector<Step> {
+  Spoil spoil = [](Step&) {};
+  void push_back(Step step) {
+    spoil(step);
+    std::vector<Step>::push_back(std::move(step));
+  }
+};
 
 const Tensor& output_of(const Model& model, std::string_view name) {
   return std::find_if(model.begin(), model.end(), [&](const Step& s) { return s.name == name; })
@@ -227,10 +238,12 @@ Model original(const Network& n) {
 }
 
 // How every model on the device begins: float16, in the layout of the convolutions.
-Model begin(const Network& n) {
+Model begin(
+    const Network& n, const Spoil& spoil = [](Step&) {}) {
   Model m;
-  const Tensor image = each(n.data, half);
+  m.spoil = spoil;
   m.push_back(plain(kept("Data", "data", {}, n.data), DType::kFloat32));
+  const Tensor image = each(m.back().output, half);
   m.push_back(inserted("Cast", "trans_Cast_0", {"data"}, image, "NCHW"));
   m.push_back(inserted("TransData", "trans_TransData_1", {"trans_Cast_0"}, image, "NC1HWC0"));
   return m;
@@ -276,8 +289,9 @@ Model fused(const Network& n, bool wrong_order) {
 }
 
 // Converted with fusion switched off. `partial` as in convolve.
-Model unfused(const Network& n, Rounding partial) {
-  Model m = begin(n);
+Model unfused(
+    const Network& n, Rounding partial, const Spoil& spoil = [](Step&) {}) {
+  Model m = begin(n, spoil);
   const Tensor image = m.back().output;
   m.push_back(weights("conv1_filter", n.filter1, "FRACTAL_Z"));
   Tensor sum = convolve(image, m.back().output, each(n.bias1, half), partial);
@@ -451,6 +465,90 @@ Model device_quantized(const Network& n, const QuantizedNetwork& q, Faults fault
   return m;
 }
 
+// --- One fault, everything else as it should be ---
+
+struct Fault {
+  const char *name, *summary;
+  std::function<void(Step&)> spoil;
+  bool has_loud_channel = false;  // one channel of bn1 is a hundred times as large as the others
+};
+
+// On an even grid of so many levels on either side of zero, of which the last is `high`.
+double on_grid(double x, double high, double levels) {
+  return std::clamp(std::nearbyint(x * levels / high), -levels, levels) * high / levels;
+}
+double largest(const Tensor& tensor) {
+  double most = 0;
+  for (const double x : tensor.values) most = std::max(most, std::abs(x));
+  return most;
+}
+Spoil at(std::string name, std::function<Tensor(const Tensor&)> change) {
+  return [=](Step& step) {
+    if (step.name == name) step.output = change(step.output);
+  };
+}
+double bfloat16(double x) { return double(float_from_bfloat16(bfloat16_from_float(float(x)))); }
+
+std::vector<Fault> faults() {
+  return {
+      {"overflow", "results of conv2 are too large for float16",
+       at("conv2",
+          [](const Tensor& t) { return each(t, [](double x) { return half(x * 1e5); }); })},
+      {"saturation", "conv2 stops at 1.5",
+       at("conv2",
+          [](const Tensor& t) { return each(t, [](double x) { return std::min(x, 1.5); }); })},
+      {"calibration_clipping", "bn1 is on eight bits, in a range that ends too early",
+       at("bn1",
+          [](const Tensor& t) {
+            const double high = largest(t) / 3;
+            return each(t, [&](double x) { return half(on_grid(x, high, 127)); });
+          })},
+      {"outlier_channel", "bn1 is on eight bits with one scale, and one channel is very large",
+       at("bn1",
+          [](const Tensor& t) {
+            const double high = largest(t);
+            return each(t, [&](double x) { return half(on_grid(x, high, 127)); });
+          }),
+       true},
+      {"quantization", "conv2 is on four bits",
+       at("conv2",
+          [](const Tensor& t) {
+            const double high = largest(t);
+            return each(t, [&](double x) { return half(on_grid(x, high, 7)); });
+          })},
+      {"precision_mode", "conv1 computes in bfloat16",
+       at("conv1", [](const Tensor& t) { return each(t, bfloat16); })},
+      {"inputs_differ", "the picture has its colours in reverse order",
+       at("data",
+          [](const Tensor& t) {
+            Tensor reversed = t;
+            const size_t size = t.values.size() / 3;
+            for (size_t i = 0; i < t.values.size(); ++i)
+              reversed.values[i] = t.values[(2 - i / size) * size + i % size];
+            return reversed;
+          })},
+      {"transform", "bn1 gives out what conv1 left in its buffer",
+       [conv1 = Tensor()](Step& step) mutable {
+         if (step.name == "conv1") conv1 = step.output;
+         if (step.name == "bn1") step.output = conv1;
+       }},
+      {"weights", "the weights of conv2 are 3 % too large",
+       at("conv2_filter",
+          [](const Tensor& t) { return each(t, [](double x) { return half(x * 1.03); }); })},
+      {"operator", "relu2 hands on what it reads",
+       [conv2 = Tensor()](Step& step) mutable {
+         if (step.name == "conv2") conv2 = step.output;
+         if (step.name == "relu2") step.output = conv2;
+       }},
+      {"accumulated", "everything that computes is off by one or two percent",
+       [engine = std::mt19937(3)](Step& step) mutable {
+         if (!step.is_dumped() || step.origins.empty()) return;
+         for (double& x : step.output.values)
+           x = half(x * (1 + 0.06 * (double(engine()) / 4294967296.0 - 0.5)));
+       }},
+  };
+}
+
 // --- Writing ---
 
 bool finished(Result<void> result) {
@@ -582,13 +680,43 @@ bool save_graph(const fs::path& path, const Model& model) {
 
 }  // namespace
 
+// The original, the device without a fault and with one, and the graph of both.
+int make_fault(const std::string& name, const fs::path& root) {
+  const std::vector<Fault> all = faults();
+  const auto fault =
+      std::find_if(all.begin(), all.end(), [&](const Fault& each) { return each.name == name; });
+  if (fault == all.end()) {
+    std::fprintf(stderr, "there is no fault '%s'; there are:\n", name.c_str());
+    for (const Fault& each : all) std::fprintf(stderr, "  %-22s%s\n", each.name, each.summary);
+    return 2;
+  }
+  Network network = make_network();
+  if (fault->has_loud_channel) {
+    constexpr size_t kChannel = 13, kKernel = 9;
+    constexpr double kTimes = 100;
+    network.scale1.values[kChannel] *= kTimes;
+    network.shift1.values[kChannel] *= kTimes;
+    const size_t channels = size_t(network.filter2.shape[1]);
+    for (size_t i = 0; i < network.filter2.values.size(); ++i)
+      if (i / kKernel % channels == kChannel) network.filter2.values[i] /= kTimes;
+  }
+  const Model right = unfused(network, exact), wrong = unfused(network, exact, fault->spoil);
+  if (!save_npy(root / "original", original(network)) || !save_dump(root / "npu_right", right) ||
+      !save_dump(root / "npu", wrong) || !save_graph(root / "model.json", right))
+    return 2;
+  std::printf("%s: %s\n", root.c_str(), fault->summary);
+  return 0;
+}
+
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "--fault" && argc == 4) return make_fault(argv[2], argv[3]);
   const bool wants_help = first == "--help" || first == "-h";
   if (argc != 2 || first.starts_with('-')) {
     std::fprintf(
         wants_help ? stdout : stderr,
-        "usage: make_offline_example DIR\n\n"
+        "usage: make_offline_example DIR\n"
+        "       make_offline_example --fault NAME DIR\n\n"
         "Makes the files of every offline comparison, of one small network:\n"
         "  original/            outputs of the original model, npy\n"
         "  npu/                 device dump of the converted model, and model.json\n"
@@ -602,6 +730,8 @@ int main(int argc, char** argv) {
         "  npu_quantized_fused/, npu_quantized_broken/  with fusion on, right and wrong, and\n"
         "                       npu_quantized_fused.json\n"
         "  quantized_badly/     the quantized original after a calibration with too few samples\n\n"
+        "With --fault DIR holds the original/, npu/ with one fault, npu_right/ without it, and\n"
+        "model.json; an unknown name lists the faults.\n\n"
         "  make_offline_example net\n"
         "  plumb compare net/npu net/original --graph net/model.json\n");
     return wants_help ? 0 : 2;

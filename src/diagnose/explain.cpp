@@ -160,15 +160,21 @@ bool is_excused(const Follows& found, double out) {
   return found.own <= kAsFar * found.misfit && found.inherited >= kMost * out;
 }
 
+// Replayed, it gave something else; but what the target gave follows from what it read, and the
+// engine that replayed is what was rough.
+bool is_excused_replay(const Follows& found, double own) { return found.own * kOwnStep < own; }
+
 // What some give out is what should have come of what they read: they make an error visible that
 // they did not make.
 bool look_at_amplifiers(Net& net, const Roots& roots, Tensors& tensors) {
   bool is_any = false;
   for (const Root& root : roots.roots) {
     Node& node = net.nodes[static_cast<size_t>(root.node)];
-    if (node.is_source || std::isinf(root.out) || !std::isnan(node.own)) continue;
+    if (node.is_source || node.outputs.empty() || std::isinf(root.out) || node.own == 0) continue;
     const auto found = follows(net, node, worst_row(net, node), tensors);
-    if (!found || !is_excused(*found, root.out)) continue;
+    if (!found) continue;
+    if (std::isnan(node.own) ? !is_excused(*found, root.out) : !is_excused_replay(*found, node.own))
+      continue;
     node.own = 0;  // nothing to speak of: it does not tell what is usual either
     is_any = true;
   }

@@ -67,7 +67,8 @@ std::optional<result::Finding> explain_precision(const Suspect& suspect) {
   const std::string_view usual = usual_type(suspect.of.net);
   const Narrow* narrow = narrow_by_name(own);
   const bool is_stored = narrow != nullptr && own != usual;
-  const bool is_wide = own == "float32" || own == "float64";
+  // bfloat16 has fewer digits than float16.
+  const bool is_wide = own == "float32" || own == "float64" || own == "float16";
   if (!is_stored && is_wide && suspect.values != nullptr) narrow = shown_by(suspect.values->target);
   if (narrow == nullptr || (!is_stored && !is_wide)) return {};
   const Narrow* around = narrow_by_name(usual);

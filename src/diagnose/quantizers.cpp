@@ -65,6 +65,11 @@ void look_at_quantizers(Net& net, Tensors& tensors, const RunContext& context) {
     node.in.relative = distance(read->target, read->golden, read->golden);
     node.out.relative = distance(both->target, both->golden, both->golden);
     readers.insert(readers.end(), node.consumers.begin(), node.consumers.end());
+    // Replayed from what was quantized, not from what came of it, a reader shows that error, too.
+    for (const int64_t place_of_reader : node.consumers) {
+      Node& reader = net.nodes[static_cast<size_t>(place_of_reader)];
+      if (!std::isnan(reader.own)) reader.own_doubt = std::hypot(reader.own_doubt, own);
+    }
   }
   for (const int64_t place : readers) {
     Node& reader = net.nodes[static_cast<size_t>(place)];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace plumb::diagnose {
 namespace {
@@ -77,32 +78,60 @@ class Finder {
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;
     const bool is_measured = !std::isnan(each.own) && !std::isinf(each.out.relative);
-    const double noise = std::max(usual_[kind_of(each)], each.grain);
+    const double noise =
+        std::max({usual_[kind_of(each)], each.grain, reads_quantized_weights(each) ? kWeights : 0});
     double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
                                : each.out.relative / std::hypot(in, noise);
     const double hidden = each.hidden / usual_[kind_of(each)];
-    const bool is_hidden = hidden >= kOwnStep && comes_to_light(each);
+    constexpr double kHandedOn =
+        0.05;  // of its error: an activation's output is on its input's grid
+    const bool is_hidden =
+        hidden >= kOwnStep && !(each.own <= kHandedOn * each.out.relative) && comes_to_light(each);
     if (is_hidden) ratio = std::max(ratio, hidden);
     if (is_measured && !is_hidden && each.grain == 0 && each.own < kTailStep * tail_[kind_of(each)])
       return;
     if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
+    // What a conversion left behind and nobody reads does no harm.
+    if (each.is_constant && net_.has_edges && each.consumers.empty()) return;
     // Of a step from good inputs all is its own, and has to be as large as what is measured.
     if (!is_measured && in < noise && each.out.relative < kOwnStep * noise) return;
     found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}, is_hidden});
   }
 
-  // Whether somebody behind it, who adds little, shows many times its error: what one large channel
-  // hides. Where nothing tells who reads what, it has to do that it may be so.
-  bool comes_to_light(const Node& each) const {
-    constexpr double kManyTimes = 2, kLittle = 0.5;
-    return !net_.has_edges ||
-           std::any_of(each.consumers.begin(), each.consumers.end(), [&](int64_t at) {
-             const Node& reader = node(at);
-             return std::isfinite(reader.out.relative) &&
-                    reader.out.relative >= kManyTimes * each.out.relative &&
-                    reader.own <= kLittle * reader.out.relative;
+  // A product with weights on 8 bits adds so much.
+  static constexpr double kWeights = 5e-3;
+  bool reads_quantized_weights(const Node& each) const {
+    return is_product(each.type) &&
+           std::any_of(each.producers.begin(), each.producers.end(), [&](int64_t at) {
+             return only_quantizes(node(at).type) && node(at).producers.empty();
            });
   }
+
+  // Whether somebody behind it, who adds little, shows many times its error: what one large channel
+  // hides. Activations and the like may stand between. What adds nobody knows how much may show as
+  // much as is hidden. Where nothing tells who reads what, it has to do that it may be so.
+  bool comes_to_light(const Node& each) const {
+    if (!net_.has_edges) return true;
+    constexpr double kManyTimes = 2, kLittle = 0.5, kAtMost = 1.5;
+    std::set<int64_t> at(each.consumers.begin(), each.consumers.end());
+    for (int hops = 0; hops < kMostBetween && !at.empty(); ++hops) {
+      std::set<int64_t> next;
+      for (const int64_t place : at) {
+        const Node& reader = node(place);
+        const double out = reader.out.relative;
+        if (!std::isfinite(out)) continue;
+        const bool adds_little = reader.own <= kLittle * out;
+        if (out >= kManyTimes * each.out.relative) {
+          if (adds_little || (std::isnan(reader.own) && out <= kAtMost * each.hidden)) return true;
+        } else if (adds_little) {
+          next.insert(reader.consumers.begin(), reader.consumers.end());
+        }
+      }
+      at = std::move(next);
+    }
+    return false;
+  }
+  static constexpr int kMostBetween = 4;
 
   // Whether another argument made a difference; within limits its output may be all the same, and
   // what comes of it is not.
@@ -149,11 +178,12 @@ class Finder {
     return usual;
   }
 
-  // What the worst tenth has at least, where that is many operators and they round to 8 bits.
+  // What the worst tenth has at least, where that is many operators and they round to 16 bits or
+  // fewer.
   static double tail_of(std::vector<double>& own, double usual) {
     constexpr int64_t kMany = 24;
-    constexpr double kEightBits = 4e-3;
-    if (std::ssize(own) < kMany || usual < kEightBits) return 0;
+    constexpr double kSixteenBits = 1e-4;
+    if (std::ssize(own) < kMany || usual < kSixteenBits) return 0;
     const auto tenth = own.end() - std::ssize(own) / 10 - 1;
     std::nth_element(own.begin(), tenth, own.end());
     return *tenth;

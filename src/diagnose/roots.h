@@ -39,7 +39,7 @@ Roots find_roots(const Net& net);
 inline constexpr double kStep = 3;
 // Where operators were replayed: so many times the usual own error of one.
 inline constexpr double kOwnStep = 4;
-// ... and, in a network of 8 bits, of what the worst tenth of them has: rounding hits some
+// ... and, in a network of 8 or 16 bits, of what the worst tenth of them has: rounding hits some
 // operators (depthwise ones, sums) many times harder than others, and all of that is normal.
 inline constexpr double kTailStep = 2.5;
 // Where nothing is out of limits own errors count alone; of a product that could not be measured,

@@ -71,6 +71,7 @@ struct SessionOptions {
 };
 
 using Inputs = std::map<std::string, Tensor, std::less<>>;
+using InputViews = std::map<std::string, TensorView, std::less<>>;
 
 // One output of a run. No tensor: why not is in `problem`. It lives until the call returns, and
 // longer for who keeps `owner`, if there is one.
@@ -88,7 +89,12 @@ class Session {
   virtual const std::vector<Port>& inputs() const = 0;   // those that have to be fed
   virtual const std::vector<Port>& outputs() const = 0;  // what a run hands out
   // Runs the model once and hands out `outputs` in order. The first error of `take` ends it.
-  virtual Result<void> run(const Inputs& inputs, const Take& take) = 0;
+  virtual Result<void> run_on(const InputViews& inputs, const Take& take) = 0;
+  Result<void> run(const Inputs& inputs, const Take& take) {
+    InputViews views;
+    for (const auto& [name, tensor] : inputs) views.emplace(name, tensor.view());
+    return run_on(views, take);
+  }
 };
 
 class Engine {

@@ -48,7 +48,7 @@ std::span<const EngineInfo> engines() { return kInfos; }
 Result<Engine*> open_engine(std::string_view name) {
   auto line = find(name);
   if (!line) return line.error();
-  auto function = open_plugin({std::string((*line)->plugin), "plumb_engine_2",
+  auto function = open_plugin({std::string((*line)->plugin), "plumb_engine_3",
                                "run models by " + std::string(name), std::string((*line)->needs),
                                std::string((*line)->option)});
   if (!function) return function.error();

@@ -168,7 +168,7 @@ class OrtSession : public Session {
   const std::vector<Port>& inputs() const override { return inputs_; }
   const std::vector<Port>& outputs() const override { return outputs_; }
 
-  Result<void> run(const Inputs& inputs, const Take& take) override try {
+  Result<void> run_on(const InputViews& inputs, const Take& take) override try {
     const auto memory = Ort::MemoryInfo::CreateCpu(OrtDeviceAllocator, OrtMemTypeCPU);
     std::vector<const char*> input_names, output_names;
     std::vector<Ort::Value> fed;
@@ -176,7 +176,7 @@ class OrtSession : public Session {
       const auto given = inputs.find(port.name);
       if (given == inputs.end())
         return Error{"an input of the model is missing", port.name, "name a file for it"};
-      const Tensor& tensor = given->second;
+      const TensorView& tensor = given->second;
       const auto type = type_of(tensor.dtype);
       if (!type || tensor.dtype != port.dtype)
         return Error{"an input has the wrong type",
@@ -308,7 +308,7 @@ Result<Engine*> load() try {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void plumb_engine_2(Result<Engine*>* result) {
+extern "C" __attribute__((visibility("default"))) void plumb_engine_3(Result<Engine*>* result) {
   *result = load();
 }
 

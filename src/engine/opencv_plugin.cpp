@@ -39,7 +39,7 @@ Error told_by(const std::exception& exception, std::string_view what) {
       "the input's shape"};
 }
 
-Result<cv::Mat> mat_of(const Tensor& tensor, const std::string& name) {
+Result<cv::Mat> mat_of(const TensorView& tensor, const std::string& name) {
   for (const TypePair& pair : kTypes) {
     if (pair.dtype != tensor.dtype) continue;
     std::vector<int> sizes;
@@ -98,7 +98,7 @@ class OpencvSession : public Session {
   const std::vector<Port>& inputs() const override { return inputs_; }
   const std::vector<Port>& outputs() const override { return outputs_; }
 
-  Result<void> run(const Inputs& inputs, const Take& take) override try {
+  Result<void> run_on(const InputViews& inputs, const Take& take) override try {
     for (const Port& port : inputs_) {
       const auto given = inputs.find(port.name);
       if (given == inputs.end())
@@ -186,7 +186,7 @@ class OpencvEngine : public Engine {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) void plumb_engine_2(Result<Engine*>* result) {
+extern "C" __attribute__((visibility("default"))) void plumb_engine_3(Result<Engine*>* result) {
   cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
   static OpencvEngine engine;
   *result = &engine;

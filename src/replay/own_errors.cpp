@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <list>
 #include <map>
 #include <numeric>
 #include <set>
@@ -18,10 +19,10 @@
 #include "graph/onnx_cut.h"
 #include "graph/onnx_edit.h"
 #include "graph/onnx_external.h"
+#include "metrics/pair_sums.h"
 #include "pair/names.h"
 #include "replay/isolate_sources.h"
 #include "replay/run_part.h"
-#include "tensor/decode.h"
 
 namespace plumb::replay {
 namespace {
@@ -32,6 +33,31 @@ struct Shown {
   size_t row = 0;
   Source target, golden;
 };
+
+// One side of it in plain order: where the file has it, or a copy.
+struct Stored {
+  engine::TensorView view;
+  std::optional<dump::EntryReader> file;  // what the view looks into ...
+  engine::Tensor copy;                    // ... or this
+};
+
+Result<Stored> copied(const Source& source) {
+  auto copy = load(source);
+  if (!copy) return copy.error();
+  Stored stored{{}, {}, std::move(*copy)};
+  stored.view = stored.copy.view();
+  return stored;
+}
+
+Result<Stored> opened(const Source& source) {
+  auto file = dump::EntryReader::open(*source.set, *source.entry);
+  if (!file) return file.error();
+  io::TensorReader& reader = file->reader();
+  if (reader.dtype() == DType::kOpaque) return copied(source);  // says what is wrong
+  auto bytes = reader.read(0, reader.count());
+  if (!bytes) return bytes.error();
+  return Stored{{reader.dtype(), reader.shape(), *bytes}, std::move(*file), {}};
+}
 
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
@@ -45,72 +71,30 @@ constexpr double kMostOff = 0.01;
 // So much is fed and given out at a time; what one operator needs may be more.
 constexpr int64_t kMostBytes = int64_t{1} << 29;
 
-// One tensor after another, decoded in pieces: three tensors of doubles would not fit the cache.
-class Numbers {
- public:
-  explicit Numbers(const engine::TensorView& tensor)
-      : tensor_(tensor),
-        count_(kind_of(tensor.dtype) == DKind::kFloat ? element_count(tensor.shape).value_or(-1)
-                                                      : -1) {}
-  int64_t count() const { return count_; }  // -1: these are no floating-point numbers
-  const double* read(int64_t from, int64_t count) {
-    const auto size = static_cast<size_t>(byte_count(tensor_.dtype, from).value_or(0));
-    decode_double(tensor_.dtype, tensor_.bytes.data() + size, count, piece_);
-    return piece_;
-  }
-  static constexpr int64_t kPiece = 2048;
+// Pairs of larger tensors are looked at in their files, as long as these are not too many to be
+// open at once.
+constexpr int64_t kLarge = int64_t{1} << 18;
+constexpr size_t kMostOpen = 128;
 
- private:
-  const engine::TensorView tensor_;
-  int64_t count_;
-  double piece_[kPiece];
+// Squared distances, infinite where only one of them is finite, or both are infinite in another
+// way.
+struct Distances {
+  double own = 0, inherited = 0, golden = 0;
 };
 
-// |a - b| against golden, relative Euclidean. Where only one of them is finite, or both are
-// infinite in another way, the distance is infinite.
-class Distance {
- public:
-  void add(double a, double b, double golden) {
-    if (std::isfinite(golden)) golden_ += golden * golden;
-    if (a == b || (std::isnan(a) && std::isnan(b))) return;
-    const double off = a - b;
-    sum_ += std::isfinite(off) ? off * off : std::numeric_limits<double>::infinity();
-  }
-  double relative() const {
-    return golden_ > 0 ? std::sqrt(sum_ / golden_)
-                       : (sum_ > 0 ? std::numeric_limits<double>::infinity() : 0);
-  }
-
- private:
-  double sum_ = 0, golden_ = 0;
-};
-
-// The same of float32 tensors of finite numbers; nullopt if some are not. Four sums each, which the
-// processor adds side by side, in a fixed order.
-std::optional<result::OwnError> split_finite(const float* target, const float* golden,
-                                             const float* again, int64_t count) {
-  constexpr int kSums = 4;
-  double own[kSums] = {}, inherited[kSums] = {}, size[kSums] = {};
-  const auto add = [&](int64_t i, int k) {
-    const double t = target[i], g = golden[i], a = again[i];
-    own[k] += (t - a) * (t - a);
-    inherited[k] += (a - g) * (a - g);
-    size[k] += g * g;
-  };
-  int64_t i = 0;
-  for (; i + kSums <= count; i += kSums)
-    for (int k = 0; k < kSums; ++k) add(i + k, k);
-  for (; i < count; ++i) add(i, 0);
-  const auto sum = [](const double(&of)[kSums]) { return (of[0] + of[1]) + (of[2] + of[3]); };
-  const double all = sum(size);
-  if (!std::isfinite(sum(own)) || !std::isfinite(sum(inherited)) || !(all > 0)) return {};
-  return result::OwnError{std::sqrt(sum(own) / all), std::sqrt(sum(inherited) / all), true};
+double distance(const metrics::PairSums& sums) {
+  const bool agree = sums.inf_mismatch + sums.nan_only_in_target + sums.nan_only_in_golden == 0;
+  return agree ? sums.dd : std::numeric_limits<double>::infinity();
 }
 
-const float* floats_of(const engine::TensorView& tensor) {
-  const bool is_plain = tensor.dtype == DType::kFloat32 &&
-                        reinterpret_cast<uintptr_t>(tensor.bytes.data()) % alignof(float) == 0;
-  return is_plain ? reinterpret_cast<const float*>(tensor.bytes.data()) : nullptr;
+double relative(double squares, double golden) {
+  if (golden > 0) return std::sqrt(squares / golden);
+  return squares > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
+int64_t numbers_in(const engine::TensorView& tensor) {  // -1: these are no floating-point numbers
+  if (kind_of(tensor.dtype) != DKind::kFloat) return -1;
+  return element_count(tensor.shape).value_or(-1);
 }
 
 // What remains of an error between two tensors, each against golden; nullopt if they are no numbers
@@ -118,21 +102,23 @@ const float* floats_of(const engine::TensorView& tensor) {
 std::optional<result::OwnError> split_error(const engine::TensorView& target,
                                             const engine::TensorView& golden,
                                             const engine::TensorView& again) {
-  Numbers t(target), g(golden), a(again);
-  if (t.count() < 0 || t.count() != g.count() || a.count() != g.count()) return {};
-  const float *fast_t = floats_of(target), *fast_g = floats_of(golden), *fast_a = floats_of(again);
-  if (fast_t != nullptr && fast_g != nullptr && fast_a != nullptr)
-    if (const auto split = split_finite(fast_t, fast_g, fast_a, g.count())) return split;
-  Distance own, inherited;
-  for (int64_t from = 0; from < g.count(); from += Numbers::kPiece) {
-    const int64_t count = std::min(Numbers::kPiece, g.count() - from);
-    const double *ts = t.read(from, count), *gs = g.read(from, count), *as = a.read(from, count);
-    for (int64_t i = 0; i < count; ++i) {
-      own.add(ts[i], as[i], gs[i]);
-      inherited.add(as[i], gs[i], gs[i]);
-    }
+  const int64_t all = numbers_in(golden);
+  if (all < 0 || numbers_in(target) != all || numbers_in(again) != all) return {};
+  const auto at = [](const engine::TensorView& tensor, int64_t first) {
+    return tensor.bytes.data() + *byte_count(tensor.dtype, first);
+  };
+  Distances sum;
+  for (int64_t first = 0; first < all; first += metrics::kPairPiece) {
+    const int64_t count = std::min(metrics::kPairPiece, all - first);
+    const auto pair = [&](const engine::TensorView& a, const engine::TensorView& b) {
+      return metrics::pair_sums({a.dtype, at(a, first), b.dtype, at(b, first), count}, {});
+    };
+    const metrics::PairSums inherited = pair(again, golden);
+    sum.inherited += distance(inherited);
+    sum.golden += inherited.gg;
+    if (&target != &golden) sum.own += distance(pair(target, again));
   }
-  return result::OwnError{own.relative(), inherited.relative(), true};
+  return result::OwnError{relative(sum.own, sum.golden), relative(sum.inherited, sum.golden), true};
 }
 
 class Measurement {
@@ -309,8 +295,13 @@ class Measurement {
 
   // Both sides of a tensor, as they are stored.
   struct Pair {
-    std::optional<engine::Tensor> target, golden;
+    std::optional<Stored> target, golden;
   };
+
+  bool is_large(size_t place) const {
+    const auto& shape = run_.rows[shown_[place].row].golden->shape;
+    return shape && element_count(*shape).value_or(0) * 4 >= kLarge;
+  }
 
   // Everything that some operators read and give, read once and side by side.
   void load_pairs(std::span<const size_t> nodes, const RunContext& context) {
@@ -327,20 +318,47 @@ class Measurement {
     pairs_.clear();
     for (const size_t place : places) pairs_.try_emplace(place);
     std::vector<std::pair<const size_t, Pair>*> each;
-    for (auto& pair : pairs_) each.push_back(&pair);
+    std::set<size_t> open;  // places
+    for (auto& pair : pairs_) {
+      each.push_back(&pair);
+      if (open.size() < kMostOpen && is_large(pair.first)) open.insert(pair.first);
+    }
     on_threads_of(context, [&] {
       tbb::parallel_for(size_t{0}, each.size(), [&](size_t i) {
-        const Shown& shown = shown_[each[i]->first];
-        if (auto target = load(shown.target)) each[i]->second.target = std::move(*target);
-        if (auto golden = load(shown.golden)) each[i]->second.golden = std::move(*golden);
+        auto& [place, pair] = *each[i];
+        const auto get = open.contains(place) ? opened : copied;
+        if (auto target = get(shown_[place].target)) pair.target = std::move(*target);
+        if (auto golden = get(shown_[place].golden)) pair.golden = std::move(*golden);
       });
     });
   }
 
+  // Files that shrank meanwhile read as zeros.
+  Result<void> check_intact() const {
+    for (const auto& [place, pair] : pairs_)
+      for (const auto* side : {&pair.target, &pair.golden})
+        if (*side && (*side)->file)
+          if (auto intact = (*side)->file->check_intact(); !intact) return intact;
+    return {};
+  }
+
   struct Fed {
-    engine::Inputs inputs;
+    engine::InputViews inputs;
     graph::Outside outside;
+    std::list<engine::Tensor> converted;  // what some of the inputs look into
   };
+
+  // The target's tensor as golden's type.
+  static std::optional<engine::TensorView> fitting(const Pair& pair, Fed& fed) {
+    const engine::TensorView &target = pair.target->view, &golden = pair.golden->view;
+    if (target.dtype == golden.dtype && squeezed(target.shape) == squeezed(golden.shape))
+      return engine::TensorView{target.dtype, golden.shape, target.bytes};
+    auto converted =
+        fitted({target.dtype, target.shape, {target.bytes.begin(), target.bytes.end()}},
+               golden.dtype, golden.shape);
+    if (!converted) return {};
+    return fed.converted.emplace_back(std::move(*converted)).view();
+  }
 
   // What a part reads, as one of the sides has it.
   Fed feed(std::span<const size_t> nodes, bool with_target) const {
@@ -351,11 +369,10 @@ class Measurement {
       if (at == by_tensor_.end()) continue;  // an input of the model that nobody dumped
       const Pair& pair = pairs_.at(at->second);
       if (!pair.golden || !pair.target) continue;
-      auto loaded = with_target ? fitted(*pair.target, pair.golden->dtype, pair.golden->shape)
-                                : Result<engine::Tensor>(*pair.golden);
-      if (!loaded) continue;
-      fed.outside.types[input] = {loaded->dtype, loaded->shape};
-      fed.inputs[input] = std::move(*loaded);
+      const auto view = with_target ? fitting(pair, fed) : std::optional(pair.golden->view);
+      if (!view) continue;
+      fed.outside.types[input] = {view->dtype, view->shape};
+      fed.inputs[input] = *view;
     }
     return fed;
   }
@@ -396,9 +413,14 @@ class Measurement {
     };
     auto ran = run(**session, fed.inputs, use);
     if (!ran) return ran.error();
-    if (!golden_.must_prove_itself) return std::ssize(measured);
-    fed.inputs.clear();
-    if (auto proven = prove(some, **session); !proven) return proven.error();
+    if (golden_.must_prove_itself) {
+      fed = {};
+      if (auto proven = prove(some, **session); !proven) return proven.error();
+    }
+    if (auto intact = check_intact(); !intact) {
+      for (const size_t shown : measured) run_.rows[shown_[shown].row].own_error.reset();
+      return intact.error();
+    }
     return std::count_if(measured.begin(), measured.end(), [&](size_t shown) {
       return run_.rows[shown_[shown].row].own_error.has_value();
     });
@@ -448,10 +470,10 @@ class Measurement {
 
   // Hands over what comes out, with its place in shown_. The engine's time is without that.
   template <class Use>
-  Result<void> run(engine::Session& session, const engine::Inputs& inputs, const Use& use) {
+  Result<void> run(engine::Session& session, const engine::InputViews& inputs, const Use& use) {
     const auto start = Clock::now();
     double used_s = 0;
-    auto ran = session.run(inputs, [&](const engine::Output& output) -> Result<void> {
+    auto ran = session.run_on(inputs, [&](const engine::Output& output) -> Result<void> {
       const auto begin = Clock::now();
       const auto at = by_tensor_.find(output.port.name);
       if (output.tensor && at != by_tensor_.end()) use(output, at->second);
@@ -465,7 +487,7 @@ class Measurement {
   bool split(size_t place, const engine::TensorView& again) {
     const Pair& pair = pairs_.at(place);
     if (!pair.target || !pair.golden) return false;
-    const auto own = split_error(pair.target->view(), pair.golden->view(), again);
+    const auto own = split_error(pair.target->view, pair.golden->view, again);
     if (own) run_.rows[shown_[place].row].own_error = *own;
     return own.has_value();
   }
@@ -475,7 +497,7 @@ class Measurement {
     const Shown& each = shown_[place];
     const auto& golden = pairs_.at(place).golden;
     if (!golden) return;
-    const auto off = split_error(golden->view(), golden->view(), again);
+    const auto off = split_error(golden->view, golden->view, again);  // the rest inherited
     if (!off) return;
     ++proven_;
     if (off->inherited <= kMostOff) return;

@@ -11,7 +11,7 @@ import json
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper, numpy_helper, version_converter
 
 PRODUCTS = ("Conv", "MatMul", "Gemm", "ConvTranspose")
 HIDDEN = "simulated_"
@@ -174,6 +174,9 @@ def folded(model, ranges):
         conv.input[:] = [conv.input[0], *made]
         conv.output[0] = name
         graph.node.remove(norm)
+    read = {name for node in graph.node for name in node.input} | kept
+    for node in [node for node in graph.node if node.op_type == "Constant" and node.output[0] not in read]:
+        graph.node.remove(node)
     del graph.value_info[:]
 
 
@@ -194,6 +197,8 @@ FLOAT_ONLY = ("Softmax", "Shape", "Constant", "Cast", "QuantizeLinear", "Dequant
 def int8(model, ranges, scales=None, weights=True):
     """QuantizeLinear and DequantizeLinear behind every operator with a float output, weights on eight bits. `scales` changes
     the range of single tensors."""
+    if model.opset_import[0].version < 10:  # there are none of these operators
+        model.CopyFrom(version_converter.convert_version(model, 11))
     graph = model.graph
     known = constants(model)
     readers = {}

@@ -91,6 +91,29 @@ TEST(FindRoots, Table) {
   }
 }
 
+// A constant that a conversion left behind, and one that somebody reads.
+TEST(FindRoots, WhatNobodyReadsDoesNoHarm) {
+  const Op left{"old", {}, 0.9, "Constant"}, used{"w", {}, 0.9, "Constant"};
+  EXPECT_THAT(root_names(run_of({{"a", {}, 1e-7}, left, {"b", {"a"}, 1e-7}})), IsEmpty());
+  EXPECT_THAT(root_names(run_of({{"a", {}, 1e-7}, used, {"b", {"a", "w"}, 0.9}})),
+              ElementsAre("w"));
+}
+
+// Weights on 8 bits cost a product that much; without them it is its own fault.
+TEST(FindRoots, WeightsOnEightBitsCostAProductSomething) {
+  for (const bool is_quantized : {true, false}) {
+    result::Run run = run_of({{"x", {}, 1e-7, "Data"},
+                              {"weight", {}, 0, is_quantized ? "DequantizeLinear" : "Constant"},
+                              {"a", {"x", "weight"}, 0.009},
+                              {"b", {"a"}, 0.009, "Relu"},
+                              {"c", {"b"}, 0.009, "Relu"}});
+    if (is_quantized)
+      EXPECT_THAT(root_names(run), IsEmpty());
+    else
+      EXPECT_THAT(root_names(run), ElementsAre("a"));
+  }
+}
+
 // The order of the list is no order of execution: edges decide.
 TEST(FindRoots, OrderOfTheListDecidesNothing) {
   const result::Run run =

@@ -82,8 +82,8 @@ def judge(name, case, findings):
     return score
 
 
-def run_case(binary, name, directory, case, extra=(), sides=("target", "golden")):
-    """Compares, diagnoses, scores."""
+def run_case(binary, name, directory, case, extra=(), sides=("target", "golden"), golden_model=None):
+    """Compares, diagnoses, scores. With golden's model every operator is replayed."""
     started = time.monotonic()
     result, told = directory / "result.json", directory / "diagnosis.json"
     graph = ["--graph", directory / "graph.json"] if (directory / "graph.json").exists() else []
@@ -92,7 +92,7 @@ def run_case(binary, name, directory, case, extra=(), sides=("target", "golden")
     findings, passes = None, False
     for words, out in (
         (["compare", *(directory / side for side in sides), *graph, *profile, *extra, "--json", result], result),
-        (["diagnose", result, "--json", told], told),
+        (["diagnose", result, *(["--golden-model", golden_model] if golden_model else []), "--json", told], told),
     ):
         out.unlink(missing_ok=True)
         done = subprocess.run([binary, *map(str, words), "--quiet"], capture_output=True, text=True, check=False)

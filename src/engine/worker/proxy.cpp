@@ -120,7 +120,7 @@ class WorkerSession : public Session {
     return open_now();
   }
 
-  Result<void> run(const Inputs& inputs, const Take& take) override {
+  Result<void> run_on(const InputViews& inputs, const Take& take) override {
     auto sent = ask_for_outputs(inputs);
     if (!sent) return sent.error();
     for (const SentTensor& output : sent->tensors)
@@ -161,7 +161,7 @@ class WorkerSession : public Session {
                  "the list of inputs and outputs", "install plumb again"};
   }
 
-  Result<SentTensors> ask_for_outputs(const Inputs& inputs) {
+  Result<SentTensors> ask_for_outputs(const InputViews& inputs) {
     const std::lock_guard lock(worker_->mutex);
     if (generation_ == 0 || worker_->generation() != generation_)
       if (auto opened = open_now(); !opened) return opened.error();
@@ -169,7 +169,7 @@ class WorkerSession : public Session {
     request.number(id_);
     TensorWriter fed;
     for (const auto& [name, tensor] : inputs)
-      if (auto added = fed.add({name, 0, "", tensor.view()}); !added) return added.error();
+      if (auto added = fed.add({name, 0, "", tensor}); !added) return added.error();
     auto memory = fed.finish(request);
     if (!memory) return memory.error();
     const int file = memory->get();

@@ -69,15 +69,12 @@ class Server {
     if (request.kind != kRun || opened == sessions_.end()) return nonsense();
     auto sent = read_tensors(fields, request);
     if (!sent) return sent.error();
-    Inputs inputs;
+    InputViews inputs;
     for (const SentTensor& input : sent->tensors)
-      if (input.tensor)
-        inputs[input.name] = {input.tensor->dtype,
-                              input.tensor->shape,
-                              {input.tensor->bytes.begin(), input.tensor->bytes.end()}};
+      if (input.tensor) inputs[input.name] = *input.tensor;
     TensorWriter outputs;
     const Port* first = opened->second.session->outputs().data();
-    auto ran = opened->second.session->run(inputs, [&](const Output& output) {
+    auto ran = opened->second.session->run_on(inputs, [&](const Output& output) {
       return outputs.add(
           {"", static_cast<uint32_t>(&output.port - first), output.problem, output.tensor});
     });
