@@ -5,7 +5,7 @@
 import { channels, heatMap, histogram, worstElements } from "./charts.ts";
 import type { Details } from "./data.ts";
 import { h, named } from "./dom.ts";
-import { commandLine, operatorButton } from "./findings.ts";
+import { commandLine, operatorButton, prose } from "./findings.ts";
 import { markBadge } from "./headline.ts";
 import { holds, keyOf } from "./judge.ts";
 import type { Model } from "./model.ts";
@@ -184,7 +184,7 @@ export class Panel {
         { class: "finding first" },
         h("h3", {}, "It introduces the error: ", h("span", { class: "cause" }, clean(causeOf(own)))),
         h("ol", { class: "evidence" }, ...own.evidence.map(({ text }) => h("li", {}, clean(text)))),
-        own.advice ? h("p", {}, clean(own.advice)) : null,
+        own.advice ? prose(own.advice) : null,
         own.next ? commandLine(own.next, "the next command") : null,
       );
     if (from)
