@@ -300,7 +300,8 @@ export class Panel {
     const parts = [own[row], Number.isNaN(inherited[row]) ? 0 : inherited[row]].map((v) =>
       Number.isFinite(v) ? Math.max(0, v) : 1,
     );
-    const sum = parts[0] + parts[1] || 1;
+    const sum = parts[0] + parts[1];
+    if (sum === 0) return null;
     return h(
       "section",
       { class: "block" },
@@ -413,7 +414,7 @@ export class Panel {
     }
     const parts: HTMLElement[] = [];
     if (found.histogram) parts.push(block("Values", histogram(this.place, found.histogram)));
-    if (found.channels && found.channels.error.length > 1)
+    if (found.channels && found.channels.error.length > 1 && found.channels.error.some((error) => error !== 0))
       parts.push(block("Error by channel", channels(this.place, found.channels)));
     if (found.heat) parts.push(block("Where the error is", heatMap(this.place, found.heat)));
     if (found.worst && found.worst.length > 0) parts.push(block("Worst elements", worstElements(found.worst)));
