@@ -175,7 +175,7 @@ class Folding {
     const size_t rows = all_.rows.size();
     std::vector<size_t> ends{rows - 1};
     if (rows > kFewRows) {
-      double low = kFewRows / 2 * pitch_, high = static_cast<double>(rows + 1) * pitch_;
+      double low = kFewRows / 4 * pitch_, high = static_cast<double>(rows + 1) * pitch_;
       for (int step = 0; step < 24; ++step) {
         const double middle = std::sqrt(low * high);
         ends = ends_of_columns(middle);

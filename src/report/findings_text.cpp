@@ -44,20 +44,9 @@ constexpr CauseWords kStages[] = {
     {"stage:unknown", "quantization or conversion loses accuracy"},
 };
 
-std::string title_of(const Finding& finding) {
-  for (const CauseWords& stage : kStages)
-    if (stage.cause == finding.detail && finding.operator_name.empty())
-      return std::string(stage.words);
-  std::string title =
-      finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name);
-  title += fmt::format(": {}", cause_in_words(finding.cause));
-  if (!finding.detail.empty()) title += fmt::format(" ({})", printable(finding.detail));
-  return title;
-}
-
 void add_finding(const Finding& finding, std::string_view key, Block& block) {
-  block.line(key,
-             fmt::format("{}, confidence {:.0f} %", title_of(finding), 100 * finding.confidence));
+  block.line(key, fmt::format("{}, confidence {:.0f} %", finding_title(finding),
+                              100 * finding.confidence));
   for (const result::Evidence& evidence : finding.evidence)
     block.line("", printable(evidence.text));
   if (!finding.consequences.empty())
@@ -79,6 +68,17 @@ std::string_view cause_in_words(std::string_view cause) {
   return cause;
 }
 
+std::string finding_title(const Finding& finding) {
+  for (const CauseWords& stage : kStages)
+    if (stage.cause == finding.detail && finding.operator_name.empty())
+      return std::string(stage.words);
+  std::string title =
+      finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name);
+  title += fmt::format(": {}", cause_in_words(finding.cause));
+  if (!finding.detail.empty()) title += fmt::format(" ({})", printable(finding.detail));
+  return title;
+}
+
 bool has_culprit(const Run& run) {
   return !run.findings.empty() && run.findings.front().cause != "unknown";
 }
@@ -90,7 +90,7 @@ void add_culprit(const Run& run, Block& block) {
                         !run.findings.front().operator_name.empty();
   add_finding(run.findings.front(), is_quiet ? "notable" : "culprit", block);
   if (run.findings.size() > 1)
-    block.line("also", fmt::format("{}{}", title_of(run.findings[1]),
+    block.line("also", fmt::format("{}{}", finding_title(run.findings[1]),
                                    run.findings.size() > 2
                                        ? fmt::format(", and {} more; `plumb diagnose` tells all",
                                                      run.findings.size() - 2)

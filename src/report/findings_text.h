@@ -14,6 +14,9 @@ namespace plumb::report {
 // "overflow", "wrong fusion", ...: a cause as people call it.
 std::string_view cause_in_words(std::string_view cause);
 
+// "pw2_scale: the operator computes something else (attribute:epsilon)".
+std::string finding_title(const result::Finding& finding);
+
 // Somebody or something is to blame.
 bool has_culprit(const result::Run& run);
 // The most probable finding in a few lines; nothing if there is none.

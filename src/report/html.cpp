@@ -36,7 +36,9 @@ struct PanelShape {
   std::string_view label;
   double width_to_height;
 };
-constexpr PanelShape kShapes[] = {{"wide", 2.2}, {"square", 1.1}, {"tall", 0.55}};
+constexpr PanelShape kShapes[] = {{"wide", 2.2}, {"square", 1.1}, {"tall", 0.55}, {"flat", 4}};
+// Of larger graphs the flat panel above the table shows a part, in whatever fold.
+constexpr size_t kMostFlat = 500;
 
 // Packed, then base64: a few pieces at a time.
 void put_block(std::string_view attributes, std::string_view content, const Put& put) {
@@ -148,6 +150,7 @@ std::string add_graph(const ShownGraph& graph, size_t number, PageColumns& colum
   const graph::DrawingSpec spec = graph.spec();
   std::vector<double> shapes;
   for (const PanelShape& shape : kShapes) shapes.push_back(shape.width_to_height);
+  if (graph.nodes.size() > kMostFlat) shapes.pop_back();
   const graph::Drawings drawings = graph::draw(spec, shapes);
   columns.add(name("edge.stub"), drawings.is_stub);
   std::string folds;

@@ -135,13 +135,16 @@ void fold(std::string_view title, const Put& put, const std::function<void()>& p
   put("\n</details>\n");
 }
 
-// Who is to blame, why, and the numbers behind it.
+// Who is to blame, why, the numbers behind it, and the next command.
 void put_finding(const result::Finding& finding, const Put& put) {
-  put(fmt::format("\n**{}{}** ({:.0f} % sure)\n",
+  put(fmt::format("\n**{}{}**{} ({:.0f} % sure)\n",
                   finding.operator_name.empty() ? "" : code(finding.operator_name) + ": ",
-                  cause_in_words(finding.cause), 100 * finding.confidence));
+                  cause_in_words(finding.cause),
+                  finding.detail.empty() ? "" : " " + code(finding.detail),
+                  100 * finding.confidence));
   for (const result::Evidence& evidence : finding.evidence)
     put(fmt::format("- {}\n", code(evidence.text)));
+  if (!finding.next.empty()) put(fmt::format("\nNext: {}\n", code(finding.next)));
 }
 
 }  // namespace
@@ -151,21 +154,21 @@ void write_markdown(const Run& run, const Put& put) {
   std::string sentence = headline(run, s);
   sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
   put(fmt::format("## plumb {}: {}\n\n**{}.**\n", run.command, verdict_word(s), sentence));
+  if (!run.findings.empty()) put_finding(run.findings.front(), put);
   if (const Row* const row = divergence_of(run, s).row; row != nullptr) {
     const std::string_view title = run.is_ordered
                                        ? "First divergence, in order of execution"
                                        : "Worst divergence; the order of execution is not recorded";
-    put(fmt::format("{}: {}{}{}\n", title, code(place_text(*row)), row->message.empty() ? "" : ": ",
-                    code(row->message)));
+    put(fmt::format("\n{}: {}{}{}\n", title, code(place_text(*row)),
+                    row->message.empty() ? "" : ": ", code(row->message)));
   }
-  if (!run.findings.empty()) put_finding(run.findings.front(), put);
   put(fmt::format("\n| | |\n|---|---|\n| target | {} |\n| golden | {} |\n| profile | {} |\n",
                   side_in_markdown(run.target), side_in_markdown(run.golden),
                   code(limits_text(run))));
-  put(fmt::format(
-      "| rows | {} |\n| suspicious | {} of the passes |\n| filtered | {} of the not compared |\n"
-      "| coverage | {} |\n",
-      totals_text(s), s.suspicious, s.filtered, coverage_text(s)));
+  put(fmt::format("| rows | {} |\n", totals_text(s)));
+  if (s.suspicious > 0) put(fmt::format("| suspicious | {} of the passes |\n", s.suspicious));
+  if (s.filtered > 0) put(fmt::format("| filtered | {} of the not compared |\n", s.filtered));
+  put(fmt::format("| coverage | {} |\n", coverage_text(s)));
   if (s.outputs.rows > 0) put(fmt::format("| outputs | {} |\n", outputs_text(s)));
   if (run.samples.size() > 1) put(fmt::format("| samples | {} |\n", run.samples.size()));
   for (const result::Accuracy& of : run.accuracy)

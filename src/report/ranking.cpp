@@ -5,8 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <unordered_set>
+
+#include "report/shown_graph.h"
 
 namespace plumb::report {
 namespace {
@@ -76,16 +79,25 @@ std::optional<size_t> culprit_place(const Run& run, const Summary& s) {
     const std::string& name = run.findings.front().operator_name;
     std::optional<size_t> found;
     bool found_output = false;
+    std::optional<size_t> worst;
+    double most = 0;
     size_t next = 0;
     for (const Row& row : run.rows) {
       const size_t place = next++;
       if (!row.target || row.target->operator_name != name) continue;
       const bool is_output = row.target->slot.starts_with("output");
-      if (is_output && row.verdict != Verdict::kPass && !row.is_excused()) return place;
+      if (is_output && row.verdict != Verdict::kPass && !row.is_excused()) {
+        // Of its steps and ranks the one where it is worst; the first, if they are alike.
+        const double error = relative_error(run, row);
+        if (worst && !(error > 2 * most)) continue;
+        worst = place;
+        most = std::isnan(error) ? 0 : error;
+      }
       if (found && (found_output || !is_output)) continue;
       found = place;
       found_output = is_output;
     }
+    if (worst) return worst;
     if (found) return found;
   }
   return s.first_divergence;

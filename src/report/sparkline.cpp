@@ -41,13 +41,16 @@ Sparkline sparkline(const result::Run& run, size_t most_cells, bool ascii) {
   }
   if (!has_culprit(run) || run.findings.front().operator_name.empty()) return line;
   const std::string& name = run.findings.front().operator_name;
-  size_t culprit = 0;
-  const auto is_culprit = [&](const result::Row& row) {
-    return is_output_slot(row) && row.target->operator_name == name;
-  };
+  // Of its steps and ranks the one where it is worst; the first, if they are alike.
+  size_t culprit = rows, place = 0;
+  double largest = 0;
   for (const result::Row& row : run.rows) {
-    if (is_culprit(row)) break;
-    ++culprit;
+    const size_t at = place++;
+    if (!is_output_slot(row) || row.target->operator_name != name) continue;
+    const double error = relative_error(run, row);
+    if (culprit < rows && !(error > 2 * largest)) continue;
+    culprit = at;
+    largest = std::isnan(error) ? 0 : error;
   }
   if (culprit == rows) return line;
   const size_t cell = cell_of(culprit);

@@ -5,6 +5,7 @@
 // its own background in two themes, and marks verdicts by shape, too.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -58,7 +59,7 @@ std::string style() {
       ".grid{{stroke-width:1}}.limit{{stroke-dasharray:6 4}}.edge,.cross{{fill:none}}"
       ".stub{{stroke-dasharray:3 "
       "3}}.bad{{opacity:.6}}.box{{stroke-width:1.5}}.cross{{stroke-width:2}}"
-      ".n1.box{{stroke-width:3}}.n3.box{{stroke-dasharray:4 3}}.origin.box{{stroke-width:6}}{}"
+      ".n1.box{{stroke-width:3}}.n3.box{{stroke-dasharray:4 3}}.n1.origin.box{{stroke-width:6;fill-opacity:.6}}{}"
       "@media (prefers-color-scheme:dark){{{}}}</style>\n",
       rules(kLight), rules(kDark));
 }
@@ -122,16 +123,12 @@ class Plot {
           "text-anchor=\"end\">limit {4}</text>\n",
           kAxis, at(limit->value), kWidth - kMargin, at(limit->value) - 5, limit->value));
     for (size_t i = 0; i < course_.points.size(); ++i) add_mark(i);
-    bool has_name = false;
-    for (size_t i = 0; i < course_.points.size(); ++i) {
-      const Row& row = *course_.points[i].row;
-      const bool is_named =
-          culprit.empty() ? &row == course_.worst : row.target->operator_name == culprit;
-      if (!is_named || std::exchange(has_name, true)) continue;
-      const double left = x(i);
+    if (const std::optional<size_t> i = place_to_name(culprit)) {
+      const double left = x(*i);
       put_(fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">▼ {}</text>\n", left,
-                       std::max(top_ + 12, at(course_.points[i].error) - 12),
-                       left > kWidth / 2 ? "end" : "start", shown(row.target->operator_name, 60)));
+                       std::max(top_ + 12, at(course_.points[*i].error) - 12),
+                       left > kWidth / 2 ? "end" : "start",
+                       shown(course_.points[*i].row->target->operator_name, 60)));
     }
     if (course_.points.empty())
       put_(fmt::format("<text class=\"dim\" x=\"{}\" y=\"{}\">no relative error is known</text>\n",
@@ -142,6 +139,17 @@ class Plot {
   double x(size_t i) const {
     const auto count = static_cast<double>(std::max<size_t>(course_.points.size(), 2) - 1);
     return kAxis + 8 + (kWidth - kMargin - kAxis - 16) * static_cast<double>(i) / count;
+  }
+  // The culprit, of its steps and ranks the one where it is worst; without a culprit the worst of
+  // all.
+  std::optional<size_t> place_to_name(std::string_view culprit) const {
+    std::optional<size_t> found;
+    for (size_t i = 0; i < course_.points.size(); ++i) {
+      const auto& [row, error] = course_.points[i];
+      if (culprit.empty() ? row != course_.worst : row->target->operator_name != culprit) continue;
+      if (!found || error > 2 * course_.points[*found].error) found = i;
+    }
+    return found;
   }
   double y(double decade) const {
     const double share = (decade - course_.low) / (course_.high - course_.low);
@@ -247,9 +255,8 @@ void write_svg(const Run& run, const Put& put) {
   if (has_culprit(run)) {
     const result::Finding& first = run.findings.front();
     culprit = first.operator_name;
-    put(fmt::format("<text x=\"{}\" y=\"60\">{}{}</text>\n", kMargin,
-                    culprit.empty() ? "" : shown(culprit, 80) + ": ",
-                    shown(cause_in_words(first.cause), 80)));
+    put(fmt::format("<text x=\"{}\" y=\"60\">{}</text>\n", kMargin,
+                    shown(finding_title(first), 160)));
   }
   Plot(run, put, plot_top).draw(culprit);
   if (graph != nullptr) {

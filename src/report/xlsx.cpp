@@ -77,6 +77,14 @@ void add_summary(const Run& run, Spreadsheet& book) {
   book.begin("Summary", {{"", 24}, {"", 110, true}});
   book.add({"verdict", fmt::format("{}: {}", verdict_word(s), headline(run, s))},
            fill_of(colour_of(s)));
+  if (has_culprit(run) && s.verdict != result::Verdict::kPass) {
+    const result::Finding& first = run.findings.front();
+    book.add({"culprit", fmt::format("{}, confidence {:.0f} %", finding_title(first),
+                                     100 * first.confidence)});
+    for (const result::Evidence& evidence : first.evidence) book.add({"", evidence.text});
+    if (!first.advice.empty()) book.add({"advice", printable(first.advice)});
+    if (!first.next.empty()) book.add({"next", printable(first.next)});
+  }
   if (const auto [row, title] = divergence_of(run, s); row != nullptr) {
     const std::string why = why_text(*row);
     book.add({title, place_text(*row) + (why.empty() ? "" : ": " + why)});

@@ -54,7 +54,7 @@ export interface Inside {
     zoomBy(f: number): void;
     fit(): void;
   };
-  plot: { positionOf(row: number): { x: number; y: number } | null };
+  plot: { positionOf(row: number): { x: number; y: number } | null; slices(): string[] };
 }
 
 export async function nodePosition(page: Page, op: string): Promise<{ x: number; y: number }> {

@@ -192,6 +192,19 @@ test("the scrubber changes the slice and not the layout", async ({ watched: page
   await address(page).toContain("step=2");
 });
 
+test("slices are told: where the error is, in columns, and under the plot", async ({ watched: page }) => {
+  await open(page, made("transformer"));
+  await expect(page.locator("#headline")).toContainText(/Where: (step|token) 1, rank 1;/);
+  await expect(page.locator('[data-column="rank"]')).toHaveText("Rank");
+  const stretches = await page.evaluate(() => (window as unknown as { plumb: Inside }).plumb.plot.slices());
+  expect(stretches.length).toBe(8);
+  expect(stretches[7]).toMatch(/ 3, rank 1$/);
+  await open(page, made("samples"));
+  await expect(page.locator('[data-column="step"]')).toHaveText("Sample");
+  await page.fill("#filter", "layers.0/q");
+  await expect(rowsShown(page).nth(1)).toContainText("dog.jpg");
+});
+
 test("from failure to failure through all steps", async ({ watched: page }) => {
   await open(page, made("transformer"));
   const selected = () => page.evaluate(() => (window as unknown as { plumb: Inside }).plumb.model.selected());

@@ -5,6 +5,7 @@
 import { holds, keyOf } from "./judge.ts";
 import type { Model } from "./model.ts";
 import { kChanges, kMarks } from "./report.ts";
+import { stepName, stepWord, titled } from "./slices.ts";
 import { clean, number, share } from "./text.ts";
 
 export interface Column {
@@ -72,7 +73,13 @@ export function columnsOf(model: Model): Column[] {
     },
     text("slot", "Slot", 78, true, (row) => report.slot(row)),
   ];
-  if (model.steps.length > 1) columns.push(place("step", "Step", report.step));
+  if (model.steps.length > 1) {
+    const step = place("step", titled(stepWord(report)), report.step);
+    const named = report.head.samples !== undefined && report.head.samples.length > 0;
+    columns.push(
+      named ? { ...step, width: 110, numeric: false, text: (row) => stepName(report, report.step[row], 16) } : step,
+    );
+  }
   if (model.ranks.length > 1) columns.push(place("rank", "Rank", report.rank));
   if (report.head.baseline)
     columns.push({

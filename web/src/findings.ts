@@ -6,6 +6,7 @@ import type { Accuracy, Finding } from "./data.ts";
 import { copyButton, h, named } from "./dom.ts";
 import { isNamedOtherwise, markBadge } from "./headline.ts";
 import type { Model } from "./model.ts";
+import { placeOf } from "./slices.ts";
 import { clean, counted, number, percent, shellQuoted } from "./text.ts";
 import { causeOf } from "./words.ts";
 
@@ -16,10 +17,21 @@ export function operatorButton(model: Model, operator: string, most = 44): HTMLE
   return h("button", { class: "op", type: "button", "data-op": operator, onclick: go }, named(operator, most));
 }
 
+// A long path may end a line behind a slash.
+function breakable(word: string): (Node | string)[] {
+  return word.split(/(?<=\/)/).flatMap((part, i) => (i > 0 ? [h("wbr"), part] : [part]));
+}
+
+// What stands between backticks is for the shell.
+export function prose(text: string): HTMLElement {
+  const parts = clean(text).split(/`([^`]+)`/);
+  return h("p", {}, ...parts.map((part, i) => (i % 2 === 1 ? h("span", { class: "option" }, part) : part)));
+}
+
 export function commandLine(command: string, what: string): HTMLElement {
   const words = clean(command)
     .split(" ")
-    .flatMap((word, i) => [i > 0 ? " " : "", h("span", {}, word)]); // lines end between words alone
+    .flatMap((word, i) => [i > 0 ? " " : "", h("span", {}, ...breakable(word))]); // lines end between words
   return h("div", { class: "command" }, h("code", {}, ...words), copyButton(clean(command), what));
 }
 
@@ -105,7 +117,7 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
           heirs.length > 1 ? operatorButton(model, heirs[heirs.length - 1]) : "",
         )
       : null,
-    finding.advice ? h("p", {}, clean(finding.advice)) : null,
+    finding.advice ? prose(finding.advice) : null,
     finding.next ? commandLine(finding.next, "the next command") : null,
   ];
   // The first is told whole, the others on demand.
@@ -265,7 +277,9 @@ function reasonCounts(model: Model): HTMLElement {
 function worstRows(model: Model): HTMLElement {
   const rows = Array.from(model.plotted()).filter((row) => model.error[row] > 0);
   rows.sort((a, b) => model.error[b] - model.error[a]);
-  if (rows.length === 0) return h("section");
+  const operators = new Set<string>();
+  const worst = rows.filter((row) => operators.size < 5 && operators.size < operators.add(model.report.name(row)).size);
+  if (worst.length === 0) return h("section");
   return h(
     "section",
     { class: "block" },
@@ -273,13 +287,11 @@ function worstRows(model: Model): HTMLElement {
     h(
       "div",
       { class: "numbers" },
-      ...rows
-        .slice(0, 5)
-        .flatMap((row) => [
-          h("span", { class: "marked" }, markBadge(model.marks[row], false), operatorButton(model, model.report.name(row), 34)),
-          h("span", { class: "value" }, number(model.error[row])),
-          h("span", { class: "value limit" }, clean(model.report.slot(row))),
-        ]),
+      ...worst.flatMap((row) => [
+        h("span", { class: "marked" }, markBadge(model.marks[row], false), operatorButton(model, model.report.name(row), 34)),
+        h("span", { class: "value" }, number(model.error[row])),
+        h("span", { class: "value limit" }, placeOf(model, row) || clean(model.report.slot(row))),
+      ]),
     ),
   );
 }

@@ -111,7 +111,7 @@ export function drawLegend(model: Model): void {
           h("span", {}, markBadge(mark, false), mark === 1 ? "near limit" : kMarks[mark].label),
         );
     legend.replaceChildren(...words);
-    legend.title = "The thicker an edge, the more error it carries. Bursts introduce error; pale red inherits it.";
+    legend.title = "The thicker an edge, the more error it carries. Bursts introduce error; what else fails is pale red.";
   };
   update();
   model.state.listen((changed) => changed.has("diff") && update());

@@ -2,10 +2,11 @@
 //
 // The top of the page: verdict, who is to blame and why, outputs, layers and coverage in one glance;
 // what was compared; and what the reader must know (warnings, what was left out).
-import type { Counts } from "./data.ts";
+import type { Counts, Finding } from "./data.ts";
 import { h, named } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { kMarks, Mark } from "./report.ts";
+import { placeOf } from "./slices.ts";
 import { clean, counted, number, percent } from "./text.ts";
 import { causeOf, countsText, culpritOf, headlineOf } from "./words.ts";
 
@@ -18,6 +19,7 @@ const markOf = (verdict: string): Mark =>
         ? Mark.open
         : Mark.absent;
 
+const kMostPlaces = 3;
 const kSure = 0.5; // confidence from which on an operator is blamed without reserve
 
 export function markBadge(mark: number, label = true): HTMLElement {
@@ -71,6 +73,7 @@ function sentences(model: Model): HTMLElement[] {
             .join("; ") || headlineOf(head),
         ),
         culprit.confidence < kSure ? ` (confidence ${Math.round(100 * culprit.confidence)}\u00a0%)` : "",
+        where(model, culprit),
       ),
     ];
   }
@@ -83,6 +86,18 @@ function sentences(model: Model): HTMLElement[] {
     ];
   }
   return [h("h1", {}, headlineOf(head)), h("p", {}, clean(secondLine(model)))];
+}
+
+// In which slices the culprit fails as much as where it is worst.
+function where(model: Model, { operator }: Finding): string {
+  const { report } = model;
+  const rows = operator === null ? [] : report.rowsOf(operator).filter((row) => !model.isInput(row));
+  const worst = model.worstOf(rows);
+  if (worst < 0 || placeOf(model, worst) === "") return "";
+  const alike = rows.filter((row) => report.verdict[row] === 1 && !(model.error[row] < model.error[worst] / 10));
+  if (alike.length === rows.length) return "";
+  const places = alike.slice(0, kMostPlaces).map((row) => placeOf(model, row));
+  return `. Where: ${places.join("; ")}${alike.length > kMostPlaces ? ` and ${alike.length - kMostPlaces} more` : ""}`;
 }
 
 function operatorLink(model: Model, operator: string): HTMLElement {
@@ -102,7 +117,7 @@ function secondLine(model: Model): string {
   const { summary, run } = report.head;
   if (run.doubts && run.doubts.length > 0) return run.doubts[0];
   if (summary.rows === summary.not_compared && summary.rows > 0)
-    return `Most frequent reason: ${frequentReason(model)}${isNamedOtherwise(model) ? ". If names differ between the sides, --map FILE pairs them." : ""}`;
+    return `Why: ${frequentReasons(model)}${isNamedOtherwise(model) ? ". If names differ between the sides, --map FILE pairs them." : ""}`;
   const worst = model.worstOf(model.plotted());
   if (worst < 0) return "";
   const near = summary.suspicious > 0 ? `${counted(summary.suspicious, "tensor")} near a limit. ` : "";
@@ -116,12 +131,12 @@ export function isNamedOtherwise(model: Model): boolean {
   return reasons.has("no_golden") && reasons.has("no_target");
 }
 
-function frequentReason(model: Model): string {
+function frequentReasons(model: Model): string {
   const counts = new Map<string, number>();
   for (const row of model.rows)
     for (const reason of model.report.reasons(row)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  const [top] = [...counts].sort((a, b) => b[1] - a[1]);
-  return top ? `${top[0]}, ${counted(top[1], "tensor")}` : "none recorded";
+  const top = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, 2);
+  return top.length > 0 ? top.map(([reason, count]) => `${reason}, ${counted(count, "tensor")}`).join("; ") : "not recorded";
 }
 
 function tiles(model: Model): HTMLElement {
@@ -136,7 +151,7 @@ function tiles(model: Model): HTMLElement {
       [markBadge(markOf(of.verdict)), of.rows === 0 ? "unknown" : of.verdict.replace("_", " ")],
       [
         bar(withoutExcused(model, of, id === "outputs")),
-        h("span", { class: "of" }, countsText(of, id === "outputs" ? "no graph tells them" : "there are none")),
+        h("span", { class: "of" }, countsText(of, id === "outputs" ? "not known which" : "there are none")),
       ],
       id,
     );
@@ -217,7 +232,7 @@ function about(model: Model, tools: HTMLElement): HTMLElement {
     side("target", run.target.path, run.target.convention),
     side("golden", run.golden.path, run.golden.convention),
     h("span", {}, "profile ", named(run.profile, 30)),
-    h("span", {}, clean(run.scenario)),
+    run.scenario === "" || run.scenario === "dump-vs-dump" ? null : h("span", {}, `scenario ${clean(run.scenario)}`),
     h("span", {}, `version ${clean(tool.version)}`),
     ...notes(model),
   );

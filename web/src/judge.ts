@@ -12,6 +12,9 @@ export type Moved = ReadonlyMap<string, number>;
 export const keyOf = (limit: Pick<Limit, "metric" | "dtype">): string =>
   limit.dtype ? `${limit.dtype}.${limit.metric}` : limit.metric;
 
+// A signal-to-noise ratio of 20 dB is a relative error of 0.1.
+export const errorAtRatio = (decibels: number): number => 10 ** (-decibels / 20);
+
 export function holds(operation: string, bound: number, value: number): boolean {
   switch (operation) {
     case ">=":

@@ -4,7 +4,7 @@
 // show under the limits of the moment, and which row is selected. Parts of the page read it; it is
 // computed anew only where the view changed.
 import type { Finding } from "./data.ts";
-import { keyOf, Limits, marksUnder, type Moved } from "./judge.ts";
+import { errorAtRatio, keyOf, Limits, marksUnder, type Moved } from "./judge.ts";
 import { changesMore, type Graph, Mark, type Report, Role, worse } from "./report.ts";
 import type { State } from "./state.ts";
 
@@ -25,6 +25,7 @@ export class Model {
   marks: Uint8Array;
   rows: Int32Array; // of the slice
   private readonly inputs: Uint8Array;
+  private readonly blames: boolean; // some operator introduces error
   private nodeCache: { graph: number; states: NodeStates } | null = null;
   private movedNow: Moved = new Map();
 
@@ -37,6 +38,7 @@ export class Model {
     this.steps = distinct(report.step);
     this.ranks = distinct(report.rank);
     this.errorLimit = usualLimit(report, this.limits);
+    this.blames = Array.prototype.includes.call(report.role, Role.introduces);
     this.inputs = new Uint8Array(report.rows);
     for (let i = 0; i < report.rows; i++) if (report.slot(i).startsWith("input")) this.inputs[i] = 1;
     this.marks = new Uint8Array(0);
@@ -55,6 +57,11 @@ export class Model {
 
   get sliced(): boolean {
     return this.state.view.step !== null || this.state.view.rank !== null;
+  }
+
+  // Whether a failure is drawn in full: those to blame, or all if nobody is.
+  standsOut(role: number): boolean {
+    return this.blames ? role === Role.introduces : role !== Role.inherits;
   }
 
   isInput(row: number): boolean {
@@ -215,8 +222,11 @@ function usualLimit(report: Report, limits: Limits): number {
   const stride = Math.max(1, Math.floor(report.rows / 500));
   for (let row = 0; row < report.rows; row += stride) {
     if (report.verdict[row] === 3) continue;
-    const limit = limits.of(row).find(({ metric, operation }) => metric === "rel_euclid" && operation.startsWith("<"));
-    if (limit && limit.value > 0) counts.set(limit.value, (counts.get(limit.value) ?? 0) + 1);
+    const of = limits.of(row);
+    const limit = of.find(({ metric, operation }) => metric === "rel_euclid" && operation.startsWith("<"));
+    const ratio = of.find(({ metric }) => metric === "sqnr_db");
+    const value = limit?.value ?? (ratio ? errorAtRatio(ratio.value) : 0);
+    if (value > 0) counts.set(value, (counts.get(value) ?? 0) + 1);
   }
   const [usual] = [...counts].sort((a, b) => b[1] - a[1]);
   return usual ? usual[0] : 0.03;

@@ -242,7 +242,7 @@ export class Painter {
     }
     switch (mark) {
       case Mark.fail:
-        if (this.states.role[i] === Role.inherits)
+        if (!this.model.standsOut(this.states.role[i]))
           return { fill: far ? `${c.fail}b0` : c["fail-soft"], line: c.fail, ink: c["fail-ink"] };
         return { fill: c.fail, line: c.fail, ink: c.surface };
       case Mark.near:
@@ -268,7 +268,7 @@ export class Painter {
     ctx.fillStyle = fill;
     if (far) {
       // Whatever matters is at least a few pixels large.
-      const source = this.states.mark[i] === Mark.fail && this.states.role[i] !== Role.inherits;
+      const source = this.states.mark[i] === Mark.fail && this.model.standsOut(this.states.role[i]);
       const grow = source ? Math.max(0, 2.5 / k - h / 2) : 0;
       ctx.fillRect(x[i] - Math.min(grow, 6 / k), y[i] - grow, w + 2 * Math.min(grow, 6 / k), h + 2 * grow);
     } else {

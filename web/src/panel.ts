@@ -5,7 +5,7 @@
 import { channels, heatMap, histogram, worstElements } from "./charts.ts";
 import type { Details } from "./data.ts";
 import { h, named } from "./dom.ts";
-import { commandLine, operatorButton } from "./findings.ts";
+import { commandLine, operatorButton, prose } from "./findings.ts";
 import { markBadge } from "./headline.ts";
 import { holds, keyOf } from "./judge.ts";
 import type { Model } from "./model.ts";
@@ -184,7 +184,7 @@ export class Panel {
         { class: "finding first" },
         h("h3", {}, "It introduces the error: ", h("span", { class: "cause" }, clean(causeOf(own)))),
         h("ol", { class: "evidence" }, ...own.evidence.map(({ text }) => h("li", {}, clean(text)))),
-        own.advice ? h("p", {}, clean(own.advice)) : null,
+        own.advice ? prose(own.advice) : null,
         own.next ? commandLine(own.next, "the next command") : null,
       );
     if (from)
@@ -300,7 +300,8 @@ export class Panel {
     const parts = [own[row], Number.isNaN(inherited[row]) ? 0 : inherited[row]].map((v) =>
       Number.isFinite(v) ? Math.max(0, v) : 1,
     );
-    const sum = parts[0] + parts[1] || 1;
+    const sum = parts[0] + parts[1];
+    if (sum === 0) return null;
     return h(
       "section",
       { class: "block" },
@@ -413,7 +414,7 @@ export class Panel {
     }
     const parts: HTMLElement[] = [];
     if (found.histogram) parts.push(block("Values", histogram(this.place, found.histogram)));
-    if (found.channels && found.channels.error.length > 1)
+    if (found.channels && found.channels.error.length > 1 && found.channels.error.some((error) => error !== 0))
       parts.push(block("Error by channel", channels(this.place, found.channels)));
     if (found.heat) parts.push(block("Where the error is", heatMap(this.place, found.heat)));
     if (found.worst && found.worst.length > 0) parts.push(block("Worst elements", worstElements(found.worst)));

@@ -7,6 +7,7 @@ import { h } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { kMarks, Mark, Role } from "./report.ts";
 import { onScale, plottable, type Line, type Series, seriesOf } from "./series.ts";
+import { type Stretch, stretchesOf } from "./slices.ts";
 import { clean, number, shorten } from "./text.ts";
 import { changePaint, hatch, palette } from "./theme.ts";
 import { metricLabel } from "./words.ts";
@@ -17,6 +18,7 @@ const kAxisHeight = 20;
 export class Plot {
   private chart: uPlot | null = null;
   private series!: Series;
+  private stretches: Stretch[] = [];
   private readonly tip = h("div", { class: "tip hidden", "aria-hidden": "true" });
   private places = new Map<number, number>(); // row → place
   private quietly = false;
@@ -44,6 +46,7 @@ export class Plot {
     place.setAttribute("role", "img");
     place.addEventListener("keydown", (event) => this.onKey(event));
     const sync = () => {
+      select.classList.toggle("hidden", choices.length === 0 || model.report.rows === model.report.head.summary.not_compared);
       if (choices.length > 0) select.value = this.metric();
       whole.classList.toggle("hidden", state.view.zoom === null);
     };
@@ -79,6 +82,11 @@ export class Plot {
     return { x: box.left + this.chart.valToPos(i, "x"), y: box.top + this.chart.valToPos(this.series.values[i], "y") };
   }
 
+  // Names of the slices along the axis; for tests.
+  slices(): string[] {
+    return this.stretches.map(({ label }) => label);
+  }
+
   private metric(): string {
     const choices = plottable(this.model);
     const { metric } = this.model.state.view;
@@ -91,6 +99,7 @@ export class Plot {
     this.place.replaceChildren();
     const metric = this.metric();
     this.series = seriesOf(this.model, metric);
+    this.stretches = stretchesOf(this.model, this.series.rows);
     this.places = new Map(Array.from(this.series.rows, (row, i) => [row, i]));
     const empty = metric === "" || !this.series.placed.includes(1);
     this.place.classList.toggle("none", empty);
@@ -100,10 +109,7 @@ export class Plot {
       return;
     }
     const xs = Float64Array.from(this.series.rows, (_, i) => i);
-    // The line leaves out what has no error: constants between operators would tear it to the ground.
-    const { values, placed, exact, low } = this.series;
-    const ys = Array.from(values, (value, i) => (placed[i] && !(exact && value === low) ? value : null));
-    this.chart = new uPlot(this.options(), [xs, ys as number[]], this.place);
+    this.chart = new uPlot(this.options(), [xs, this.series.values], this.place);
     this.place.append(this.tip);
     this.place.setAttribute("aria-label", this.summary());
     this.zoom();
@@ -118,6 +124,10 @@ export class Plot {
 
   private options(): uPlot.Options {
     const { low, high, log, rows, exact } = this.series;
+    const decades = log ? Math.log10(high / low) : 0;
+    const every = Math.max(1, Math.ceil((decades * 15) / Math.max(60, this.place.clientHeight - kAxisHeight - 10)));
+    const isLabelled = (t: number) => !log || (isDecade(t) && Math.round(Math.log10(t)) % every === 0);
+    const sliced = this.stretches.length > 1;
     const axis = {
       stroke: () => palette()["ink-3"],
       grid: { stroke: () => palette().line, width: 1, filter: (_u: uPlot, ticks: number[]) => ticks },
@@ -139,7 +149,9 @@ export class Plot {
           ...axis,
           size: kAxisHeight,
           gap: 2,
-          values: (_u, ticks) => ticks.map((t) => (Number.isInteger(t) && t >= 0 && t < rows.length ? String(t) : "")),
+          ...(sliced ? { splits: () => this.stretches.slice(1).map(({ from }) => from - 0.5) } : {}),
+          values: (_u, ticks) =>
+            ticks.map((t) => (!sliced && Number.isInteger(t) && t >= 0 && t < rows.length ? String(t) : "")),
         },
         {
           ...axis,
@@ -147,10 +159,10 @@ export class Plot {
           size: kAxisWidth,
           gap: 4,
           values: (_u, ticks) =>
-            ticks.map((t) => (t === null || (log && !isDecade(t)) ? "" : exact && t <= low * 1.001 ? "0" : number(t))),
+            ticks.map((t) => (t === null ? "" : exact && t <= low * 1.001 ? "0" : isLabelled(t) ? number(t) : "")),
         },
       ],
-      series: [{}, { stroke: () => palette().edge, width: 1, points: { show: false }, spanGaps: this.series.exact }],
+      series: [{}, { paths: () => null, points: { show: false } }],
       hooks: {
         draw: [(u) => this.draw(u)],
         setCursor: [(u) => this.hover(u)],
@@ -245,9 +257,48 @@ export class Plot {
     ctx.rect(bbox.left, bbox.top - 8 * ratio, bbox.width, bbox.height + 8 * ratio);
     ctx.clip();
     this.drawLines(u, ratio);
+    this.drawCurve(u, ratio);
     this.drawMarks(u, ratio);
     this.drawSelected(u, ratio);
     ctx.restore();
+    if (this.stretches.length > 1) this.nameSlices(u, ratio);
+  }
+
+  // From tensor to tensor of one slice. It leaves out what has no error: constants between operators would tear it to
+  // the ground.
+  private drawCurve(u: uPlot, ratio: number): void {
+    const { ctx } = u;
+    const { values, placed, exact, low } = this.series;
+    const [from, to] = [Math.floor(u.scales.x.min!) - 1, Math.ceil(u.scales.x.max!) + 1];
+    ctx.strokeStyle = palette().edge;
+    ctx.lineWidth = ratio;
+    ctx.beginPath();
+    for (const stretch of this.stretches) {
+      let isFirst = true;
+      for (let i = Math.max(from, stretch.from); i <= Math.min(to, stretch.to); i++) {
+        if (!placed[i] || (exact && values[i] === low)) continue;
+        const [x, y] = [u.valToPos(i, "x", true), u.valToPos(values[i], "y", true)];
+        if (isFirst) ctx.moveTo(x, y);
+        else ctx.lineTo(x, y);
+        isFirst = false;
+      }
+    }
+    ctx.stroke();
+  }
+
+  // What stands under the axis where there are several slices; names that do not fit are left out.
+  private nameSlices(u: uPlot, ratio: number): void {
+    const { ctx, bbox } = u;
+    ctx.font = `${11 * ratio}px system-ui, sans-serif`;
+    ctx.fillStyle = palette()["ink-3"];
+    ctx.textAlign = "center";
+    ctx.textBaseline = "middle";
+    for (const { from, to, label } of this.stretches) {
+      const left = Math.max(bbox.left, u.valToPos(from - 0.5, "x", true));
+      const right = Math.min(bbox.left + bbox.width, u.valToPos(to + 0.5, "x", true));
+      if (ctx.measureText(label).width + 8 * ratio < right - left)
+        ctx.fillText(label, (left + right) / 2, bbox.top + bbox.height + (kAxisHeight * ratio) / 2);
+    }
   }
 
   private drawLines(u: uPlot, ratio: number): void {
@@ -283,7 +334,7 @@ export class Plot {
         const y = u.valToPos(values[i], "y", true);
         const row = rows[i];
         if (state.view.diff) ctx.fillStyle = ctx.strokeStyle = changePaint(report.change[row]);
-        const heir = mark === Mark.fail && report.role[row] === Role.inherits;
+        const heir = mark === Mark.fail && !this.model.standsOut(report.role[row]);
         ctx.globalAlpha = heir ? 0.5 : 1;
         if (mark === Mark.fail) cross(ctx, x, y, (heir ? 3 : 4.2) * ratio * dense, ratio * (heir ? 1.4 : 2.2));
         else if (mark === Mark.near || mark === Mark.open) triangle(ctx, x, y, 4 * ratio * dense);
@@ -292,8 +343,9 @@ export class Plot {
     }
     ctx.globalAlpha = 1;
     const blamed = this.blamed();
+    const isNear = (i: number) => Math.abs(u.valToPos(i, "x") - u.valToPos(worst, "x")) < 26;
+    if (worst >= from && worst <= to && !blamed.some(isNear)) this.label(u, worst, "worst", c["ink-2"], ratio);
     for (const i of blamed) if (i >= from && i <= to) this.label(u, i, "▼", c.fail, ratio);
-    if (worst >= from && worst <= to && !blamed.includes(worst)) this.label(u, worst, "worst", c["ink-2"], ratio);
   }
 
   // Where each operator of a finding is worst: of its steps and ranks one.
@@ -356,11 +408,14 @@ export class Plot {
       // Two limits that are close get handles beside each other.
       const beside = taken.filter((y) => Math.abs(y - top) < 18).length;
       taken.push(top);
-      this.place.append(this.grip(line, top, beside));
+      const style = `top:${top}px;right:${4 + beside * 130}px`;
+      this.place.append(
+        line.key === "" ? h("span", { class: "limit-grip still", style }, line.label) : this.grip(line, style),
+      );
     }
   }
 
-  private grip(line: Line, top: number, beside: number): HTMLElement {
+  private grip(line: Line, style: string): HTMLElement {
     const moved = this.model.moved.has(line.key);
     const grip = h(
       "button",
@@ -374,7 +429,7 @@ export class Plot {
         "aria-valuetext": number(line.bound),
         "aria-orientation": "vertical",
         title: "drag, or arrow keys: what if the limit were another?",
-        style: `top:${top}px;right:${4 + beside * 130}px`,
+        style,
       },
       `${moved ? "what if" : line.label} ${number(line.bound)} ↕`,
     );

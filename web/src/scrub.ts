@@ -1,28 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The scrubbers: one for steps (tokens, samples) and one for ranks, each with a strip that shows the
-// worst verdict of every slice. The layout of the graph does not move when the slice does.
+// worst verdict of every slice, and by its height the largest error. The layout of the graph does not move when the slice does.
 import { h, sized } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { Mark, worse } from "./report.ts";
-import { clean, shorten } from "./text.ts";
+import { stepName, stepWord } from "./slices.ts";
 import { hatch, palette } from "./theme.ts";
+
+const kStrip = 12; // height, as in style.css
 
 interface Scrubber {
   update(): void;
 }
 
 export function drawScrubbers(place: HTMLElement, model: Model): Scrubber {
-  const { head } = model.report;
-  const samples = head.samples ?? [];
+  const { report } = model;
   const scrubbers: Scrubber[] = [];
-  const stepWord = samples.length > 0 ? "sample" : /torchair|ge-vs-fx|token/.test(head.run.scenario) ? "token" : "step";
   if (model.steps.length > 1)
-    scrubbers.push(
-      scrubber(place, model, "step", stepWord, model.steps, (v) =>
-        shorten(clean(samples[v] ?? `${stepWord} ${v}`), 28),
-      ),
-    );
+    scrubbers.push(scrubber(place, model, "step", stepWord(report), model.steps, (v) => stepName(report, v)));
   if (model.ranks.length > 1) scrubbers.push(scrubber(place, model, "rank", "rank", model.ranks, (v) => `rank ${v}`));
   return { update: () => scrubbers.forEach((each) => each.update()) };
 }
@@ -70,29 +66,50 @@ function scrubber(
     range.setAttribute("aria-valuetext", text);
     output.textContent = text;
     output.title = text;
-    drawStrip(strip, worstBy(model, key, values), at);
+    drawStrip(strip, slicesBy(model, key, values), at);
   };
   new ResizeObserver(update).observe(strip.parentElement!);
   return { update };
 }
 
-function worstBy(model: Model, key: "step" | "rank", values: number[]): Uint8Array {
+interface Slices {
+  worst: Uint8Array; // marks
+  error: Float64Array; // largest, 0 if none is known
+}
+
+// What was left out on purpose says nothing of a slice.
+function slicesBy(model: Model, key: "step" | "rank", values: number[]): Slices {
   const places = new Map(values.map((value, i) => [value, i]));
   const worst = new Uint8Array(values.length).fill(Mark.unknown);
-  const column = model.report[key];
-  for (let row = 0; row < model.report.rows; row++) {
-    const i = places.get(column[row]);
-    if (i !== undefined && worse(model.marks[row], worst[i])) worst[i] = model.marks[row];
+  const error = new Float64Array(values.length);
+  const { report, marks } = model;
+  for (let row = 0; row < report.rows; row++) {
+    const i = places.get(report[key][row]);
+    if (i === undefined || report.excused[row]) continue;
+    if (worse(marks[row], worst[i])) worst[i] = marks[row];
+    if (model.error[row] > error[i]) error[i] = model.error[row];
   }
-  return worst;
+  return { worst, error };
+}
+
+// Heights from 0 to 1 on a log scale, so that the slice in which the error is stands out; all the same if they are alike.
+export function heightsOf(error: Float64Array): Float64Array {
+  const known = error.filter((value) => value > 0 && Number.isFinite(value));
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  return error.map((value) => {
+    if (value === Infinity) return 1;
+    if (!(value > 0)) return 0;
+    return high < 3 * low ? 1 : Math.log(value / low) / Math.log(high / low);
+  });
 }
 
 // Cell i stands under the thumb at value i; the place of "all" at the left stays empty.
-function drawStrip(canvas: HTMLCanvasElement, worst: Uint8Array, now: number): void {
+function drawStrip(canvas: HTMLCanvasElement, { worst, error }: Slices, now: number): void {
   const width = canvas.parentElement!.clientWidth;
-  const context = sized(canvas, width, 8);
+  const context = sized(canvas, width, kStrip);
   const colours = palette();
-  context.clearRect(0, 0, width, 8);
+  const heights = heightsOf(error);
+  context.clearRect(0, 0, width, kStrip);
   const thumb = 16;
   const pitch = (width - thumb) / worst.length;
   const paint = [
@@ -106,11 +123,12 @@ function drawStrip(canvas: HTMLCanvasElement, worst: Uint8Array, now: number): v
   for (let i = 0; i < worst.length; i++) {
     const x = thumb / 2 + (i + 1) * pitch;
     const fail = worst[i] === Mark.fail;
+    const tall = (fail ? 4 : 3) + (kStrip - 4) * heights[i] * (fail ? 1 : 0.5);
     context.fillStyle = paint[worst[i]];
-    context.fillRect(x - pitch * 0.45, fail ? 0 : 3, Math.max(1, pitch * 0.9), fail ? 8 : 4);
+    context.fillRect(x - pitch * 0.45, kStrip - tall, Math.max(1, pitch * 0.9), tall);
     if (i === now) {
       context.fillStyle = colours.ink;
-      context.fillRect(x - pitch * 0.45, 7, Math.max(1, pitch * 0.9), 1);
+      context.fillRect(x - pitch * 0.45, kStrip - 2, Math.max(1, pitch * 0.9), 2);
     }
   }
 }

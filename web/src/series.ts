@@ -3,12 +3,13 @@
 // The numbers behind the plot: one value per row in order of execution, and the limits on the same
 // scale. What has no number but a verdict (NaN, another shape) still gets a place.
 import type { Limit } from "./data.ts";
-import { keyOf } from "./judge.ts";
+import { errorAtRatio, keyOf } from "./judge.ts";
 import type { Model } from "./model.ts";
 import { Mark } from "./report.ts";
+import { number } from "./text.ts";
 
 export interface Line {
-  key: string; // of the limit, for what-if
+  key: string; // of the limit, for what-if; "" if it cannot be moved here
   label: string;
   bound: number; // on the scale of the plot
   start: number; // what the profile says, on the same scale
@@ -75,8 +76,17 @@ export function seriesOf(model: Model, metric: string): Series {
   return { metric, rows, values, placed, exact, log, worseUp, low, high, worst, lines };
 }
 
+// Where only the signal-to-noise ratio is limited, this is where its limit lies.
+function equivalentLines(model: Model, rows: Int32Array): Line[] {
+  return model.limits.on("sqnr_db", rows).map((limit) => {
+    const bound = errorAtRatio(model.moved.get(keyOf(limit)) ?? limit.value);
+    return { key: "", bound, start: bound, limit, label: `limit SQNR ${number(limit.value)} dB` };
+  });
+}
+
 function linesOf(model: Model, metric: string, rows: Int32Array): Line[] {
   const limits = model.limits.on(baseOf(metric), rows);
+  if (limits.length === 0 && metric === "rel_euclid") return equivalentLines(model, rows);
   return limits.flatMap((limit) => {
     if (limit.operation === "within") return [];
     const key = keyOf(limit);

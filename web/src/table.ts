@@ -121,7 +121,7 @@ export class Table {
     columns.addEventListener("click", () => state.set({ columns: state.view.columns === "key" ? "all" : "key" }));
     const keys = kMarks.filter(({ key }) => key !== "unknown").map(({ key }) => key);
     const buttons = keys.map((key, mark) => {
-      const button = h("button", { type: "button", "data-show": key }, markBadge(mark, false), h("span"));
+      const button = h("button", { type: "button", "data-show": key }, markBadge(mark, false), h("span", { class: "word" }, kMarks[mark].label), h("span"));
       button.addEventListener("click", () => {
         const now = state.view.marks.length === 0 ? [...keys] : state.view.marks;
         const next: string[] = now.includes(key) ? now.filter((other) => other !== key) : [...now, key];
@@ -138,7 +138,9 @@ export class Table {
       buttons.forEach((button, mark) => {
         const on = state.view.marks.length === 0 || state.view.marks.includes(keys[mark]);
         button.setAttribute("aria-pressed", String(on));
-        button.lastElementChild!.textContent = `${kMarks[mark].label} ${counts[mark]}`;
+        const count = counts[mark].toLocaleString("en-US");
+        button.lastElementChild!.textContent = count;
+        button.title = button.ariaLabel = `${kMarks[mark].label}: ${count}`;
         button.classList.toggle("hidden", counts[mark] === 0 && on);
       });
     };

@@ -61,7 +61,7 @@ export function causeOf({ cause, detail }: Pick<Finding, "cause" | "detail">): s
   const known = own(kDetails, key);
   if (!known || (rest.length === 0 && key !== "channels_reversed")) return `${words} (${detail})`;
   const said = known.words(rest.join(":"));
-  return known.alone ? said : `${words}: ${said}`;
+  return known.alone || cause === "transform" ? said : `${words}: ${said}`;
 }
 
 // Names come from files: "constructor" is none of ours.

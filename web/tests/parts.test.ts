@@ -5,8 +5,11 @@ import { describe, expect, test } from "vitest";
 import { heatColour } from "../src/charts.ts";
 import { bytesFromBase64, viewsOf } from "../src/data.ts";
 import { edgeLevel } from "../src/paint.ts";
-import type { Graph } from "../src/report.ts";
+import type { Model } from "../src/model.ts";
+import type { Graph, Report } from "../src/report.ts";
 import { worse } from "../src/report.ts";
+import { heightsOf } from "../src/scrub.ts";
+import { stretchesOf } from "../src/slices.ts";
 import { sortRows } from "../src/table.ts";
 import { neighboursOf, traceToOrigin } from "../src/trace.ts";
 import { packColumns } from "./pack.ts";
@@ -100,4 +103,30 @@ test("heat: more error is always further from the ground", () => {
 test("of several marks fail shows first, and what was not compared is not hidden by a pass", () => {
   const order = [2, 3, 1, 4, 0, 5]; // fail, inconclusive, near, not compared, pass, unknown
   for (let i = 0; i + 1 < order.length; i++) expect(worse(order[i], order[i + 1])).toBe(true);
+});
+
+describe("heights of slices", () => {
+  const of = (...errors: number[]) => [...heightsOf(Float64Array.from(errors))].map((height) => Math.round(height * 100));
+  test("on a log scale from the least to the most", () => expect(of(0.001, 0.1, 0.01)).toEqual([0, 100, 50]));
+  test("alike is the same", () => expect(of(0.1, 0.12, 0.2)).toEqual([100, 100, 100]));
+  test("nothing known, infinite", () => expect(of(0, 1, Infinity)).toEqual([0, 100, 100]));
+  test("no error at all", () => expect(of(0, 0)).toEqual([0, 0]));
+});
+
+describe("slices along the rows", () => {
+  const report = {
+    step: [0, 0, 1, 1, 0, 1],
+    rank: [0, 0, 0, 0, 1, 1],
+    head: { run: { scenario: "torchair" } },
+  } as unknown as Report;
+  const model = { report, steps: [0, 1], ranks: [0, 1] } as unknown as Model;
+  test("where one ends and the next begins", () =>
+    expect(stretchesOf(model, [0, 1, 2, 3, 4, 5])).toEqual([
+      { from: 0, to: 1, label: "token 0, rank 0" },
+      { from: 2, to: 3, label: "token 1, rank 0" },
+      { from: 4, to: 4, label: "token 0, rank 1" },
+      { from: 5, to: 5, label: "token 1, rank 1" },
+    ]));
+  test("one slice needs no name", () => expect(stretchesOf(model, [0, 1])).toEqual([{ from: 0, to: 1, label: "" }]));
+  test("no rows", () => expect(stretchesOf(model, [])).toEqual([]));
 });

@@ -59,6 +59,7 @@ export function smallReport(rows: Row[], limits = kLimits): Report {
   ];
   const head = {
     rows: rows.length,
+    run: { scenario: "" },
     graphs: [],
     findings: [],
     metrics,

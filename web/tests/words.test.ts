@@ -15,6 +15,7 @@ describe("causes in words", () => {
     ["transform", "channels_reversed", "channels in reverse order"],
     ["transform", "shift:2,-1", "moved along axis 2 by -1"],
     ["transform", "affine:2,0.5", "scaled by 2, then moved by 0.5"],
+    ["transform", "scale:1.35", "scaled by 1.35"],
     ["weights", "scale:1.03", "other weights: scaled by 1.03"],
     ["quantization", "levels:15", "quantization: 15 levels"],
     ["quantization", "stage:both", "quantization and conversion together lose accuracy"],
