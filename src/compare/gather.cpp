@@ -37,13 +37,25 @@ Result<void> read_chunk(dump::EntryReader& target_entry, dump::EntryReader& gold
   io::TensorReader& target = target_entry.reader();
   io::TensorReader& golden = golden_entry.reader();
   const int64_t end = std::min(target.count(), begin + kChunk);
+  const std::function<void(int64_t)> at_hand = [&](int64_t pairs) {
+    target.check_until(pairs);
+    golden.check_until(pairs);
+  };
+  const bool is_checked = !target.is_random_access() || !golden.is_random_access();
+  constexpr auto kLater = io::TensorReader::Check::kLater;
   for (int64_t first = begin; first < end && !context.cancelled; first += kPairPiece) {
     const int64_t count = std::min(kPairPiece, end - first);
-    auto t = target.read(first, count);
+    auto t = target.read(first, count, kLater);
     if (!t) return std::move(t.error()).in(target_entry.path());
-    auto g = golden.read(first, count);
+    auto g = golden.read(first, count, kLater);
     if (!g) return std::move(g.error()).in(golden_entry.path());
-    work(chunk, first, {target.dtype(), t->data(), golden.dtype(), g->data(), count});
+    work(chunk, first,
+         {target.dtype(), t->data(), golden.dtype(), g->data(), count,
+          is_checked ? &at_hand : nullptr});
+    if (auto whole = target.check_rest(); !whole)
+      return std::move(whole.error()).in(target_entry.path());
+    if (auto whole = golden.check_rest(); !whole)
+      return std::move(whole.error()).in(golden_entry.path());
     if (counts_as_progress) context.advance(std::ssize(*t) + std::ssize(*g));
   }
   if (auto intact = target_entry.check_intact(); !intact) return intact;

@@ -50,6 +50,9 @@ struct TensorReader::State {
   Bytes crc_tail;  // bytes under the checksum that lie after the elements (kPlain)
   uint32_t crc = 0;
   int64_t crc_next = 0;  // next element the running checksum needs; -1 = read out of order
+  Bytes crc_piece;       // handed out last ...
+  size_t crc_done = 0;   // ... and under the running checksum so far
+  void check_bytes(size_t until);
 
   Buffer unpacked;  // owns `stored` when it is not part of the file ...
   std::shared_ptr<const std::vector<std::byte>> values;  // ... as this does
@@ -212,6 +215,11 @@ Bytes TensorReader::State::gathered(int64_t first, int64_t wanted) {
   return {out, bytes(wanted)};
 }
 
+void TensorReader::State::check_bytes(size_t until) {
+  crc = crc32(crc, crc_piece.subspan(crc_done, until - crc_done));
+  crc_done = until;
+}
+
 Result<void> TensorReader::State::finish_crc() {
   if (!inflater) return compare_crc(crc32(crc, crc_tail), *expected_crc);
   if (auto rest = pass_over(*inflater, member_bytes, crc); !rest) return rest.error();
@@ -351,6 +359,26 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
 }
 
 Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
+  return read(first, count, Check::kNow);
+}
+
+void TensorReader::check_until(int64_t element_of_piece) {
+  constexpr size_t kWorthIt = 16 << 10;
+  State& s = *state_;
+  const auto until =
+      std::min(s.crc_piece.size(), static_cast<size_t>(element_of_piece * s.item_bytes));
+  if (until >= s.crc_done + kWorthIt) s.check_bytes(until);
+}
+
+Result<void> TensorReader::check_rest() {
+  State& s = *state_;
+  if (s.crc_piece.empty()) return {};
+  s.check_bytes(s.crc_piece.size());
+  s.crc_piece = {};
+  return s.crc_next == s.count ? s.finish_crc() : Result<void>();
+}
+
+Result<Bytes> TensorReader::read(int64_t first, int64_t count, Check check) {
   State& s = *state_;
   assert(first >= 0 && count >= 0 && first <= s.count && count <= s.count - first);
   const auto bytes = static_cast<size_t>(count * s.item_bytes);
@@ -378,10 +406,12 @@ Result<Bytes> TensorReader::read(int64_t first, int64_t count) {
   }
 
   if (s.expected_crc && s.crc_next == first) {
-    s.crc = crc32(s.crc, result);
+    s.crc_piece = result;
+    s.crc_done = 0;
     s.crc_next = first + count;
-    if (s.crc_next == s.count)
-      if (auto checked = s.finish_crc(); !checked) return checked.error();
+    // What was unpacked may be changed below.
+    if (check == Check::kNow || s.inflater)
+      if (auto checked = check_rest(); !checked) return checked.error();
   } else {
     s.crc_next = -1;
   }

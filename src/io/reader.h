@@ -73,6 +73,14 @@ class TensorReader {
   // checks the file's checksum, if it has one and everything was read in order.
   Result<Bytes> read(int64_t first, int64_t count);
 
+  // Bytes that fill the caches take half as long to check while somebody else works on them. With
+  // kLater the caller tells how far of the piece it has come, as often as it likes, and calls
+  // check_rest() when it is done: what it made of the piece counts for nothing before.
+  enum class Check : uint8_t { kNow, kLater };
+  Result<Bytes> read(int64_t first, int64_t count, Check check);
+  void check_until(int64_t element_of_piece);
+  Result<void> check_rest();
+
   // True if several readers of this tensor may each read a part without doing the work twice.
   bool is_random_access() const;
 

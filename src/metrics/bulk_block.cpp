@@ -2,6 +2,7 @@
 #include "metrics/bulk_block.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -44,6 +45,16 @@ inline int64_t keep_exception(float t, float g, const BulkFilter& filter, int64_
   room.golden[found] = g;
   return found + is_exception(t, g, filter);
 }
+// Which bits of a byte are set, in order; zeros behind them.
+using SetBits = std::array<std::array<uint8_t, 8>, 256>;
+constexpr SetBits set_bits() {
+  SetBits table = {};
+  for (size_t bits = 0; bits < table.size(); ++bits)
+    for (size_t bit = 0, found = 0; bit < 8; ++bit)
+      if ((bits >> bit & 1) != 0) table[bits][found++] = static_cast<uint8_t>(bit);
+  return table;
+}
+inline constexpr SetBits kSetBits = set_bits();
 inline bool is_close(double d, double size, const BulkScale& s) {
   return d <= std::max(s.relative * size, s.absolute);
 }
@@ -132,20 +143,42 @@ void Bulk(const double* target, const double* golden, int64_t count, const BulkS
   for (; i < count; ++i) add_bulk_pair(target[i], golden[i], s, i, tables);
 }
 
-// visit(lane) for each lane of a mask. hn::CompressStore copies its table to the stack, every time.
-template <class Tag, class Visit>
-HWY_INLINE void for_each_lane(Tag tag, hn::Mask<Tag> mask, const Visit& visit) {
+template <class Tag>
+HWY_INLINE uint64_t bits_of_lanes(Tag tag, hn::Mask<Tag> mask) {
   uint8_t bytes[8] = {};
   hn::StoreMaskBits(tag, mask, bytes);
   uint64_t bits = 0;
   std::memcpy(&bits, bytes, sizeof bits);
-  for (; bits != 0; bits &= bits - 1) visit(std::countr_zero(bits));
+  return bits;
 }
 
-// Most groups hold none.
+// visit(lane) for each lane of a mask.
+template <class Tag, class Visit>
+HWY_INLINE void for_each_lane(Tag tag, hn::Mask<Tag> mask, const Visit& visit) {
+  for (uint64_t bits = bits_of_lanes(tag, mask); bits != 0; bits &= bits - 1)
+    visit(std::countr_zero(bits));
+}
+
+// Stores the lanes of a mask one after the other, and anything behind them. Which lanes they are no
+// branch can foresee. hn::Compress would copy its table to the stack, every time, before AVX-512.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+template <class Tag>
+HWY_INLINE void store_lanes(Tag tag, hn::Vec<Tag> values, hn::Mask<Tag> mask, uint64_t, float* to) {
+  hn::StoreU(hn::Compress(values, mask), tag, to);
+}
+#else
+template <class Tag>
+HWY_INLINE void store_lanes(Tag tag, hn::Vec<Tag> values, hn::Mask<Tag>, uint64_t bits, float* to) {
+  const hn::Rebind<uint8_t, Tag> bytes;
+  const hn::Rebind<uint32_t, Tag> words;
+  const auto lanes = hn::PromoteTo(words, hn::LoadU(bytes, kSetBits[bits].data()));
+  hn::StoreU(hn::TableLookupLanes(values, hn::IndicesFromVec(tag, lanes)), tag, to);
+}
+#endif
+
 int64_t Exceptions(const float* target, const float* golden, int64_t count,
                    const BulkFilter& filter, BulkRoom& room) {
-  const hn::ScalableTag<float> tag;
+  const hn::CappedTag<float, HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3 ? 16 : 8> tag;
   const auto wide = static_cast<int64_t>(hn::Lanes(tag));
   const auto from = hn::Set(tag, filter.from), relative = hn::Set(tag, filter.relative);
   const auto absolute = hn::Set(tag, filter.absolute);
@@ -155,11 +188,10 @@ int64_t Exceptions(const float* target, const float* golden, int64_t count,
     const auto size = hn::Abs(g), d = hn::Abs(hn::Sub(t, g));
     const auto close = hn::Le(d, hn::Max(hn::Mul(size, relative), absolute));
     const auto mask = hn::Or(hn::Ge(size, from), hn::And(close, hn::Ne(t, g)));
-    if (hn::AllFalse(tag, mask)) continue;
-    for_each_lane(tag, mask, [&](int lane) {
-      room.target[found] = target[i + lane];
-      room.golden[found++] = golden[i + lane];
-    });
+    const uint64_t bits = bits_of_lanes(tag, mask);
+    store_lanes(tag, t, mask, bits, room.target + found);
+    store_lanes(tag, g, mask, bits, room.golden + found);
+    found += std::popcount(bits);
   }
   for (; i < count; ++i) found = keep_exception(target[i], golden[i], filter, found, room);
   return found;

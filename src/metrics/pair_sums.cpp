@@ -341,6 +341,7 @@ void add_reals(const PairPiece& piece, Adder<T>& adder, PairSums& sums) {
     n = adder.block_at(first, piece.count - first);
     const T* t = as_block(piece.target_dtype, piece.target + first * t_item, n, room.target);
     const T* g = as_block(piece.golden_dtype, piece.golden + first * g_item, n, room.golden);
+    if (piece.at_hand != nullptr) (*piece.at_hand)(first + n);
     if (t_wide) look_at_digits(t, n, sums.t_fits_half, sums.t_fits_bfloat16);
     if (g_wide) look_at_digits(g, n, sums.g_fits_half, sums.g_fits_bfloat16);
     sums.t_whole = sums.t_whole && (!t_float || all_whole(t, n));
@@ -445,6 +446,7 @@ PairPiece as_parts(PairPiece piece) {
   piece.target_dtype = part(piece.target_dtype);
   piece.golden_dtype = part(piece.golden_dtype);
   piece.count *= 2;
+  piece.at_hand = nullptr;
   return piece;
 }
 

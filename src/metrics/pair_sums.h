@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "base/bytes.h"
@@ -110,6 +111,9 @@ struct PairPiece {
   DType golden_dtype;
   const std::byte* golden;
   int64_t count;
+  // If given: called now and then with how many of the pairs are in the first-level cache or have
+  // been, for whoever has something else to do with these bytes.
+  const std::function<void(int64_t pairs)>* at_hand = nullptr;
 };
 
 struct PairPass {

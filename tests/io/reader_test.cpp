@@ -155,6 +155,43 @@ TEST(TensorReader, ChecksStoredTensors) {
   }
 }
 
+// However far the one who works on a piece says to have come, and however often.
+TEST(TensorReader, ChecksWhatIsWorkedOnMeanwhile) {
+  constexpr int64_t kCount = 100'000, kPiece = 40'000;
+  auto file = counted(8 * kCount + 20);
+  const auto read_all = [&](bool is_big_endian, const std::vector<int64_t>& told) -> Result<void> {
+    TensorInfo info = plain_info(DType::kInt64, {kCount});
+    info.big_endian = is_big_endian;
+    info.offset_bytes = 10;
+    info.crc_size_bytes = file.size();
+    info.crc32 = 0x3e51f435;  // by Python's zlib
+    auto reader = TensorReader::open(raw(), file, info);
+    if (!reader) return reader.error();
+    for (int64_t first = 0; first < kCount; first += kPiece) {
+      const int64_t count = std::min(kPiece, kCount - first);
+      const auto piece = reader->read(first, count, TensorReader::Check::kLater);
+      if (!piece) return piece.error();
+      for (const int64_t until : told) reader->check_until(until);
+      if (auto rest = reader->check_rest(); !rest) return rest;
+      if (auto again = reader->check_rest(); !again) return again;
+    }
+    return {};
+  };
+  const std::vector<std::vector<int64_t>> kTold = {
+      {}, {1, 2, 30'000, 3}, {40'000}, {50'000, 0}, {20'000, 20'000, 39'999}};
+  for (const auto& told : kTold) {
+    EXPECT_TRUE(read_all(false, told).ok());
+    EXPECT_TRUE(read_all(true, told).ok());
+    for (const size_t at : {size_t{0}, size_t{10}, size_t{240'000}, file.size() - 1}) {
+      file[at] ^= std::byte{1};
+      const auto damaged = read_all(false, told);
+      ASSERT_FALSE(damaged.ok()) << at;
+      expect_error(damaged.error(), "checksum does not match");
+      file[at] ^= std::byte{1};
+    }
+  }
+}
+
 TEST(TensorReader, ChecksEmptyTensorsAtOnce) {
   const auto file = counted(10);
   TensorInfo info = plain_info(DType::kFloat32, {0, 3});

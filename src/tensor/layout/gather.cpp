@@ -23,6 +23,8 @@ struct Rect {
   int64_t in_row, in_column;
   int64_t out_row, out_column;
   int64_t rows, columns;
+  // More of the kind, one after the other in the output.
+  int64_t blocks = 1, in_block = 0;
 
   const std::byte* from(int64_t row, int64_t column) const {
     return in + (row * in_row + column * in_column) * int64_t{sizeof(T)};
@@ -33,6 +35,13 @@ struct Rect {
   Rect part(int64_t row, int64_t column, int64_t row_count, int64_t column_count) const {
     return {from(row, column), to(row, column), in_row,    in_column,
             out_row,           out_column,      row_count, column_count};
+  }
+  Rect block(int64_t index) const {
+    Rect one = *this;
+    one.in += index * in_block * int64_t{sizeof(T)};
+    one.out = to(0, index * columns);
+    one.blocks = 1;
+    return one;
   }
 };
 
@@ -48,10 +57,17 @@ void copy_strided(const Rect<T>& rect) {
   }
 }
 
+// Row by row, so that a cache line of the output is complete before another one takes its place:
+// rows of a power of two all go to the same few.
 template <size_t kBytes, class T>
 void copy_short_runs(const Rect<T>& rect) {
-  for (int64_t row = 0; row < rect.rows; ++row)
-    std::memcpy(rect.to(row, 0), rect.from(row, 0), kBytes);
+  const int64_t in_step = rect.in_block * int64_t{sizeof(T)};
+  for (int64_t row = 0; row < rect.rows; ++row) {
+    const std::byte* in = rect.from(row, 0);
+    std::byte* out = rect.to(row, 0);
+    for (int64_t block = 0; block < rect.blocks; ++block)
+      std::memcpy(out + block * int64_t{kBytes}, in + block * in_step, kBytes);
+  }
 }
 
 // Both sides are contiguous along the columns.
@@ -62,10 +78,16 @@ void copy_runs(const Rect<T>& rect) {
     case 16: return copy_short_runs<16>(rect);
     case 32: return copy_short_runs<32>(rect);
     case 64: return copy_short_runs<64>(rect);
-    default:
-      if (bytes < 32) return copy_strided(rect);
-      for (int64_t row = 0; row < rect.rows; ++row)
-        std::memcpy(rect.to(row, 0), rect.from(row, 0), bytes);
+    default: break;
+  }
+  for (int64_t block = 0; block < rect.blocks; ++block) {
+    const Rect<T> one = rect.block(block);
+    if (bytes < 32) {
+      copy_strided(one);
+    } else {
+      for (int64_t row = 0; row < one.rows; ++row)
+        std::memcpy(one.to(row, 0), one.from(row, 0), bytes);
+    }
   }
 }
 
@@ -217,9 +239,14 @@ size_t row_axis_of(std::span<const AxisMap> axes) {
   return usual;
 }
 
-// Calls `move(stored_at, row_stride, column_stride, plain_at, plain_row, rows, columns)` for
-// rectangles that together are the logical elements [first, first + count). The strides are those
-// of the storage; on the plain side positions count from `first` and rows are `plain_row` apart.
+struct Blocks {
+  int64_t count = 1, stride = 0;
+};
+
+// Calls `move(stored_at, row_stride, column_stride, plain_at, plain_row, rows, columns, blocks)`
+// for rectangles that together are the logical elements [first, first + count). The strides are
+// those of the storage; on the plain side positions count from `first` and rows are `plain_row`
+// apart. Of several blocks, each is that large, and `columns` behind the last on the plain side.
 template <class Move>
 void for_each_rect(std::span<const AxisMap> axes, int64_t base, int64_t first, int64_t count,
                    Move&& move) {
@@ -229,6 +256,9 @@ void for_each_rect(std::span<const AxisMap> axes, int64_t base, int64_t first, i
   for (const AxisMap& axis : row_axes) row_length *= axis.size;
   // Where a row is put together from many runs, more rows would push each other out of the cache.
   const int64_t rows_at_once = axes.back().block == 1 ? INT64_MAX : 8;
+  constexpr int64_t kBlocksAtOnce = 4;
+  const AxisMap& last = axes.back();
+  const bool is_blocked = row_axes.size() == 1 && last.block > 1 && last.inner == 1;
 
   std::vector<int64_t> index(row_axis + 1);
   int64_t column = first % row_length;
@@ -254,8 +284,12 @@ void for_each_rect(std::span<const AxisMap> axes, int64_t base, int64_t first, i
         for (int64_t at = from, width; at < to; at += width) {
           const Run columns = run_at(row_axes, at);
           width = std::min(columns.length, to - at);
+          Blocks blocks;
+          if (is_blocked && width == last.block)
+            blocks = {std::min(kBlocksAtOnce, (to - at) / width), last.outer};
           move(origin + at_row * rows.stride + columns.offset, rows.stride, columns.stride,
-               done - column + at_row * row_length + at, row_length, height, width);
+               done - column + at_row * row_length + at, row_length, height, width, blocks);
+          width *= blocks.count;
         }
       }
     };
@@ -291,7 +325,7 @@ void for_each_grouped_row(const IndexMap& map, int64_t first, int64_t count, Mov
   for (int64_t done = 0; done < count;) {
     const AxisMap& last = map.axes.back();
     const int64_t length = by_row ? std::min(last.size - index.back(), count - done) : 1;
-    move(map.offset(index), 0, last.outer, done, 0, 1, length);
+    move(map.offset(index), 0, last.outer, done, 0, 1, length, Blocks());
     done += length;
     index.back() += length;
     for (size_t i = rank; i-- > 0 && index[i] == map.axes[i].size;) {
@@ -335,9 +369,10 @@ void gather(const IndexMap& map, size_t item_bytes, const std::byte* stored, int
     constexpr int64_t kBytes = sizeof item;
     for_each_part(map, first, count,
                   [&](int64_t stored_at, int64_t row, int64_t column, int64_t plain_at,
-                      int64_t plain_row, int64_t rows, int64_t columns) {
+                      int64_t plain_row, int64_t rows, int64_t columns, Blocks blocks) {
                     copy(Rect<decltype(item)>{stored + stored_at * kBytes, out + plain_at * kBytes,
-                                              row, column, plain_row, 1, rows, columns});
+                                              row, column, plain_row, 1, rows, columns,
+                                              blocks.count, blocks.stride});
                   });
   });
 }
@@ -345,13 +380,14 @@ void gather(const IndexMap& map, size_t item_bytes, const std::byte* stored, int
 void scatter(const IndexMap& map, size_t item_bytes, const std::byte* plain, std::byte* stored) {
   with_item(item_bytes, [&](auto item) {
     constexpr int64_t kBytes = sizeof item;
-    for_each_part(
-        map, 0, element_count(map.shape()).value_or(0),
-        [&](int64_t stored_at, int64_t row, int64_t column, int64_t plain_at, int64_t plain_row,
-            int64_t rows, int64_t columns) {
-          copy(Rect<decltype(item)>{plain + plain_at * kBytes, stored + stored_at * kBytes,
-                                    plain_row, 1, row, column, rows, columns});
-        });
+    for_each_part(map, 0, element_count(map.shape()).value_or(0),
+                  [&](int64_t stored_at, int64_t row, int64_t column, int64_t plain_at,
+                      int64_t plain_row, int64_t rows, int64_t columns, Blocks blocks) {
+                    for (int64_t i = 0; i < blocks.count; ++i)
+                      copy(Rect<decltype(item)>{plain + (plain_at + i * columns) * kBytes,
+                                                stored + (stored_at + i * blocks.stride) * kBytes,
+                                                plain_row, 1, row, column, rows, columns});
+                  });
   });
 }
 
