@@ -59,7 +59,8 @@ std::string style() {
       ".grid{{stroke-width:1}}.limit{{stroke-dasharray:6 4}}.edge,.cross{{fill:none}}"
       ".stub{{stroke-dasharray:3 "
       "3}}.bad{{opacity:.6}}.box{{stroke-width:1.5}}.cross{{stroke-width:2}}"
-      ".n1.box{{stroke-width:3}}.n3.box{{stroke-dasharray:4 3}}.n1.origin.box{{stroke-width:6;fill-opacity:.6}}{}"
+      ".n1.box{{stroke-width:3}}.n3.box{{stroke-dasharray:4 "
+      "3}}.n1.origin.box{{stroke-width:6;fill-opacity:.6}}{}"
       "@media (prefers-color-scheme:dark){{{}}}</style>\n",
       rules(kLight), rules(kDark));
 }
