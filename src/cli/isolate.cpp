@@ -151,7 +151,8 @@ int isolate_each(const IsolateRequest& request, RunContext& context) {
     print_warning(fmt::format("{} tensors that were compared are not there any more",
                               isolated->reopened.gone));
   diagnose::explain(run, diagnose::Tensors(&isolated->reopened.session, isolated->reopened.ids),
-                    context, {nullptr, {"", request.options.result, {"", request.options.model}}});
+                    context,
+                    {nullptr, {"", request.options.result, {"", request.options.model}, true}});
   bar.reset();
   if (context.cancelled) return kInterrupted;
   const OutputOptions output = output_of(request);
