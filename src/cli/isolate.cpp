@@ -81,8 +81,8 @@ OutputOptions output_of(const IsolateRequest& request) {
 
 Result<void> check_isolate_request(const IsolateRequest& request) {
   if (request.paths.size() != 1)
-    return Error{fmt::format("one result is needed, {} given", request.paths.size()),
-                 "plumb isolate", "name the .json that `plumb compare --json` wrote"};
+    return wrong_paths("one result is", request.paths, "plumb isolate",
+                       "name the .json that `plumb compare --json` wrote");
   if (request.steps.size() > 1)
     return Error{"one step at a time", "plumb isolate --step", "name the one to look at"};
   const bool has_operator = !request.options.op.empty() || !request.options.to.empty();
