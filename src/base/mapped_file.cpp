@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest_path.h"
+
 namespace plumb {
 namespace {
 
@@ -93,7 +95,7 @@ int guard_mapping(Bytes bytes, Identity identity) {
 }
 
 Error cannot_read(const std::string& path, int code) {
-  std::string remedy = code == ENOENT   ? "check the path"
+  std::string remedy = code == ENOENT   ? did_you_mean_path(path) + "check the path"
                        : code == EACCES ? "check the file's permissions"
                                         : "check that the file is on a working disk";
   return {"cannot read the file", path + ": " + std::strerror(code), std::move(remedy)};

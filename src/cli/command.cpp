@@ -273,6 +273,21 @@ void print_error(const Error& error) {
   std::fputs(text.c_str(), stderr);
 }
 
+Error wrong_paths(std::string_view needed, const std::vector<std::string>& given,
+                  std::string_view command, std::string_view advice) {
+  const bool are_many = given.size() > 1;
+  const auto is_number = [](const std::string& word) {
+    return word.find_first_not_of("+-.,0123456789") == std::string::npos;
+  };
+  const bool may_be_list = std::any_of(given.begin(), given.end(), is_number);
+  return {
+      fmt::format("{} needed, {} given", needed, given.size()),
+      fmt::format("{}{}{}", command, are_many ? ": " : "",
+                  are_many ? fmt::to_string(fmt::join(given, ", ")) : ""),
+      std::string(advice) +
+          (may_be_list ? "; the numbers of a list have commas between them, and no blanks" : "")};
+}
+
 int fail_with(const Error& error) {
   print_error(error);
   return kTrouble;

@@ -113,5 +113,8 @@ struct CommonOptions {
 void print_error(const Error& error);
 int fail_with(const Error& error);  // prints it; the exit status that belongs to it
 void print_warning(std::string_view text);
+// `needed`: "two paths are". Which were given is told if they are too many.
+Error wrong_paths(std::string_view needed, const std::vector<std::string>& given,
+                  std::string_view command, std::string_view advice);
 
 }  // namespace plumb::cli

@@ -119,8 +119,8 @@ Result<void> check_shard(const CompareRequest& request) {
 Result<void> check_compare_request(const CompareRequest& request) {
   const Spec& spec = request.spec;
   if (request.paths.size() != 2)
-    return Error{fmt::format("two paths are needed, {} given", request.paths.size()),
-                 "plumb compare", "name the target and the golden side"};
+    return wrong_paths("two paths are", request.paths, "plumb compare",
+                       "name the target and the golden side");
   if (!spec.rules.empty() && !spec.profile.empty())
     return Error{"a rule file names its own profiles", "--profile with --rules",
                  "write profile = \"" + spec.profile + "\" into its last rule"};

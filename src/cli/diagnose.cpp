@@ -87,9 +87,9 @@ Result<void> check_given_options(const DiagnoseRequest& request,
 
 Result<void> check_diagnose_request(const DiagnoseRequest& request) {
   if (request.paths.size() != 1)
-    return Error{fmt::format("one result is needed, {} given", request.paths.size()),
-                 "plumb diagnose",
-                 "name the .json that `plumb compare --json` wrote, or walk a path with --guide"};
+    return wrong_paths(
+        "one result is", request.paths, "plumb diagnose",
+        "name the .json that `plumb compare --json` wrote, or walk a path with --guide");
   if (auto checked = request.output.check(); !checked) return checked;
   std::vector<NamedPath> inputs = request.circumstances.paths();
   inputs.push_back({"RESULT.json", request.paths[0]});

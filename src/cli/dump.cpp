@@ -96,8 +96,8 @@ void tell_dumped(const engine::Dump& dump, const engine::LoadedModel& model, con
 
 Result<void> check_dump_wishes(const Wishes& wishes) {
   if (wishes.paths.size() != 1)
-    return Error{fmt::format("one model is needed, {} given", wishes.paths.size()), "plumb dump",
-                 "name the .onnx or .prototxt file"};
+    return wrong_paths("one model is", wishes.paths, "plumb dump",
+                       "name the .onnx or .prototxt file");
   if (wishes.directory.empty())
     return Error{"nobody said where the tensors go", "plumb dump", "name a directory with -o DIR"};
   return {};

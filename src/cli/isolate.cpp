@@ -81,8 +81,8 @@ OutputOptions output_of(const IsolateRequest& request) {
 
 Result<void> check_isolate_request(const IsolateRequest& request) {
   if (request.paths.size() != 1)
-    return Error{fmt::format("one result is needed, {} given", request.paths.size()),
-                 "plumb isolate", "name the .json that `plumb compare --json` wrote"};
+    return wrong_paths("one result is", request.paths, "plumb isolate",
+                       "name the .json that `plumb compare --json` wrote");
   if (request.steps.size() > 1)
     return Error{"one step at a time", "plumb isolate --step", "name the one to look at"};
   const bool has_operator = !request.options.op.empty() || !request.options.to.empty();
@@ -151,7 +151,8 @@ int isolate_each(const IsolateRequest& request, RunContext& context) {
     print_warning(fmt::format("{} tensors that were compared are not there any more",
                               isolated->reopened.gone));
   diagnose::explain(run, diagnose::Tensors(&isolated->reopened.session, isolated->reopened.ids),
-                    context, {nullptr, {"", request.options.result, {"", request.options.model}}});
+                    context,
+                    {nullptr, {"", request.options.result, {"", request.options.model}, true}});
   bar.reset();
   if (context.cancelled) return kInterrupted;
   const OutputOptions output = output_of(request);

@@ -125,8 +125,8 @@ Result<input::SampleOptions> LabOptions::set_of(const std::vector<std::string>& 
 Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) const {
   quant::QuantizeOptions made;
   if (paths.size() != 1)
-    return Error{fmt::format("one model is needed, {} given", paths.size()), "MODEL",
-                 "name the .onnx or .prototxt file of the float model"};
+    return wrong_paths("one model is", paths, "MODEL",
+                       "name the .onnx or .prototxt file of the float model");
   auto worker_limits = limits.limits(context);
   if (!worker_limits) return worker_limits.error();
   // A Caffe network is translated.

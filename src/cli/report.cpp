@@ -32,8 +32,8 @@ void declare_report_options(Options& options, ReportRequest& request) {
 
 Result<void> check_report_request(const ReportRequest& request) {
   if (request.paths.size() != 1)
-    return Error{fmt::format("one result is needed, {} given", request.paths.size()),
-                 "plumb report", "name the .json that `plumb compare --json` wrote"};
+    return wrong_paths("one result is", request.paths, "plumb report",
+                       "name the .json that `plumb compare --json` wrote");
   if (auto allowed = judge::allowance_from(request.allowed); !allowed) return allowed.error();
   if (auto checked = request.output.check(); !checked) return checked;
   const NamedPath inputs[] = {{"RESULT.json", request.paths[0]}, {"--baseline", request.baseline}};

@@ -114,11 +114,10 @@ Result<void> check_expect(const std::vector<std::string>& given) {
 Result<void> check_run_request(const RunRequest& request, const std::vector<std::string>& given) {
   const size_t needed = request.expect ? 1 : 2;
   if (request.paths.size() != needed)
-    return Error{fmt::format("{} needed, {} given", needed == 1 ? "one path is" : "two paths are",
-                             request.paths.size()),
-                 request.expect ? "plumb run --expect" : "plumb run",
-                 needed == 1 ? "name the directory of the test cases"
-                             : "name the target and the golden side"};
+    return request.expect ? wrong_paths("one path is", request.paths, "plumb run --expect",
+                                        "name the directory of the test cases")
+                          : wrong_paths("two paths are", request.paths, "plumb run",
+                                        "name the target and the golden side");
   if (request.expect) return check_expect(given);
   if (auto checked = request.output.check(); !checked) return checked;
   if (auto allowed = judge::allowance_from(request.allowed); !allowed) return allowed.error();

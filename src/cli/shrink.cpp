@@ -109,8 +109,8 @@ Result<void> check_shrink_request(const ShrinkRequest& request) {
     return Error{what, "plumb shrink", remedy};
   };
   if (request.paths.size() != 1)
-    return Error{fmt::format("one model is needed, {} given", request.paths.size()), "plumb shrink",
-                 "name the .onnx file, or --replay FILE alone"};
+    return wrong_paths("one model is", request.paths, "plumb shrink",
+                       "name the .onnx file, or --replay FILE alone");
   if (request.check.empty())
     return missing("nobody said what the fault is",
                    "name a command that fails as long as it is there: --check CMD");

@@ -101,11 +101,7 @@ std::string Commands::model_option() const {
 }
 
 std::string Commands::rank_all() const {
-  const auto is_ranked = [](const result::Row& row) {
-    return row.own_error && row.own_error->measured;
-  };
-  if (!is_onnx_file(models_.golden) || std::any_of(run_.rows.begin(), run_.rows.end(), is_ranked))
-    return {};
+  if (!is_onnx_file(models_.golden) || invocation_.is_ranking) return {};
   return on_result("plumb isolate {} --all" + model_option(), true);
 }
 

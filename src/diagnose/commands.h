@@ -21,8 +21,9 @@ struct Invocation {
   // The command that made it, for a shell, without what it writes and which layers it shows; empty:
   // not known.
   std::string again;
-  std::string result;      // the file with the result; empty: there is none yet
-  ModelPaths models = {};  // those that were named, if the result does not
+  std::string result;       // the file with the result; empty: there is none yet
+  ModelPaths models = {};   // those that were named, if the result does not
+  bool is_ranking = false;  // who loses most is what it shows
 };
 
 ModelPaths models_of(const result::Run& run);

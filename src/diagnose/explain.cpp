@@ -77,14 +77,14 @@ const Node& owner_of(const Net& net, const Node& node) {
       return each;
   if (!only_quantizes(node.type)) return node;
   const Node* at = &node;
-  for (int hops = 0; hops < 4 && only_quantizes(at->type); ++hops) {
+  for (int hops = 0; hops < 4 && may_be_in_quantizer(at->type); ++hops) {
     const auto made = std::find_if(at->producers.begin(), at->producers.end(), [&](int64_t each) {
       return !net.nodes[static_cast<size_t>(each)].is_constant;
     });
     if (made == at->producers.end()) break;
     at = &net.nodes[static_cast<size_t>(*made)];
   }
-  if (!only_quantizes(at->type)) return at->is_source ? node : *at;
+  if (!may_be_in_quantizer(at->type)) return at->is_source ? node : *at;
   const bool is_of_one = node.consumers.size() == 1 && node.producers.empty();
   return is_of_one ? net.nodes[static_cast<size_t>(node.consumers[0])] : node;
 }
@@ -240,14 +240,12 @@ Finding accumulated(const Case& of) {
   }
   finding.advice =
       "The error accumulates over many operators: no single one is to blame. Compute with more "
-      "precision (float32, or 16 bits instead of 8 where the model is quantized), in the operators "
-      "that "
-      "add most first.";
+      "precision (float32, or 16 bits instead of 8 where the model is quantized: `plumb tune` "
+      "searches the cheapest mix), in the operators that add most first.";
   finding.next = of.commands.rank_all();
   if (finding.next.empty() && !roots.contributors.empty())  // the one that adds most
     if (const auto row = place(roots.contributors[0]))
-      finding.next =
-          of.commands.look_at(of.run.rows[static_cast<size_t>(*row)].target->operator_name);
+      finding.next = of.commands.show(of.run.rows[static_cast<size_t>(*row)].target->operator_name);
   return finding;
 }
 

@@ -324,6 +324,8 @@ bool only_quantizes(std::string_view type) {
                      [&](std::string_view known) { return type.starts_with(known); });
 }
 
+bool may_be_in_quantizer(std::string_view type) { return only_quantizes(type) || type == "Cast"; }
+
 bool is_product(std::string_view type) {
   constexpr std::string_view kTypes[] = {
       "Conv", "MatMul", "Gemm", "FullyConnection", "InnerProduct", "Deconvolution", "Einsum"};

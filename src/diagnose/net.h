@@ -87,6 +87,9 @@ bool only_moves_values(std::string_view type);
 // Puts values on a grid or takes them off it, and nothing else.
 bool only_quantizes(std::string_view type);
 
+// ... or stands between two that do: some tools write a Cast of the integers there.
+bool may_be_in_quantizer(std::string_view type);
+
 // A convolution, a dense layer, a product of matrices; perhaps with more behind it.
 bool is_product(std::string_view type);
 

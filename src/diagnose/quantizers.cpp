@@ -20,7 +20,7 @@ std::optional<size_t> row_quantized(const Net& net, const Node& node) {
     const auto rows = rows_given(net, *at, static_cast<size_t>(made - at->producers.begin()));
     if (!rows.empty()) return rows.back();
     at = &net.nodes[static_cast<size_t>(*made)];
-    if (!only_quantizes(at->type)) return {};
+    if (!may_be_in_quantizer(at->type)) return {};
   }
   return {};
 }

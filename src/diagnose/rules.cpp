@@ -12,14 +12,14 @@ namespace plumb::diagnose {
 
 using Explain = std::optional<result::Finding>(const Suspect&);
 Explain explain_arguments, explain_overflow, explain_weights, explain_inputs, explain_stale,
-    explain_negative_slope, explain_saturation, explain_clipping;
+    explain_negative_slope, explain_saturation, explain_clipping, explain_input_range;
 Explain explain_outlier_channel, explain_levels, explain_precision, explain_fusion;
 Explain explain_transform, explain_operator;
 Explain explain_model_weights, explain_model_levels, explain_model_precision,
     explain_model_operator;
 
-extern const std::span<const Threshold> kClippingThresholds, kOutlierThresholds,
-    kPrecisionThresholds;
+extern const std::span<const Threshold> kClippingThresholds, kInputRangeThresholds,
+    kOutlierThresholds, kPrecisionThresholds;
 extern const std::span<const Threshold> kOperatorThresholds, kModelThresholds;
 
 std::span<const Rule> rules() {
@@ -29,6 +29,7 @@ std::span<const Rule> rules() {
       {"overflow", "overflow", "outputs are not finite, inputs are", {}, explain_overflow},
       {"weights", "weights", "a constant of the model is not golden's", {}, explain_weights},
       {"inputs-differ", "inputs_differ", "an input of the model is not golden's", {}, explain_inputs},
+      {"input-range", "preprocessing", "much of an input of the model is beyond the range that it is quantized with", kInputRangeThresholds, explain_input_range},
       {"stale-buffer", "transform", "the output is another operator's, bit for bit", {}, explain_stale},
       {"model-weights", "weights", "the models have other weights there", kModelThresholds, explain_model_weights},
       {"model-levels", "quantization", "the target's weights take few values", kModelThresholds, explain_model_levels},

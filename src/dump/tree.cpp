@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "base/nearest_path.h"
+
 namespace plumb::dump {
 namespace {
 
@@ -19,7 +21,8 @@ struct Closer {
 
 Error system_error(std::string what, const std::string& where, int code) {
   return {std::move(what), where + ": " + std::strerror(code),
-          code == EACCES ? "check its permissions" : "check that it is still there"};
+          code == EACCES ? "check its permissions"
+                         : did_you_mean_path(where) + "check that it is still there"};
 }
 
 // A link to a directory is not followed: it may lead in circles, and the same files would count

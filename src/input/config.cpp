@@ -178,7 +178,11 @@ Result<Config> parse_config(std::string_view text, const std::string& file) {
 Result<Config> read_config(const std::string& path) {
   auto file = MappedFile::open(path);
   if (!file) return file.error();
-  return parse_config(as_text(file->bytes()), path);
+  const std::string_view text = as_text(file->bytes());
+  if (text.substr(0, 4096).find('\0') != std::string_view::npos)
+    return Error{"this is no configuration", path + ": it is no text",
+                 "pass a Pulsar config.prototxt, a pulsar2 JSON, or the form in docs/inputs.md"};
+  return parse_config(text, path);
 }
 
 const ConfigTensor* tensor_for(const Config& config, const std::vector<ConfigTensor>& tensors,

@@ -153,6 +153,7 @@ bool is_image_file(Bytes head) {
 }
 
 Result<Size> image_file_size(Bytes file) {
+  if (file.empty()) return Error{"the file is empty", "byte 0", "write or copy it again"};
   if (!is_image_file(file))
     return Error{"the picture cannot be decoded", "byte 0: it does not begin like one",
                  "use JPEG, PNG or BMP files"};

@@ -9,6 +9,7 @@
 
 #include "base/file_sink.h"
 #include "base/nearest.h"
+#include "base/nearest_path.h"
 #include "base/safe_file_name.h"
 #include "engine/dump_model.h"
 #include "input/lint.h"
@@ -252,8 +253,9 @@ class SampleBuilder {
     Source source = source_from_text(text);
     if (source.index && fs::exists(text, ignored)) source = {text, {}, {}};
     if (!fs::exists(source.path, ignored))
-      return Error{"there is no such file", text,
-                   "check the name that " + request_.option + " gives"};
+      return Error{
+          "there is no such file", text,
+          did_you_mean_path(source.path) + "check the name that " + request_.option + " gives"};
     if (source.index || !may_hold_many(source.path)) {
       feed.sources.push_back(std::move(source));
       return {};
@@ -296,6 +298,9 @@ class SampleBuilder {
                      fmt::format("write {}.npy and so on, one for each of: {}",
                                  file_name_of(port_names_[0]), fmt::join(port_names_, ", "))};
     if (!cases.empty()) return {};
+    if (std::error_code ignored; fs::is_empty(directory, ignored))
+      return Error{"the directory is empty", request_.option + " " + directory.string(),
+                   "name one that holds samples: pictures, npy or .bin files"};
     return Error{"the directory does not hold a file for each input", directory.string(),
                  fmt::format("write {}.npy and so on, one for each of: {}",
                              file_name_of(port_names_[0]), fmt::join(port_names_, ", "))};

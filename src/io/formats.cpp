@@ -61,7 +61,8 @@ Error no_tensor_file(Bytes file) {
     return {"a document that plumb wrote is no tensor", where,
             "a result is read by `plumb report`, `plumb diagnose` and --baseline"};
   return {"not a tensor file of a known format", where,
-          "`plumb formats` lists what can be read; raw data needs --dtype and --shape"};
+          "`plumb formats` lists what can be read; raw data needs --dtype and --shape of compare, "
+          "convert or inspect"};
 }
 
 }  // namespace

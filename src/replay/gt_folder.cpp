@@ -199,6 +199,26 @@ Result<fs::path> results_below(const fs::path& path, const std::string& name, bo
   return path / names.front();
 }
 
+namespace {
+
+// Files in a directory that could be run; not more than one line of them.
+std::vector<std::string> models_in(const fs::path& directory) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> models;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+    fs::path file = entry.path();
+    if (file.extension() == ".caffemodel") file.replace_extension(".prototxt");
+    if (file.extension() == ".onnx" || (file != entry.path() && fs::exists(file, ignored)))
+      models.push_back(file.string());
+  }
+  std::sort(models.begin(), models.end());
+  if (models.size() > kMost) models.resize(kMost);
+  return models;
+}
+
+}  // namespace
+
 Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
                                    const std::vector<engine::DumpedTensor>& tensors) {
   std::error_code ignored;
@@ -213,6 +233,9 @@ Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
     set = std::move(bare);
   }
   if (!set) return set;
+  if (const auto models = models_in(path); set->entries.empty() && !models.empty())
+    return Error{"this directory holds models, not results", path.string(),
+                 fmt::format("name one of them: {}", fmt::join(models, ", "))};
   const auto has_no_header = [](const dump::Skipped& skipped) {
     return fs::path(skipped.file).extension() == ".bin";
   };
@@ -247,6 +270,11 @@ Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
   if (is_file && !skipped.empty()) {
     std::vector<std::string> names;
     for (const auto& [name, type] : types) names.push_back(name);
+    if (names.empty())
+      return Error{"neither side tells type and shape",
+                   fmt::format("{}: a file without a header", path.string()),
+                   "name the gt folder or a .npy on the other side, or compare the two by `plumb "
+                   "compare` with --dtype and --shape"};
     return Error{"the other side has no tensor of that name",
                  fmt::format("{}: a file without a header", path.string()),
                  did_you_mean(path.stem().string(), names) +

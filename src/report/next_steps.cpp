@@ -75,9 +75,16 @@ bool is_decoded_to_bytes(const Row& row) {
 }
 
 std::string no_header_text(const Run& run) {
-  if (run.command != "compare")
+  if (run.command != "compare") {
+    constexpr size_t kMost = 3;
+    std::vector<std::string> names;  // that no file has
+    for (const Row& row : run.rows)
+      if (row.golden && !row.target && names.size() < kMost)
+        names.push_back(printable(row.golden->operator_name) + ".bin");
     return "files without a header get their type from the tensor of that name on the other side; "
-           "rename them like that";
+           "rename them like that" +
+           (names.empty() ? "" : fmt::format(": {}", fmt::join(names, ", ")));
+  }
   if (std::all_of(run.rows.begin(), run.rows.end(), [&](const Row& row) {
         return !is_without_header(row) || is_decoded_to_bytes(row);
       }))
@@ -134,6 +141,7 @@ std::optional<NextStep> first_look(const Run& run, const Summary& s) {
     step.text = "see what each side holds";
     add_inspection(run, run.target, nullptr, step);
     add_inspection(run, run.golden, nullptr, step);
+    if (step.commands.empty()) return std::nullopt;
     return step;
   }
   const Row* start = divergence_of(run, s).row;

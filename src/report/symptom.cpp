@@ -17,8 +17,8 @@ using result::Run;
 using result::Verdict;
 
 // Outputs that are worse than this are very different.
-constexpr double kLeastCosine = 0.99;
-constexpr double kMostDistance = 0.1;
+constexpr double kLeastCosine = 0.9;
+constexpr double kMostDistance = 0.45;  // that of vectors of one length with this cosine
 
 double value_or_nan(const Run& run, const Row& row, std::string_view metric) {
   const metrics::Value value = run.value(row, metric);

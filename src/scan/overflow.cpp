@@ -107,7 +107,8 @@ Result<OverflowFindings> find_overflow_records(const std::string& path, const Re
     found.damaged += skipped.error.has_value();
   if (found.wanted.empty() && found.records.records == 0 && found.damaged == 0)
     return Error{"there is no tensor in it", path,
-                 "`plumb formats` lists what can be read; raw data needs --dtype and --shape"};
+                 "`plumb formats` lists what can be read; raw data needs --dtype and --shape of "
+                 "compare, convert or inspect"};
   return found;
 }
 

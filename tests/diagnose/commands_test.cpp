@@ -45,6 +45,7 @@ TEST(Commands, WriteTheResultFirstIfNobodyDid) {
   const Commands with(run, {"plumb compare a b", "my result.json", {}});
   EXPECT_EQ(with.look_at("conv"), "plumb isolate 'my result.json' --op conv --model " + kModel);
   EXPECT_EQ(with.rank_all(), "plumb isolate 'my result.json' --all --model " + kModel);
+  EXPECT_EQ(Commands(run, {"", "my result.json", {}, true}).rank_all(), "");  // it is the ranking
   EXPECT_THAT(with.write_config(),
               StartsWith("plumb diagnose 'my result.json' --write-config atc"));
   run.target.convention = "named-npy";

@@ -62,6 +62,25 @@ TEST(Quantizers, StandForWhatTheyQuantize) {
 
 // A range that holds all of golden's values is not to blame for what a fault before it brought; one
 // that is too small is.
+// Some tools write a Cast of the integers between the two.
+TEST(Quantizers, AreFoundAroundACast) {
+  MadeNetwork network = network_of(0.05F, "DequantizeLinear");
+  std::vector<float> integers = network.operators[1].target;
+  for (float& value : integers) value = std::round(value / 0.05F);
+  network.operators[1].reads = "cast";
+  network.operators.insert(
+      network.operators.begin() + 1,
+      {{"q", "QuantizeLinear", "conv", {}, integers, {}}, {"cast", "Cast", "q", {}, integers, {}}});
+  const auto compared = network.compared();
+  Net net = net_with_quantizers(compared.run);
+  Tensors tensors(&compared.session);
+  look_at_quantizers(net, tensors, RunContext{});
+  const Node& dequant = node_of(net, "d");
+  ASSERT_TRUE(dequant.stands_for.has_value());
+  EXPECT_EQ(compared.run.rows[*dequant.stands_for].golden->operator_name, "conv");
+  EXPECT_FALSE(node_of(net, "cast").stands_for.has_value());
+}
+
 TEST(Quantizers, ARangeHasToHoldGoldensValues) {
   for (const bool is_too_small : {false, true}) {
     MadeNetwork network = network_of(0.05F, "FakeQuant");

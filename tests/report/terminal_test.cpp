@@ -191,6 +191,8 @@ TEST(Terminal, SymptomsHaveTheirNames) {
   run.rows.back().values = values(0.9995, 0.03, 1, 1);
   run.findings.clear();
   EXPECT_THAT(render(run, {}), HasSubstr("symptom   the outputs are slightly different (op59: "));
+  run.rows.back().values = values(0.944, 0.33, 1, 1);  // what eight bits may cost
+  EXPECT_THAT(render(run, {}), HasSubstr("symptom   the outputs are slightly different (op59: "));
   run.scenario = "npu-vs-npu";
   EXPECT_THAT(render(run, {}), HasSubstr(" after an upgrade: usually driver"));
   run.rows.back().reasons = {"nan_only_in_target"};

@@ -71,7 +71,9 @@ Result<Arguments> Arguments::parse(std::span<const OptionSpec> specs,
   };
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
-    if (!is_option(word)) return usage(fmt::format("unexpected argument '{}'", word), word);
+    if (!is_option(word))
+      return Error{fmt::format("unexpected argument '{}'", word), std::string(word),
+                   "every path has an option before it; --help shows them"};
     const auto found = matches_of(specs, word);
     if (found.empty()) {
       std::vector<std::string> names;

@@ -22,4 +22,14 @@ Result<Session> open_comparison(const CompareRun& run, Collector& policy, RunCon
   return session;
 }
 
+std::vector<std::string> warnings_about(const CompareRun& run, const SessionState& state) {
+  std::vector<std::string> told = run.notes;
+  std::error_code ignored;
+  if (std::filesystem::equivalent(run.target, run.golden, ignored))
+    told.emplace_back("target and golden are the same dump: that they agree proves nothing");
+  for (const dump::DumpSet* side : {&state.target, &state.golden})
+    told.insert(told.end(), side->warnings.begin(), side->warnings.end());
+  return told;
+}
+
 }  // namespace plumb::msprobe

@@ -53,6 +53,9 @@ class Collector : public compare::Policy, private compare::Observer {
 };
 
 // Both sides of a run, and the directory for its results.
+// What is to be said of both sides, before any row is looked at.
+std::vector<std::string> warnings_about(const CompareRun& run, const SessionState& state);
+
 Result<Session> open_comparison(const CompareRun& run, Collector& policy, RunContext& context);
 
 }  // namespace plumb::msprobe

@@ -157,6 +157,9 @@ class GeneralComparison {
   Result<Written> write() {
     Written written;
     written.has_levels = true;
+    const auto known = dump::steps_and_ranks(target_);
+    written.has_several_steps = known.steps.size() > 1;
+    written.has_several_ranks = known.ranks.size() > 1;
     std::map<Source, Rows> by_source;
     size_t golden_only = 0;
     for (size_t i = 0; i < plan_.size(); ++i)
@@ -437,9 +440,8 @@ Result<Written> compare_general(const GeneralRun& run, RunContext& context) {
   written->interrupted = context.cancelled;
   std::vector<std::string>& told = written->warnings;
   told.insert(told.begin(), policy.warnings.begin(), policy.warnings.end());
-  told.insert(told.begin(), run.notes.begin(), run.notes.end());
-  for (const DumpSet* side : {&state.target, &state.golden})
-    told.insert(told.end(), side->warnings.begin(), side->warnings.end());
+  const std::vector<std::string> general = warnings_about(run, state);
+  told.insert(told.begin(), general.begin(), general.end());
   return written;
 }
 

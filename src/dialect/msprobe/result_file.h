@@ -119,7 +119,9 @@ struct Written {
   std::vector<std::filesystem::path> files;
   std::vector<std::string> warnings;
   int64_t pass = 0, fail = 0, not_compared = 0;
-  int64_t compared = 0;     // without being judged
+  int64_t compared = 0;            // without being judged
+  bool has_several_steps = false;  // in the target ...
+  bool has_several_ranks = false;
   bool has_levels = false;  // pass, warning and error are counted ...
   int64_t warned = 0;       // ... and these are warnings, what was not compared among them
   bool interrupted = false;

@@ -25,7 +25,8 @@ std::string table_of(const Written& written, size_t width, bool has_colour) {
     return std::any_of(rows.begin(), rows.end(),
                        [&](const auto& row) { return row.*member != rows.front().*member; });
   };
-  const bool ranks = varies(&Notable::rank), tokens = varies(&Notable::token);
+  const bool ranks = written.has_several_ranks || varies(&Notable::rank);
+  const bool tokens = written.has_several_steps || varies(&Notable::token);
   report::Table table;
   table.columns = {{"Result"},
                    {written.has_levels ? "NPU Name" : "API Name", false, 9, true, 20},

@@ -405,11 +405,9 @@ Result<Written> compare_torchair(const TorchairRun& run, RunContext& context) {
   if (!session) return session.error();
   const SessionState& state = session->state();
   Written written;
-  written.warnings = run.notes;
+  written.warnings = warnings_about(run, state);
   written.warnings.insert(written.warnings.end(), policy.pairs.warnings.begin(),
                           policy.pairs.warnings.end());
-  for (const DumpSet* set : {&state.target, &state.golden})
-    written.warnings.insert(written.warnings.end(), set->warnings.begin(), set->warnings.end());
   TorchairComparison comparison(run, policy, state);
   Result<void> done;
   if (run.as_original)

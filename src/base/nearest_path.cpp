@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/nearest_path.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/nearest.h"
+
+namespace plumb {
+
+std::string did_you_mean_path(const std::filesystem::path& missing) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path unknown = missing;
+  for (fs::path above = unknown.parent_path(); !above.empty() && !fs::exists(above, ignored);
+       above = unknown.parent_path())
+    unknown = above;
+  const fs::path directory = unknown.parent_path();
+  constexpr size_t kMost = 10000;  // a larger directory is not worth a message
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(directory.empty() ? "." : directory, ignored), end;
+       at != end && names.size() < kMost; at.increment(ignored))
+    names.push_back(at->path().filename().string());
+  std::sort(names.begin(), names.end());
+  const std::string nearest = nearest_name(unknown.filename().string(), names);
+  return nearest.empty() ? "" : "did you mean '" + (directory / nearest).string() + "'? ";
+}
+
+}  // namespace plumb
