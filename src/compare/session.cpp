@@ -331,7 +331,7 @@ Result<result::Run> compare_all(const Session& session, RunContext& context) {
   RunInMemory memory(session.plan());
   if (auto streamed = stream_into(memory, session, context); !streamed) return streamed.error();
   if (auto finished = session.finish(memory, memory); !finished) return finished.error();
-  result::limit_details(memory.run);
+  if (session.state().stream_options->details) result::limit_details(memory.run);
   return std::move(memory.run);
 }
 

@@ -414,6 +414,7 @@ const Limits& Profile::for_types(std::optional<DType> target, std::optional<DTyp
 }
 
 std::vector<std::string> LimitRules::unused(const result::Run& run) const {
+  if (rules.size() < 2) return {};  // the last one takes what is left
   std::vector<bool> used(rules.size());
   for (const result::Row& row : run.rows)
     used[index_for(row.any_side().operator_name, row.any_side().slot)] = true;

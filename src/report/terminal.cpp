@@ -200,10 +200,12 @@ void add_totals(const Run& run, const Summary& s, const TerminalStyle& style, Bl
   const size_t room = std::clamp<size_t>(style.width == 0 ? 80 : style.width, 30, 112) - 14;
   if (run.rows.size() >= 8 && s.pass - s.suspicious < s.rows)
     block.verbatim(run.is_ordered ? "in order" : "by name", skyline(run, style, room));
-  if (const Sparkline line = sparkline(run, room, style.ascii);
-      run.rows.size() >= 8 && !line.culprit.empty()) {
-    block.verbatim("error", line.errors);
-    block.verbatim("", line.culprit);
+  if (run.rows.size() >= 8 && has_culprit(run)) {
+    const Sparkline line = sparkline(run, room, style.ascii);
+    if (!line.culprit.empty()) {
+      block.verbatim("error", line.errors);
+      block.verbatim("", line.culprit);
+    }
   }
   if (!run.is_ordered && s.fail > 0)
     block.line("order", "not recorded in the target: rows are in order of their names");

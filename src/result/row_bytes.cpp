@@ -76,7 +76,8 @@ struct RowUnpacker {
   void text(std::string& value) {
     const size_t count = size();
     if (!has(count)) return;
-    value.assign(at, count);
+    if (value.size() != count) value.resize(count);  // that of the row before is often as long
+    std::memcpy(value.data(), at, count);
     at += count;
   }
   void word(std::string_view& value) {
