@@ -23,7 +23,13 @@ std::string did_you_mean_path(const std::filesystem::path& missing) {
     names.push_back(at->path().filename().string());
   std::sort(names.begin(), names.end());
   const std::string nearest = nearest_name(unknown.filename().string(), names);
-  return nearest.empty() ? "" : "did you mean '" + (directory / nearest).string() + "'? ";
+  // That both end in .npy makes them no more alike.
+  const fs::path found(nearest);
+  const std::vector<std::string> stem{found.stem().string()};
+  const bool is_near = found.extension() != unknown.extension() ||
+                       !nearest_name(unknown.stem().string(), stem).empty();
+  return nearest.empty() || !is_near ? ""
+                                     : "did you mean '" + (directory / nearest).string() + "'? ";
 }
 
 }  // namespace plumb

@@ -20,6 +20,7 @@ TEST(NearestPath, IsWhatLiesBesideTheFirstThatIsMissing) {
   EXPECT_EQ(meant("modle.om"), "did you mean '" + here + "/model.om'? ");
   EXPECT_EQ(meant("goldne/conv1.npy"), "did you mean '" + here + "/golden'? ");
   EXPECT_EQ(meant("golden/conv2.npy"), "did you mean '" + here + "/golden/conv1.npy'? ");
+  EXPECT_EQ(meant("some.om"), "");
   EXPECT_EQ(meant("something/else"), "");
   EXPECT_EQ(did_you_mean_path(""), "");
 }
