@@ -183,12 +183,17 @@ std::optional<LostElements::Worst> LostElements::worst() const {
   const double few = usual.elements < kSomeAgree && usual.is_any ? rounding_ * largest_ : 0;
   const double most = std::max({kFarAboveNoise * usual.largest, ignored_, few});
   const std::vector<bool> are_gone = gone(usual), are_far_off = far_off_in_slices();
-  const std::vector<double> step = usual.is_any ? steps() : std::vector<double>(golden_.size());
+  std::vector<double> step;  // once one is asked for
+  const auto is_above_step = [&](size_t i, double error) {
+    if (step.empty()) step = usual.is_any ? steps() : std::vector<double>(golden_.size());
+    return error > step[i];
+  };
   Worst worst;
   double largest = 0;  // error
   for (size_t i = 0; i < golden_.size(); ++i) {
     const double error = std::fabs(target_[i] - golden_[i]), ratio = ratio_of(error, golden_[i]);
-    const bool is_off = are_gone[i] || (error > step[i] && (are_far_off[i] || is_far_off(i, most)));
+    const bool is_off =
+        are_gone[i] || ((are_far_off[i] || is_far_off(i, most)) && is_above_step(i, error));
     if (!is_off || !std::isfinite(error)) continue;
     ++worst.count;
     if (ratio < worst.ratio || (ratio == worst.ratio && error <= largest)) continue;
