@@ -15,7 +15,7 @@ namespace {
 using metrics::PairFacts;
 using metrics::SliceSums;
 
-constexpr double kSmallRatio = 0.15;  // of a slice: half of the usual limit
+constexpr double kSmallRatio = 0.05;  // of a slice: half of what is worth a warning
 constexpr int64_t kSomeRuns = 16;     // of golden, evenly spread
 constexpr int64_t kFewRuns = 4;       // fewer are read whole
 constexpr int64_t kValuesAtOnce = 1 << 14;

@@ -136,13 +136,33 @@ std::vector<bool> LostElements::far_off_in_slices() const {
       if (static_cast<double>(noise.elements) < std::max<double>(kSomeAgree, kMostAgree * elements))
         continue;
       const double most = std::max(kFarAboveNoise * noise.largest, ignored_);
-      for (const size_t i : places) {
-        const double error = std::fabs(target_[i] - golden_[i]);
-        far_off[i] = far_off[i] || (error > most && ratio_of(error, golden_[i]) >= kOffByThird);
-      }
+      for (const size_t i : places) far_off[i] = far_off[i] || is_far_off(i, most);
     }
   }
   return far_off;
+}
+
+// What an element was summed of was as large as its neighbours: near zero, a step of theirs is
+// left.
+std::vector<double> LostElements::steps() const {
+  const auto count = std::ssize(golden_);
+  std::vector<double> steps(golden_.size(), rounding_ * largest_);
+  int64_t stride = 1;
+  for (size_t axis = shape_.size(); axis-- > 0; stride *= shape_[axis]) {
+    if (shape_[axis] < 2 || count / shape_[axis] < 2) continue;
+    for (int64_t index = 0; index < shape_[axis]; ++index) {
+      const std::vector<size_t> places = places_of(index, shape_[axis], stride, count);
+      double largest = 0;
+      for (const size_t i : places) largest = std::max(largest, std::fabs(golden_[i]));
+      for (const size_t i : places) steps[i] = std::min(steps[i], rounding_ * largest);
+    }
+  }
+  return steps;
+}
+
+bool LostElements::is_far_off(size_t i, double most) const {
+  const double error = std::fabs(target_[i] - golden_[i]);
+  return error > most && ratio_of(error, golden_[i]) >= kOffByThird;
 }
 
 bool LostElements::is_gone(const std::vector<size_t>& places, double most) const {
@@ -163,11 +183,17 @@ std::optional<LostElements::Worst> LostElements::worst() const {
   const double few = usual.elements < kSomeAgree && usual.is_any ? rounding_ * largest_ : 0;
   const double most = std::max({kFarAboveNoise * usual.largest, ignored_, few});
   const std::vector<bool> are_gone = gone(usual), are_far_off = far_off_in_slices();
+  std::vector<double> step;  // once one is asked for
+  const auto is_above_step = [&](size_t i, double error) {
+    if (step.empty()) step = usual.is_any ? steps() : std::vector<double>(golden_.size());
+    return error > step[i];
+  };
   Worst worst;
   double largest = 0;  // error
   for (size_t i = 0; i < golden_.size(); ++i) {
     const double error = std::fabs(target_[i] - golden_[i]), ratio = ratio_of(error, golden_[i]);
-    const bool is_off = are_gone[i] || are_far_off[i] || (error > most && ratio >= kOffByThird);
+    const bool is_off =
+        are_gone[i] || ((are_far_off[i] || is_far_off(i, most)) && is_above_step(i, error));
     if (!is_off || !std::isfinite(error)) continue;
     ++worst.count;
     if (ratio < worst.ratio || (ratio == worst.ratio && error <= largest)) continue;

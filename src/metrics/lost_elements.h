@@ -45,6 +45,8 @@ class LostElements {
   Noise noise_of(const std::vector<size_t>& places) const;
   std::vector<bool> gone(const Noise& noise) const;
   std::vector<bool> far_off_in_slices() const;
+  bool is_far_off(size_t i, double most) const;
+  std::vector<double> steps() const;
   bool is_gone(const std::vector<size_t>& places, double most) const;  // a slice
 
   Shape shape_;

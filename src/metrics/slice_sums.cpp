@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "base/checked.h"
@@ -22,6 +23,9 @@ double cost_of_folding(int64_t period, int64_t count) {
   return 6.0 * static_cast<double>(period) / static_cast<double>(std::min(count, kMostSlices * 8));
 }
 double cost_of_runs(int64_t period) { return 450.0 / static_cast<double>(period); }
+
+constexpr double kPlainRatio = 0.3;  // of error and golden
+constexpr double kFarOut = 40 * 40;  // times the usual square of errors: no chance, however small
 
 // The mean square of errors of slices where golden is not zero.
 double mean_beside_golden(const auto& slices) {
@@ -167,6 +171,14 @@ void SliceSums::add_golden(const double* golden, int64_t count) {
 
 void SliceSums::forget_golden() { golden_.clear(); }
 
+// Of the slices where golden is not zero: of a sparse tensor most have no errors.
+double SliceSums::median_beside_golden(const std::vector<Squares>& slices) {
+  std::vector<Squares> some;
+  std::copy_if(slices.begin(), slices.end(), std::back_inserter(some),
+               [](const Squares& slice) { return slice.gg > 0; });
+  return some.empty() ? 0 : median_of(some);
+}
+
 std::vector<SliceSums::Squares> SliceSums::of_outer(const Axis& axis) const {
   std::vector<Squares> slices(static_cast<size_t>(axis.length));
   const double* dd = sums_.data() + axis.sums;
@@ -204,13 +216,21 @@ std::optional<SliceSums::Worst> SliceSums::worst(double ignored) const {
     const int64_t elements = count_ / axis.length;
     // Errors that most slices have are no news. Where golden has nothing to lose, nor are those
     // that slices with something have on average: sparse ones have few places for them.
-    const double usual =
-        std::max(16 * median_of(slices), ignored * ignored * static_cast<double>(elements));
-    const double average = is_bound ? 0 : 16 * mean_beside_golden(slices);
+    const double median = median_of(slices),
+                 least = ignored * ignored * static_cast<double>(elements),
+                 usual = std::max(16 * median, least),
+                 average = is_bound ? 0 : 16 * mean_beside_golden(slices);
+    std::optional<double> far;  // where less than a third of golden is wrong
     for (size_t i = 0; i < slices.size(); ++i) {
       const auto& [dd, gg] = slices[i];
       if (!(dd > (gg > 0 ? usual : std::max(usual, average)))) continue;
       const double ratio = gg > 0 ? std::sqrt(dd / gg) : std::numeric_limits<double>::infinity();
+      if (ratio < kPlainRatio) {
+        if (!far)
+          far = std::max(
+              {kFarOut * median, kFarOut * (is_bound ? 0 : median_beside_golden(slices)), least});
+        if (!(dd > *far)) continue;
+      }
       if (!worst || ratio > worst->ratio)
         worst = {ratio, axis.number, static_cast<int64_t>(i), elements, is_bound};
     }

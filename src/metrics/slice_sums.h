@@ -49,7 +49,7 @@ class SliceSums {
   bool may_lose_band(double dd, int64_t count, double ignored) const;
 
   // The worst slice: that with the largest error relative to its golden values among those whose
-  // error stands out. See docs/verdicts.md.
+  // error stands out, the more so the less of golden is wrong. See docs/metrics.md.
   struct Worst {
     double ratio = 0;  // of the root mean squares of error and golden
     size_t axis = 0;   // of the shape
@@ -92,6 +92,7 @@ class SliceSums {
   void go_to(int64_t position);
   void end_run();
   static double median_of(const std::vector<Squares>& slices);  // squares of errors
+  static double median_beside_golden(const std::vector<Squares>& slices);
   std::vector<Squares> of_outer(const Axis& axis) const;
   std::vector<Squares> of_inner(const Axis& axis) const;
 

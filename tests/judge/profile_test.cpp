@@ -38,11 +38,11 @@ TEST(Profile, BuiltInLimits) {
        {"cosine >= 0.999", "rel_euclid <= 0.03", "max_err_to_range <= 0.05",
         "norm_ratio within 0.02", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
         "slice_rel_euclid < 0.9"},
-       {"slice_rel_euclid <= 0.3"}},
+       {"slice_rel_euclid <= 0.1"}},
       {"offline",
        {"cosine > 0.99", "rel_euclid < 0.05", "kl < 0.005", "rmse < 1", "mean_rel < 1",
         "slice_rel_euclid < 0.9"},
-       {"slice_rel_euclid <= 0.3"}},
+       {"slice_rel_euclid <= 0.1"}},
       {"torchair", {"cosine >= 0.99", "max_rel < 0.01"}, {}},
       {"axera", {"cosine >= 0.98"}, {"pearson >= 0.98", "sqnr_db >= 20"}},
       {"quantized", {"cosine >= 0.98", "sqnr_db >= 20", "pearson >= 0.98"}, {}},
@@ -50,7 +50,7 @@ TEST(Profile, BuiltInLimits) {
        {"cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.002",
         "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
         "slice_rel_euclid < 0.9"},
-       {"slice_rel_euclid <= 0.3"}},
+       {"slice_rel_euclid <= 0.1"}},
       {"exact", {"equal_share >= 1"}, {}},
   };
   EXPECT_EQ(std::size(cases), built_in_profiles().size());
