@@ -46,7 +46,7 @@ std::vector<PyTensor> select(const PyDump& dump, const std::optional<std::string
   std::vector<PyTensor> found;
   for (const Entry& entry : dump.set->entries)
     if ((!op || entry.operator_name == *op) && (!slot || to_string(entry.slot) == *slot) &&
-        (!step || entry.step == step) && (!rank || entry.rank == rank))
+        (!step || entry.step() == step) && (!rank || entry.rank() == rank))
       found.push_back({dump.set, &entry});
   return found;
 }
@@ -61,7 +61,7 @@ PyTensor only_one(const PyDump& dump, const std::string& op,
     const bool is_known = !select(dump, op, {}, {}, {}).empty();  // and the slot is not
     std::vector<std::string> names;
     for (const Entry& entry : dump.set->entries)
-      names.push_back(is_known ? name_of(entry) : entry.operator_name);
+      names.push_back(is_known ? name_of(entry) : entry.operator_name.str());
     throw Raised{{fmt::format("the dump has no tensor '{}'", name), where,
                   did_you_mean(is_known ? name : op, names) + "list(dump) shows all of them"}};
   }
@@ -111,17 +111,13 @@ auto info_of_tensor(Use&& use) {
 void add_dump(py::module_& module) {
   py::class_<PyTensor>(module, "Tensor", "A tensor of a dump, not read yet.")
       .def_property_readonly("operator",
-                             [](const PyTensor& self) { return self.entry->operator_name; })
-      .def_property_readonly("type", [](const PyTensor& self) { return self.entry->type; })
+                             [](const PyTensor& self) { return self.entry->operator_name.str(); })
+      .def_property_readonly("type", [](const PyTensor& self) { return self.entry->type.str(); })
       .def_property_readonly("slot",
                              [](const PyTensor& self) { return to_string(self.entry->slot); })
-      .def_property_readonly("step", [](const PyTensor& self) { return self.entry->step; })
-      .def_property_readonly("rank", [](const PyTensor& self) { return self.entry->rank; })
-      .def_property_readonly("file",
-                             [](const PyTensor& self) {
-                               const auto& parts = self.entry->parts;
-                               return parts.empty() ? self.entry->record : parts.front().file;
-                             })
+      .def_property_readonly("step", [](const PyTensor& self) { return self.entry->step(); })
+      .def_property_readonly("rank", [](const PyTensor& self) { return self.entry->rank(); })
+      .def_property_readonly("file", [](const PyTensor& self) { return self.entry->file(); })
       .def_property_readonly("dtype", info_of_tensor([](const TensorInfo& info) {
                                return std::string(plumb::name_of(info.dtype));
                              }))
@@ -159,7 +155,7 @@ void add_dump(py::module_& module) {
            [](const PyDump& self) {
              py::list keys;
              for (const Entry& entry : self.set->entries)
-               keys.append(py::make_tuple(entry.operator_name, to_string(entry.slot)));
+               keys.append(py::make_tuple(entry.operator_name.str(), to_string(entry.slot)));
              return py::iter(keys);
            })
       .def("__contains__",

@@ -125,7 +125,7 @@ Result<void> ElementView::show_row(const compare::Sides& sides, const pair::Plan
                                    const result::Row& row, const std::string& file_name,
                                    const RunContext& context) const {
   io::ReadOrder order;
-  if (planned.dequantize) order.dequantize = *planned.dequantize;
+  order.dequantize = planned.rare().dequantize;
   auto target = EntryReader::open(sides.target, *planned.target, sides.target_hints, order);
   if (!target) return target.error();
   auto golden = EntryReader::open(sides.golden_of(planned), *planned.golden, sides.golden_hints);
@@ -146,8 +146,8 @@ Result<void> ElementView::show_row(const compare::Sides& sides, const pair::Plan
   const auto path = std::filesystem::path(directory_) / (file_name + ".npy");
   const NamedPath outputs[] = {{"--save-diff", path.string()}};
   const NamedPath inputs[] = {
-      {"TARGET", (sides.target.root / planned.target->parts.front().file).string()},
-      {"GOLDEN", (sides.golden_of(planned).root / planned.golden->parts.front().file).string()}};
+      {"TARGET", sides.target.absolute(planned.target->parts.front().file)},
+      {"GOLDEN", sides.golden_of(planned).absolute(planned.golden->parts.front().file)}};
   if (auto checked = check_outputs(outputs, inputs); !checked) return checked;
   auto saved = compare::save_difference(*target, *golden, path, context);
   if (saved) fmt::print("\n{}: difference written to {}\n", name, path.string());

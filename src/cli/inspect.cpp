@@ -113,9 +113,9 @@ Table table_of_tensors(const std::vector<InspectedTensor>& tensors, bool stats) 
   for (const InspectedTensor& tensor : tensors) {
     const dump::Entry& e = *tensor.entry;
     std::vector<std::string> cells{
-        e.rank ? std::to_string(*e.rank) : "",
-        e.step ? std::to_string(*e.step) : "",
-        printable(e.graph),
+        e.rank() ? std::to_string(*e.rank()) : "",
+        e.step() ? std::to_string(*e.step()) : "",
+        printable(e.graph()),
         printable(e.operator_name),
         printable(e.type),
         printable(to_string(e.slot)),
@@ -137,9 +137,9 @@ std::string tree_of(const std::vector<InspectedTensor>& tensors, bool stats) {
   for (const InspectedTensor& tensor : tensors) {
     const dump::Entry& e = *tensor.entry;
     std::string here;
-    if (e.rank) here += fmt::format("rank {}  ", *e.rank);
-    if (e.step) here += fmt::format("step {}  ", *e.step);
-    here += printable(e.graph);
+    if (e.rank()) here += fmt::format("rank {}  ", *e.rank());
+    if (e.step()) here += fmt::format("step {}  ", *e.step());
+    here += printable(e.graph());
     here.erase(here.find_last_not_of(' ') + 1);
     if (here != place) {
       text += here + "\n";

@@ -38,9 +38,9 @@ std::string operator_text(const Findings& f, const Entry& e) {
   std::string text = printable(e.operator_name);
   if (!e.type.empty()) text += " (" + printable(e.type) + ")";
   std::string place;
-  if (e.step && f.several_steps) place += fmt::format("step {}", *e.step);
-  if (e.rank && f.several_ranks)
-    place += fmt::format("{}rank {}", place.empty() ? "" : ", ", *e.rank);
+  if (e.step() && f.several_steps) place += fmt::format("step {}", *e.step());
+  if (e.rank() && f.several_ranks)
+    place += fmt::format("{}rank {}", place.empty() ? "" : ", ", *e.rank());
   return place.empty() ? text : text + " [" + place + "]";
 }
 
@@ -285,8 +285,8 @@ void print_operators(const Findings& f, size_t most) {
       const auto range = range_cells(t);
       table.rows.push_back(
           {std::string(mark_of(op.origin)),
-           e.step && f.several_steps ? std::to_string(*e.step) : "",
-           e.rank && f.several_ranks ? std::to_string(*e.rank) : "", printable(e.operator_name),
+           e.step() && f.several_steps ? std::to_string(*e.step()) : "",
+           e.rank() && f.several_ranks ? std::to_string(*e.rank()) : "", printable(e.operator_name),
            printable(e.type), slot_text(e), symptoms_text(t), printable(t.dtype),
            t.shape ? to_string(*t.shape) : "", range[0], range[1], origin_text(f, op)});
       if (colour_is_wanted()) table.colours.push_back(colour_of_origin(op.origin));

@@ -17,7 +17,7 @@ namespace {
 using pair::PlannedRow;
 
 std::string tensor_of(const dump::Entry& entry) {
-  return report::printable(entry.operator_name + " " + to_string(entry.slot));
+  return report::printable(entry.operator_name.str() + " " + to_string(entry.slot));
 }
 
 std::string why_not(const PlannedRow& row) {
@@ -39,9 +39,9 @@ struct AlignedLines {
 
 // What a damaged file should have held is not an entry of its side.
 std::string beside(const PlannedRow& row, const char* side) {
-  return row.damaged == nullptr
+  return row.rare().damaged == nullptr
              ? "has no partner, "
-             : fmt::format("against {} {}, ", side, report::printable(row.damaged->file));
+             : fmt::format("against {} {}, ", side, report::printable(row.rare().damaged->file));
 }
 
 void explain_target(const std::vector<const PlannedRow*>& rows) {

@@ -94,13 +94,13 @@ void add(Digest& digest, const dump::Entry* entry) {
   digest.add(static_cast<int>(entry->slot.kind));
   digest.add(entry->slot.index);
   digest.add(entry->slot.path.str());
-  add(digest, entry->step);
-  add(digest, entry->rank);
-  digest.add(entry->graph.str());
+  add(digest, entry->step());
+  add(digest, entry->rank());
+  digest.add(entry->graph());
   digest.add(entry->record);
-  digest.add(entry->join_axis);
+  digest.add(size_t{entry->parts.join_axis});
   for (const dump::TensorRef& part : entry->parts) {
-    digest.add(part.file);
+    digest.add(part.file.str());
     digest.add(part.tensor.str());
   }
 }
@@ -108,18 +108,19 @@ void add(Digest& digest, const dump::Entry* entry) {
 std::string plan_of(const SessionState& state) {
   Digest digest;
   for (const pair::PlannedRow& row : state.rows) {
+    const pair::RareFacts& rare = row.rare();
     add(digest, row.target);
     add(digest, row.golden);
-    digest.add(row.damaged != nullptr ? std::string_view(row.damaged->file) : std::string_view());
+    digest.add(rare.damaged != nullptr ? std::string_view(rare.damaged->file) : std::string_view());
     digest.add(row.rule);
     digest.add(row.reason);
-    digest.add(row.index);
+    digest.add(int64_t{row.index});
     digest.add(row.is_quantized);
     digest.add(row.golden_is_own);
     digest.add(row.is_flat);
-    if (!row.dequantize) continue;
-    digest.add(row.dequantize->scale);
-    digest.add(row.dequantize->offset);
+    if (!rare.dequantize) continue;
+    digest.add(rare.dequantize->scale);
+    digest.add(rare.dequantize->offset);
   }
   return hex(digest);
 }
@@ -127,9 +128,9 @@ std::string plan_of(const SessionState& state) {
 // What there is of an entry's files now; a file that is gone has a stamp, too.
 void look_at_files(const dump::DumpSet& set, const dump::Entry& entry, Digest& digest,
                    int64_t& bytes) {
-  const auto look = [&](const std::string& file, const dump::Entry* of) {
+  const auto look = [&](const std::string& path, const dump::Entry* of) {
     struct stat found = {};
-    if (::stat(set.absolute(file).c_str(), &found) != 0) found = {};
+    if (::stat(path.c_str(), &found) != 0) found = {};
     digest.add(found.st_size);
     digest.add(found.st_mtim.tv_sec);
     digest.add(found.st_mtim.tv_nsec);
@@ -138,8 +139,8 @@ void look_at_files(const dump::DumpSet& set, const dump::Entry& entry, Digest& d
                    ? std::min<int64_t>(found.st_size, static_cast<int64_t>(of->info->size_bytes))
                    : found.st_size;
   };
-  for (const dump::TensorRef& part : entry.parts) look(part.file, &entry);
-  if (!entry.record.empty()) look(entry.record, nullptr);
+  for (const dump::TensorRef& part : entry.parts) look(set.absolute(part.file), &entry);
+  if (!entry.record.empty()) look(set.absolute(entry.record.str()), nullptr);
 }
 
 }  // namespace

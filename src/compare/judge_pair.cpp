@@ -72,15 +72,12 @@ void doubt(Row& row, std::string_view reason, std::string message) {
 bool is_same_tensor(const dump::DumpSet& a_set, const Entry& a, const dump::DumpSet& b_set,
                     const Entry& b) {
   if (a.memory != nullptr || b.memory != nullptr) return false;
-  const auto file_of = [](const Entry& entry) {
-    return entry.parts.empty() ? entry.record : entry.parts.front().file;
-  };
   const auto tensor_of = [](const Entry& entry) {
     return entry.parts.empty() ? to_string(entry.slot) : entry.parts.front().tensor.str();
   };
   namespace fs = std::filesystem;
-  const std::string a_path = a_set.absolute(file_of(a)), b_path = b_set.absolute(file_of(b));
-  if (tensor_of(a) != tensor_of(b) || file_of(a).empty() || file_of(b).empty()) return false;
+  const std::string a_path = a_set.absolute(a.file()), b_path = b_set.absolute(b.file());
+  if (tensor_of(a) != tensor_of(b) || a.file().empty() || b.file().empty()) return false;
   if (a_path == b_path) return true;
   std::error_code unknown;
   if (!fs::equivalent(a_path, b_path, unknown) || unknown) return false;

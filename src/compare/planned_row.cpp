@@ -18,7 +18,7 @@ Side side_of(const Entry& entry) {
   side.dtype = entry.info ? dtype_text(*entry.info) : entry.dtype_text();
   side.shape = entry.info ? std::optional(entry.info->logical_shape.value_or(entry.info->shape))
                           : entry.recorded_shape();
-  side.file = entry.parts.empty() ? entry.record : entry.parts.front().file;
+  side.file = entry.file();
   return side;
 }
 
@@ -38,17 +38,17 @@ Row planned_row(const pair::PlannedRow& planned) {
   row.pairing_rule = planned.rule;
   row.pairing_evidence = planned.evidence;
   if (const Entry* any = planned.target != nullptr ? planned.target : planned.golden) {
-    row.step = any->step;
-    row.rank = any->rank;
-    row.graph = any->graph;
+    row.step = any->step();
+    row.rank = any->rank();
+    row.graph = any->graph();
   }
   if (planned.target != nullptr) row.target = side_of(*planned.target);
   if (planned.golden != nullptr) row.golden = side_of(*planned.golden);
-  if (planned.damaged != nullptr) {
+  if (const dump::Skipped* damaged = planned.rare().damaged) {
     auto& side = planned.damaged_is_target ? row.target : row.golden;
-    const pair::Promise promise = pair::promise_of(planned.damaged->file);
+    const pair::Promise promise = pair::promise_of(damaged->file);
     if (!side) side.emplace();
-    side->file = planned.damaged->file;
+    side->file = damaged->file;
     if (side->operator_name.empty()) side->operator_name = operator_in(row, promise, side->file);
     if (side->slot.empty() && promise.is_told && promise.slot)
       side->slot = to_string(*promise.slot);

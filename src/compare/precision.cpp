@@ -131,8 +131,8 @@ void Precision::note(Half& half, const Entry& entry, std::string_view own, std::
   if (!half.any) half.any = narrow;
   if (entry.slot.kind == SlotKind::kInput) half.reads.try_emplace(entry.operator_name, narrow);
   if (!entry.is_beside) {
-    const Time time{entry.step, entry.timestamp};
-    const auto [at, is_new] = half.first.try_emplace(entry.rank, time, narrow);
+    const Time time{entry.step(), entry.timestamp};
+    const auto [at, is_new] = half.first.try_emplace(entry.rank(), time, narrow);
     if (!is_new && time < at->second.first) at->second = {time, narrow};
   }
   const graph::Operator* op = operator_of(half, entry);
@@ -227,8 +227,8 @@ std::optional<Precision::Answer> Precision::by_time(const Half& half, const Entr
       read != half.reads.end() && entry.slot.kind == SlotKind::kOutput)
     return Answer{Known::kYes, read->second};
   if (!half.records_order || entry.is_beside) return {};
-  const auto first = half.first.find(entry.rank);
-  if (first == half.first.end() || first->second.first >= Time{entry.step, entry.timestamp})
+  const auto first = half.first.find(entry.rank());
+  if (first == half.first.end() || first->second.first >= Time{entry.step(), entry.timestamp})
     return Answer{Known::kNo, {}};
   return Answer{Known::kYes, first->second.second};
 }

@@ -15,7 +15,7 @@ using Given =
     std::tuple<const graph::Operator*, dump::Slot, std::optional<int64_t>, std::optional<int64_t>>;
 
 Given given_by(const graph::Operator* op, const dump::Slot& slot, const dump::Entry& beside) {
-  return {op, slot, beside.step, beside.rank};
+  return {op, slot, beside.step(), beside.rank()};
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ int64_t bytes_on_disk(const dump::DumpSet& set, const dump::Entry& entry) {
   int64_t total = 0;
   std::error_code unknown;
   for (const dump::TensorRef& part : entry.parts) {
-    const uintmax_t size = file_size(set.root / part.file, unknown);
+    const uintmax_t size = std::filesystem::file_size(set.absolute(part.file), unknown);
     if (!unknown)
       total += static_cast<int64_t>(entry.info ? std::min(size, entry.info->size_bytes) : size);
   }
@@ -181,7 +181,7 @@ int64_t bytes_on_disk(const dump::DumpSet& set, const dump::Entry& entry) {
 
 bool is_alike(const dump::Entry& a, const dump::Entry& b) {
   const auto place = [](const dump::Entry& e) {
-    return std::tie(e.operator_name, e.slot, e.step, e.rank, e.graph, e.timestamp, e.type);
+    return std::tie(e.operator_name, e.slot, e.its_place(), e.timestamp, e.type);
   };
   const auto type = [](const TensorInfo& info) {
     return std::tie(info.dtype, info.shape, info.strides, info.first_element, info.size_bytes);

@@ -34,7 +34,7 @@ bool may_be_crc32(const Entry& entry) {
 }
 
 Result<metrics::Sketch> recorded_sketch(const dump::DumpSet& set, const Entry& entry) {
-  const std::string path = set.absolute(entry.record);
+  const std::string path = set.absolute(entry.record.str());
   auto bytes = dump::read_sketch(path, entry.slot);
   if (!bytes) return bytes.error();
   auto sketch = metrics::sketch_from_bytes(*bytes);
@@ -105,8 +105,9 @@ class RowMaker {
   // The same bytes give the same values then, and nobody need ask whether it is the same file.
   bool is_read_alike(const pair::PlannedRow& planned) const {
     const io::ReadHints &t = sides_.target_hints, &g = sides_.golden_hints;
-    return planned.target_order == nullptr && planned.golden_order == nullptr &&
-           !planned.dequantize && t.dtype == g.dtype && t.shape == g.shape && t.fp8 == g.fp8;
+    const pair::RareFacts& rare = planned.rare();
+    return rare.target_order == nullptr && rare.golden_order == nullptr && !rare.dequantize &&
+           t.dtype == g.dtype && t.shape == g.shape && t.fp8 == g.fp8;
   }
 
   void compare(const pair::PlannedRow& planned, Row& row) {
@@ -114,13 +115,14 @@ class RowMaker {
       return given != nullptr ? *given : io::ReadOrder();
     };
     auto golden = EntryReader::open(sides_.golden_of(planned), *planned.golden, sides_.golden_hints,
-                                    order_of(planned.golden_order), &files_);
+                                    order_of(planned.rare().golden_order), &files_);
     if (!golden) return leave_out(row, "damaged_file", in_words(golden.error()));
     // Two quantized models are compared by their integers.
     const bool stands_for_numbers =
         planned.is_quantized && kind_of(golden->reader().dtype()) == DKind::kFloat;
-    io::ReadOrder order = order_of(planned.target_order);
-    if (stands_for_numbers && planned.dequantize) order.dequantize = *planned.dequantize;
+    io::ReadOrder order = order_of(planned.rare().target_order);
+    if (stands_for_numbers && planned.rare().dequantize)
+      order.dequantize = planned.rare().dequantize;
     auto target =
         EntryReader::open(sides_.target, *planned.target, sides_.target_hints, order, &files_);
     if (!target) return leave_out(row, "damaged_file", in_words(target.error()));
@@ -169,7 +171,8 @@ class RowMaker {
   // Where one side lies in blocks of channels and the other does not.
   Result<void> unblock(const pair::PlannedRow& planned, io::ReadOrder order, EntryReader& target,
                        EntryReader& golden) {
-    const bool is_ordered = planned.target_order != nullptr || planned.golden_order != nullptr;
+    const pair::RareFacts& rare = planned.rare();
+    const bool is_ordered = rare.target_order != nullptr || rare.golden_order != nullptr;
     if (is_ordered || target.info().layout == golden.info().layout) return {};
     if ((order.logical = shape_beside(target, golden.reader().shape()))) {
       auto opened =

@@ -134,8 +134,8 @@ TorchairNetwork torchair_network(const dump::DumpSet& target, const pair::Torcha
     made.nodes.push_back(-1);
     const auto& id = torchair.places[i].graph;
     if (!id) continue;
-    ranks.insert(entry.rank);
-    const auto& models = torchair.models.of(entry.rank);
+    ranks.insert(entry.rank());
+    const auto& models = torchair.models.of(entry.rank());
     if (const auto model = models.find(*id); model != models.end())
       made.nodes[i] = graph_of(*id).add_dumped(model->second, entry);
   }

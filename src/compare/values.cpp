@@ -15,12 +15,12 @@ Result<PairValues> values_of(const SessionState& state, RowId row, int64_t most)
     return given != nullptr ? *given : io::ReadOrder();
   };
   auto golden = dump::EntryReader::open(sides.golden_of(planned), *planned.golden,
-                                        sides.golden_hints, order_of(planned.golden_order));
+                                        sides.golden_hints, order_of(planned.rare().golden_order));
   if (!golden) return golden.error();
-  io::ReadOrder order = order_of(planned.target_order);
-  if (planned.is_quantized && planned.dequantize &&
+  io::ReadOrder order = order_of(planned.rare().target_order);
+  if (planned.is_quantized && planned.rare().dequantize &&
       kind_of(golden->reader().dtype()) == DKind::kFloat)
-    order.dequantize = *planned.dequantize;
+    order.dequantize = planned.rare().dequantize;
   auto target = dump::EntryReader::open(sides.target, *planned.target, sides.target_hints, order);
   if (!target) return target.error();
   PairValues values;

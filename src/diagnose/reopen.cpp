@@ -45,8 +45,8 @@ class PlanIndex {
       const pair::PlannedRow& planned = rows[static_cast<size_t>(id)];
       const dump::Entry* entry = planned.target != nullptr ? planned.target : planned.golden;
       const Name target{row.target, row.target_slot}, golden{row.golden, row.golden_slot};
-      const std::string rank = entry == nullptr ? "" : number_text(entry->rank);
-      const std::string step = entry == nullptr ? "" : number_text(entry->step);
+      const std::string rank = entry == nullptr ? "" : number_text(entry->rank());
+      const std::string step = entry == nullptr ? "" : number_text(entry->step());
       places_[key_of(target, golden, step, rank)].push_back(id);
       if (!step.empty()) places_[key_of(target, golden, "", rank)].push_back(id);
     }

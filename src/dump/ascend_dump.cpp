@@ -139,11 +139,12 @@ Outcome read_statistics(const Tree& tree, const Job& job, bool map) {
   if (auto checked = mapped->check(path.string()); !checked) return failed(checked.error());
   if (!entries) return failed(std::move(entries.error()).in(path.string()));
   const Entry model = model_of(job.name);
+  const SharedText record = job.file->path.str();
   for (Entry& entry : *entries) {
     entry.operator_name = model.operator_name;
     entry.type = model.type;
     entry.timestamp = model.timestamp;
-    entry.record = job.file->path;
+    entry.record = record;
   }
   return {std::move(*entries), {}, {}, {}, false};
 }
@@ -168,7 +169,8 @@ Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
     case Content::kStatistics: return read_statistics(tree, job, hints.map);
     case Content::kDecoded: return read_decoded(tree, job);
     case Content::kReduced: {
-      auto entries = list_reduced(tree.absolute(*job.file), job.file->path, model_of(job.name));
+      auto entries =
+          list_reduced(tree.absolute(*job.file), job.file->path.str(), model_of(job.name));
       if (entries) return {std::move(*entries), {}, {}, {}, false};
       Outcome outcome = failed(std::move(entries.error()));
       outcome.is_foreign = outcome.error->what == kNotReduced;
@@ -183,7 +185,8 @@ Outcome read_job(const Tree& tree, const Job& job, const io::ReadHints& hints) {
 bool is_decoded_copy(const Tree& tree, const TreeFile& file) {
   for (const std::string_view end : {".npz", ".safetensors"})
     if (file.name().ends_with(end)) {
-      const TreeFile* dump = tree.find(file.path.substr(0, file.path.size() - end.size()));
+      const std::string path = file.path;
+      const TreeFile* dump = tree.find(path.substr(0, path.size() - end.size()));
       return dump != nullptr && dump->size_bytes > 0;
     }
   constexpr std::string_view kEnd = ".npy";
@@ -193,7 +196,7 @@ bool is_decoded_copy(const Tree& tree, const TreeFile& file) {
   if (!name.ends_with(kEnd) || start == std::string_view::npos || start == 0) return false;
   const auto slot =
       slot_from_tensor_name(name.substr(start + 1, name.size() - kEnd.size() - start - 1));
-  const TreeFile* dump = tree.find(file.path.substr(0, file.name_at + start));
+  const TreeFile* dump = tree.find(std::string(file.path.prefix()).append(name.substr(0, start)));
   return slot.kind != SlotKind::kOther && dump != nullptr && dump->size_bytes > 0 &&
          parse_device_name(dump->name()).has_value();
 }
@@ -314,7 +317,7 @@ std::vector<Entry> join_slices(std::span<const Slice> parts, std::vector<Outcome
   for (Entry& entry : joined) {
     const auto axis = cut_axis(slices, entry.slot);
     if (!axis) continue;
-    entry.join_axis = *axis;
+    entry.parts.join_axis = static_cast<uint32_t>(*axis);
     for (const Slice& part : parts.subspan(1))
       for (const Entry& other : outcomes[part.index].entries)
         if (other.slot == entry.slot) entry.parts.push_back(other.parts[0]);
@@ -348,7 +351,7 @@ void join_all(const std::vector<Job>& jobs, std::vector<Outcome>& outcomes, Dump
     }
     for (const std::vector<Slice>& parts : executions) {
       std::vector<Entry> joined = join_slices(parts, outcomes, set.warnings);
-      std::set<std::string_view> used;
+      std::set<FilePath> used;
       for (const Entry& entry : joined)
         for (const TensorRef& part : entry.parts) used.insert(part.file);
       for (const Slice& part : parts) {
@@ -400,7 +403,7 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
   std::vector<std::string> warnings;
   for (size_t i = 0; i < jobs.size(); ++i) {
     for (const std::string& warning : outcomes[i].warnings)
-      warnings.push_back(jobs[i].file->path + ": " + warning);
+      warnings.push_back(jobs[i].file->path.str() + ": " + warning);
     if (outcomes[i].error) {
       set.skipped.push_back(skip_damaged(*jobs[i].file, std::move(*outcomes[i].error)));
     } else if (outcomes[i].is_foreign) {
@@ -414,6 +417,8 @@ DumpSet list_device_dumps(const Tree& tree, const io::ReadHints& hints) {
   join_all(jobs, outcomes, set);
   for (Outcome& outcome : outcomes)
     for (Entry& entry : outcome.entries) set.entries.push_back(std::move(entry));
+  EntryTexts texts;
+  for (Entry& entry : set.entries) texts.share(entry);
   place_entries(tree.root, set.entries);
   return set;
 }

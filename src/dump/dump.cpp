@@ -52,30 +52,33 @@ Error nothing_in(const Tree& tree) {
 // dump of their own.
 void add_other_dumps(const Tree& tree, DumpSet& set) {
   std::set<std::string_view> listed;  // directories with tensors of the set below them
-  const auto add = [&](std::string_view file) {
-    for (size_t slash = file.rfind('/'); slash != std::string_view::npos;
-         slash = file.rfind('/', slash - 1)) {
-      if (!listed.insert(file.substr(0, slash)).second || slash == 0) break;
-    }
+  const auto add_directory = [&](std::string_view directory) {
+    while (!directory.empty() && listed.insert(directory).second)
+      directory = directory.substr(0, std::min(directory.rfind('/'), directory.size()));
+  };
+  const auto add_below = [&](std::string_view file) {
+    if (const size_t slash = file.rfind('/'); slash != file.npos)
+      add_directory(file.substr(0, slash));
   };
   for (const Entry& entry : set.entries) {
-    add(entry.record);
-    for (const TensorRef& part : entry.parts) add(part.file);
+    add_below(entry.record.str());
+    for (const TensorRef& part : entry.parts) add_directory(part.file.directory());
   }
   constexpr size_t kMostLookedAt = 16;
   std::map<std::string, Tree> others;
   for (const Skipped& skipped : set.skipped) {
     const TreeFile* file = skipped.error ? nullptr : tree.find(skipped.file);
     if (file == nullptr || file->size_bytes == 0 || companion_reason(file->name())) continue;
-    size_t slash = file->path.find('/');
-    while (slash != std::string::npos && listed.contains(file->path.substr(0, slash)))
-      slash = file->path.find('/', slash + 1);
+    const std::string path = file->path;
+    size_t slash = path.find('/');
+    while (slash != std::string::npos && listed.contains(path.substr(0, slash)))
+      slash = path.find('/', slash + 1);
     if (slash == std::string::npos) continue;
-    const std::string directory = file->path.substr(0, slash);
+    const std::string directory = path.substr(0, slash);
     if (others.size() == kMostLookedAt && !others.contains(directory)) continue;
     Tree& other = others[directory];
     other.root = tree.root / directory;
-    other.files.push_back({file->path.substr(slash + 1), file->size_bytes});
+    other.files.push_back({path.substr(slash + 1), file->size_bytes});
   }
   for (const auto& [directory, other] : others) {
     const auto chosen = choose(other, {});
@@ -96,7 +99,7 @@ void add_foreign(const Tree& tree, const io::ReadHints& hints, DumpSet& set) {
     if (!skipped.is_foreign) continue;
     std::error_code gone;
     const auto size = std::filesystem::file_size(tree.root / skipped.file, gone);
-    files.emplace_back(skipped.file, gone ? 0 : size);
+    files.push_back({skipped.file, gone ? 0 : size});
   }
   if (files.empty()) return;
   DumpSet found = list_plain(tree, files, hints);
@@ -109,12 +112,12 @@ void add_foreign(const Tree& tree, const io::ReadHints& hints, DumpSet& set) {
   std::erase_if(found.skipped, [](const Skipped& skipped) { return !skipped.error; });
   for (const Skipped& skipped : found.skipped) taken.insert(skipped.file);
   for (Entry& entry : found.entries) {
-    const std::string& file = entry.parts.empty() ? entry.record : entry.parts.front().file;
+    const std::string file = entry.file();
     taken.insert(file);
     entry.is_beside = true;
     entry.timestamp = last == 0 ? 0 : last + 1;
     if (names.contains(entry.operator_name)) {
-      const std::string inside = entry.parts.empty() ? "" : entry.parts.front().tensor;
+      const std::string inside = entry.parts.empty() ? "" : entry.parts.front().tensor.str();
       entry.operator_name = file + (inside.empty() ? "" : "/") + inside;
     }
   }
@@ -136,20 +139,29 @@ const std::optional<Shape>& Entry::recorded_shape() const {
   return statistics ? statistics->shape : none;
 }
 
-std::string DumpSet::absolute(std::string_view file) const {
+const Place& Entry::its_place() const {
+  static const Place none;
+  return place ? *place : none;
+}
+
+bool is_same_place(const Entry& a, const Entry& b) {
+  return a.place.get() == b.place.get() || a.its_place() == b.its_place();
+}
+
+std::string DumpSet::absolute(const FilePath& file) const {
   std::string path = root.native();
   if (!path.empty() && path.back() != '/') path += '/';
-  return path.append(file);
+  return path.append(file.prefix()).append(file.name());
 }
 
 std::optional<std::string> DumpSet::own_graph() const {
   if (traits.graph_file.empty() || entries.empty() || entries.front().parts.empty()) return {};
-  const std::string& file = entries.front().parts.front().file;
-  return absolute(file.substr(0, file.rfind('/') + 1).append(traits.graph_file));
+  const FilePath& file = entries.front().parts.front().file;
+  return absolute(std::string(file.prefix()).append(traits.graph_file));
 }
 
 Result<io::TensorFile> open_part(const DumpSet& set, const TensorRef& part, io::ReadHints hints) {
-  hints.file_name = part.real_name ? std::string_view(*part.real_name) : std::string_view();
+  hints.file_name = part.real_name;
   return io::open_tensor_file(set.absolute(part.file), hints);
 }
 
@@ -196,7 +208,7 @@ struct Joined {
 // the recorded logical shape true.
 Result<Joined> join_parts(const Entry& entry, std::span<const TensorInfo* const> infos,
                           std::span<io::TensorReader> readers) {
-  const size_t axis = entry.join_axis;
+  const size_t axis = entry.parts.join_axis;
   Shape whole = readers[0].shape();
   for (size_t i = 0; i < readers.size(); ++i) {
     Shape other = readers[i].shape();
@@ -312,7 +324,7 @@ Result<std::shared_ptr<const io::TensorFile>> FileCache::open(const DumpSet& set
     for (const auto& file : kept_)
       if (file->path == path && (!listed || !file->listing.tensors.empty())) return file;
   }
-  hints.file_name = part.real_name ? std::string_view(*part.real_name) : std::string_view();
+  hints.file_name = part.real_name;
   auto opened = listed ? io::open_tensor_file(path, hints) : io::open_unlisted(path, hints);
   if (!opened) return opened.error();
   auto file = std::make_shared<const io::TensorFile>(std::move(*opened));
@@ -344,7 +356,7 @@ std::shared_ptr<const io::TensorFile> memory_file(const DumpSet& set, const Entr
   };
   const Bytes bytes(entry.memory, static_cast<size_t>(entry.info->size_bytes));
   auto held = std::make_shared<Held>(Held{set.memory,
-                                          {entry.operator_name + " (in memory)",
+                                          {entry.operator_name.str() + " (in memory)",
                                            MappedFile::of_memory(bytes),
                                            io::format_by_name("raw"),
                                            {}}});

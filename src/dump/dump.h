@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "base/boxed_optional.h"
-#include "base/rare_text.h"
+#include "base/shared_text.h"
+#include "dump/file_path.h"
 #include "io/file.h"
 #include "plumb/result.h"
 #include "tensor/statistics.h"
@@ -32,7 +33,7 @@ inline constexpr int64_t kNamed = -1;
 struct Slot {
   SlotKind kind = SlotKind::kOutput;
   int64_t index = 0;  // or kNamed
-  RareText path;
+  SharedText path;
   auto operator<=>(const Slot&) const = default;
 };
 std::string to_string(const Slot& slot);  // "output:0", "input:1.2", "parameter:weight"
@@ -40,11 +41,54 @@ std::optional<Slot> slot_from_text(std::string_view text);
 
 // A tensor in a file; `tensor` is its name there (TensorInfo::name), empty for the only one.
 struct TensorRef {
-  std::string file;  // relative to DumpSet::root, with '/'; empty in memory
-  RareText tensor;
+  FilePath file;  // relative to DumpSet::root, with '/'; empty in memory
+  SharedText tensor;
   // What the writer meant to call the file, where it is stored under a number (see
-  // dump/mapping_csv.h): some formats keep in the name what is nowhere else.
-  BoxedOptional<std::string> real_name = {};
+  // dump/mapping_csv.h): some formats keep in the name what is nowhere else. Else empty.
+  SharedText real_name = {};
+};
+
+// Nearly always one: it needs no room elsewhere.
+class Parts {
+ public:
+  Parts() = default;
+  Parts(TensorRef only) : count_(1), one_(std::move(only)) {}
+
+  bool empty() const { return count_ == 0; }
+  size_t size() const { return count_; }
+  TensorRef* begin() { return several_ ? several_->data() : &one_; }
+  const TensorRef* begin() const { return several_ ? several_->data() : &one_; }
+  TensorRef* end() { return begin() + count_; }
+  const TensorRef* end() const { return begin() + count_; }
+  TensorRef& front() { return *begin(); }
+  const TensorRef& front() const { return *begin(); }
+  TensorRef& operator[](size_t i) { return begin()[i]; }
+  const TensorRef& operator[](size_t i) const { return begin()[i]; }
+
+  void push_back(TensorRef part) {
+    if (count_ == 0) {
+      one_ = std::move(part);
+    } else {
+      if (!several_) several_.emplace(1, std::move(one_));
+      several_->push_back(std::move(part));
+    }
+    ++count_;
+  }
+
+  uint32_t join_axis = 0;  // of the stored shape, where there are several
+
+ private:
+  uint32_t count_ = 0;
+  TensorRef one_;
+  BoxedOptional<std::vector<TensorRef>> several_;  // all of them
+};
+
+// Which run of a model a tensor belongs to: many thousand belong to the same.
+struct Place {
+  std::optional<int64_t> step;  // iteration, token or run
+  std::optional<int64_t> rank;
+  std::string graph = {};  // model or sub-graph of the operator, empty if there is one only
+  auto operator<=>(const Place&) const = default;
 };
 
 // How a model keeps a tensor on the device, as far as its graph says.
@@ -54,35 +98,42 @@ struct StoredAs {
 };
 
 struct Entry {
-  std::string operator_name;  // as exact as the dump has it: the header's name before the file's
-  std::string type;           // operator type, empty if the convention has none
+  SharedText operator_name;  // as exact as the dump has it: the header's name before the file's
+  SharedText type;           // operator type, empty if the convention has none
   Slot slot;
-  std::optional<int64_t> step;  // iteration, token or run
-  std::optional<int64_t> rank;
-  RareText graph;  // model or sub-graph the operator belongs to, empty if there is one only
+  Shared<const Place> place;  // see step(), rank() and graph()
   // Order of execution where the convention has it, one for all tensors of one execution of an
   // operator; units are the tool's.
   int64_t timestamp = 0;
-  // Usually one; several FFTS+ slices, joined along `join_axis`; none if only statistics exist.
-  std::vector<TensorRef> parts;
-  size_t join_axis = 0;            // of the stored shape
+  // Usually one; several FFTS+ slices; none if only statistics exist.
+  Parts parts;
   BoxedOptional<TensorInfo> info;  // of parts[0], if listing had to read the header anyway
   // A file without a layout of its own is read so, if its shape fits.
   BoxedOptional<StoredAs> stored_as;
   BoxedOptional<Statistics> statistics;  // recorded instead of, or beside, the data
-  std::string record;                    // the file they come from, relative to DumpSet::root
-  bool is_beside = false;  // no part of the dump it was found in: goes by its path alone
-  // Position among the tensors of one execution, where the convention lists them in an order that
-  // slots do not tell: named arguments stand as they were written.
-  uint32_t order = 0;
+  SharedText record;                     // the file they come from, relative to DumpSet::root
   // A tensor in memory (see dump/memory.h) instead of a file: the bytes that `info` describes, kept
   // alive by DumpSet::memory. It has one part, which no file need hold.
   const std::byte* memory = nullptr;
+  // Position among the tensors of one execution, where the convention lists them in an order that
+  // slots do not tell: named arguments stand as they were written.
+  uint32_t order = 0;
+  bool is_beside = false;  // no part of the dump it was found in: goes by its path alone
+
+  const std::optional<int64_t>& step() const { return its_place().step; }
+  const std::optional<int64_t>& rank() const { return its_place().rank; }
+  const std::string& graph() const { return its_place().graph; }
+  const Place& its_place() const;
+  void put_at(Place at) { place = Shared<const Place>::make(std::move(at)); }
+
+  // The file of the data, or of the statistics if there is none.
+  std::string file() const { return parts.empty() ? record.str() : parts.front().file.str(); }
 
   // As recorded, in the tool's words; empty if they are not.
   const std::string& dtype_text() const;
   const std::optional<Shape>& recorded_shape() const;
 };
+bool is_same_place(const Entry& a, const Entry& b);
 
 // A file or record that is not in the list, or only as a problem. Nothing is dropped in silence.
 struct Skipped {
@@ -115,8 +166,8 @@ struct DumpSet {
   std::vector<std::string> warnings;
   std::shared_ptr<const void> memory;  // behind the entries that are in memory
 
-  std::string absolute(std::string_view file) const;  // of a file relative to `root`
-  std::optional<std::string> own_graph() const;       // path of the graph the dump brings along
+  std::string absolute(const FilePath& file) const;  // that is relative to `root`
+  std::optional<std::string> own_graph() const;      // path of the graph the dump brings along
 };
 
 struct Tree;  // the files below the path given, see dump/tree.h

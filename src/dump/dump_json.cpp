@@ -344,7 +344,7 @@ class Calls {
         statistics.checksum = checksum_of(value);
       } else if (is(key, "data_name")) {
         if (const std::string_view file = string_or_empty(value); !file.empty())
-          entry.parts.push_back({std::string(file), ""});
+          entry.parts.push_back({file, ""});
       } else if (is(key, "value")) {
         if (type == "int" || type == "float") number = number_in_json(value);
         statistics.text = text_of(value);
@@ -378,7 +378,7 @@ class Calls {
 
   DumpJson& out_;
   size_t memory_left_;
-  std::string operator_;
+  SharedText operator_;
   int64_t calls_ = 0;
   uint32_t order_ = 0;  // within the call
 };

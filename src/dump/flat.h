@@ -12,7 +12,7 @@ namespace plumb::dump {
 inline bool has_no_shape(const Entry& entry) {
   if (entry.parts.size() != 1) return false;
   const TensorRef& part = entry.parts.front();
-  const std::string_view name = part.real_name ? *part.real_name : part.file;
+  const std::string_view name = part.real_name.empty() ? part.file.name() : part.real_name.str();
   const auto raw = name.ends_with(".bin") ? io::parse_raw_name(name) : std::nullopt;
   return raw && raw->is_flat;
 }

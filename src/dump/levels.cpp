@@ -138,9 +138,11 @@ void place_entries(const std::filesystem::path& root, std::vector<Entry>& entrie
       std::filesystem::absolute(root, ignored).lexically_normal().generic_string();
   std::map<std::string, Levels, std::less<>> by_directory;
   const auto levels_of = [&](const Entry& entry) -> const Levels& {
-    const std::string& file = entry.record.empty() ? entry.parts[0].file : entry.record;
-    const size_t slash = file.rfind('/');
-    const auto directory = std::string_view(file).substr(0, slash == std::string::npos ? 0 : slash);
+    const std::string_view record = entry.record;
+    const size_t slash = record.rfind('/');
+    const std::string_view directory = record.empty()
+                                           ? entry.parts[0].file.directory()
+                                           : record.substr(0, slash == record.npos ? 0 : slash);
     auto at = by_directory.find(directory);
     if (at == by_directory.end())
       at = by_directory.emplace(directory, parse_levels(above, directory)).first;
@@ -168,18 +170,20 @@ void place_entries(const std::filesystem::path& root, std::vector<Entry>& entrie
   const bool name_model_id = std::any_of(ids.begin(), ids.end(), several);
   const bool devices_are_ranks = !has_ranks && devices.size() > 1;
 
+  Places places;
   for (Entry& entry : entries) {
     const Levels& levels = levels_of(entry);
-    entry.step = levels.step;
-    entry.rank = devices_are_ranks ? number_from(levels.device) : levels.rank;
+    Place place{levels.step, devices_are_ranks ? number_from(levels.device) : levels.rank,
+                entry.graph()};
     for (const auto& [named, name] : {std::pair{name_other, &levels.other},
                                       {name_process, &levels.process},
                                       {name_model, &levels.model},
                                       {name_model_id, &levels.model_id}}) {
       if (!named || name->empty()) continue;
-      if (!entry.graph.empty()) entry.graph += "/";
-      entry.graph += *name;
+      if (!place.graph.empty()) place.graph += "/";
+      place.graph += *name;
     }
+    entry.place = places.of(std::move(place));
   }
 }
 

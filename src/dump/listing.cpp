@@ -114,7 +114,8 @@ Skipped skip_unknown(const Tree& tree, const TreeFile& file, std::string_view ot
 std::optional<Skipped> skip_raw(const Tree& tree, const TreeFile& file,
                                 const io::ReadHints& hints) {
   if (!file.name().ends_with(".bin")) return {};
-  const std::string twin = file.path.substr(0, file.path.size() - 4) + ".npy";
+  std::string twin = file.path;
+  twin.replace(twin.size() - 4, 4, ".npy");
   if (const TreeFile* npy = tree.find(twin); npy != nullptr && npy->size_bytes > 0)
     return skip(file, "same data as the npy file of that name");
   if (hints.dtype || io::parse_raw_name(file.name())) return {};
@@ -156,7 +157,7 @@ const io::Format* probe_format(const Tree& tree, const TreeFile& file) {
 
 void unify_timestamps(std::vector<Entry>& entries) {
   const auto operator_of = [](const Entry& e) {
-    return std::tie(e.rank, e.step, e.graph, e.operator_name);
+    return std::tie(e.rank(), e.step(), e.graph(), e.operator_name);
   };
   std::vector<Entry*> tensors(entries.size());
   for (size_t i = 0; i < entries.size(); ++i) tensors[i] = &entries[i];
@@ -185,13 +186,30 @@ void unify_timestamps(std::vector<Entry>& entries) {
   }
 }
 
+const Shared<const Place>& Places::of(Place place) {
+  if (last_ && *last_ == place) return last_;
+  auto at = places_.find(place);
+  if (at == places_.end()) {
+    const auto made = Shared<const Place>::make(place);
+    at = places_.emplace(std::move(place), made).first;
+  }
+  return last_ = at->second;
+}
+
+void EntryTexts::share(Entry& entry) {
+  operators_.share(entry.operator_name);
+  for (SharedText* text : {&entry.type, &entry.slot.path, &entry.record}) others_.share(*text);
+  for (TensorRef& part : entry.parts) others_.share(part.tensor);
+}
+
 void drop_single_graphs(std::vector<Entry>& entries) {
   std::map<std::optional<int64_t>, std::set<std::string_view>> graphs;
-  for (const Entry& e : entries) graphs[e.rank].insert(e.graph);
+  for (const Entry& e : entries) graphs[e.rank()].insert(e.graph());
   const bool single = std::all_of(graphs.begin(), graphs.end(),
                                   [](const auto& rank) { return rank.second.size() == 1; });
-  if (single)
-    for (Entry& e : entries) e.graph.clear();
+  if (!single) return;
+  Places places;
+  for (Entry& e : entries) e.place = places.of({e.step(), e.rank()});
 }
 
 void add_warnings(std::vector<std::string> of_files, DumpSet& set) {
@@ -233,9 +251,11 @@ void sort_entries(std::vector<Entry>& entries) {
   };
   const auto less = [&](const Entry& a, const Entry& b) {
     if (a.is_beside != b.is_beside) return b.is_beside;  // nobody knows when it ran
-    if (a.rank != b.rank) return a.rank < b.rank;
-    if (a.step != b.step) return a.step < b.step;
-    if (a.graph != b.graph) return natural_less(a.graph, b.graph);
+    if (!is_same_place(a, b)) {
+      if (a.rank() != b.rank()) return a.rank() < b.rank();
+      if (a.step() != b.step()) return a.step() < b.step();
+      return natural_less(a.graph(), b.graph());
+    }
     if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
     if (a.operator_name != b.operator_name) return natural_less(a.operator_name, b.operator_name);
     return slot_less(a.slot, b.slot);

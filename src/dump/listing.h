@@ -3,6 +3,8 @@
 // Steps that several conventions share on the way from a tree to a DumpSet.
 #pragma once
 
+#include <map>
+
 #include "base/parallel.h"
 #include "dump/tree.h"
 
@@ -70,6 +72,25 @@ void drop_single_graphs(std::vector<Entry>& entries);
 
 // Adds what was odd about single files: the first twenty remarks, and how many more there are.
 void add_warnings(std::vector<std::string> of_files, DumpSet& set);
+
+// What many entries share, each made once.
+class Places {
+ public:
+  const Shared<const Place>& of(Place place);
+
+ private:
+  std::map<Place, Shared<const Place>> places_;
+  Shared<const Place> last_;
+};
+
+// Texts of entries that are the same, of other steps and ranks as a rule, become one.
+class EntryTexts {
+ public:
+  void share(Entry& entry);
+
+ private:
+  SharedTexts operators_, others_;
+};
 
 void sort_entries(std::vector<Entry>& entries);
 

@@ -62,9 +62,9 @@ RealNames::RealNames(const Tree& tree) {
   }
 }
 
-TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string tensor) {
-  TensorRef part{file.path, std::move(tensor)};
-  if (real_name != file.name()) part.real_name = std::string(real_name);
+TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string_view tensor) {
+  TensorRef part{file.path, tensor};
+  if (real_name != file.name()) part.real_name = real_name;
   return part;
 }
 

@@ -38,7 +38,7 @@ class RealNames {
 };
 
 // A tensor in a file whose writer meant `real_name`.
-TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string tensor = {});
+TensorRef part_of(const TreeFile& file, std::string_view real_name, std::string_view tensor = {});
 
 // What to tell of `count` hashed names without an entry.
 std::string unnamed_warning(size_t count);

@@ -39,8 +39,8 @@ Entry entry_of(MemoryTensor&& tensor) {
   entry.operator_name = std::move(tensor.op);
   entry.type = std::move(tensor.type);
   entry.slot = std::move(tensor.slot);
-  entry.graph = std::move(tensor.graph);
-  entry.step = tensor.step;
+  if (tensor.step || !tensor.graph.empty())
+    entry.put_at({tensor.step, {}, std::move(tensor.graph)});
   entry.timestamp = tensor.timestamp;
   entry.parts.push_back({std::move(tensor.file), ""});
   entry.info = std::move(info);

@@ -39,7 +39,7 @@ std::string join_path(std::string_view directory, std::string_view name) {
 // One dump.json and the data files beside it.
 class Index {
  public:
-  Index(const Tree& tree, const TreeFile& file, const DumpJson& parsed) : tree_(tree), file_(file) {
+  Index(const Tree& tree, const TreeFile& file, const DumpJson& parsed) : tree_(tree) {
     // Absolute paths are those of the machine that wrote the dump; only the last part still means
     // something here.
     std::string_view directory = parsed.data_directory;
@@ -47,37 +47,43 @@ class Index {
     directory.remove_prefix(directory.rfind('/') + 1);  // npos + 1 == 0
     if (directory.empty() || directory == "." || directory == "..") directory = kDataDirectory;
     data_directory_ = join_path(file.directory(), directory);
+    record_ = file.path.str();
   }
 
   const std::string& data_directory() const { return data_directory_; }
 
   // Names the entry's data file and adds it to `used`. What the dump names is a tensor of it even
   // where the file is gone: whoever opens it is told.
-  void resolve(Entry& entry, std::set<std::string_view>& used) const {
-    entry.record = file_.path;
+  void resolve(Entry& entry, FilePaths& paths, std::set<FilePath>& used) const {
+    entry.record = record_;
     if (entry.parts.empty()) return;
-    std::string& name = entry.parts[0].file;
+    FilePath& file = entry.parts[0].file;
+    std::string name = file;
     std::replace(name.begin(), name.end(), '/', '_');  // a file beside the others, never a path
     name = join_path(data_directory_, name);
-    if (const TreeFile* data = tree_.find(name)) used.insert(data->path);
+    const TreeFile* const data = tree_.find(name);
+    if (data != nullptr) used.insert(data->path);
+    file = data != nullptr ? data->path : paths.add(name);
   }
 
  private:
   const Tree& tree_;
-  const TreeFile& file_;
   std::string data_directory_;
+  SharedText record_;
 };
 
 // The user named dump.json itself: its data directory belongs to the dump, other neighbours do not.
 void add_data_files(const std::string& directory, Tree& tree) {
   auto data = walk(tree.root / directory);
   if (!data || data->is_single_file) return;  // every file will be missing, which says it all
-  for (TreeFile& file : data->files)
-    tree.files.push_back({directory + "/" + file.path, file.size_bytes});
+  FilePaths paths;
+  for (const TreeFile& file : data->files)
+    tree.files.push_back({paths.add(directory + "/" + file.path.str()), file.size_bytes});
   for (Skipped& skipped : data->skipped) {
     skipped.file = join_path(directory, skipped.file);
     tree.skipped.push_back(std::move(skipped));
   }
+  paths.finish();
   std::sort(tree.files.begin(), tree.files.end(),
             [](const TreeFile& a, const TreeFile& b) { return a.path < b.path; });
 }
@@ -103,9 +109,11 @@ DumpSet list_msprobe(const Tree& given, const io::ReadHints& hints) {
     add_data_files(Index(given, *files[0], **parsed[0]).data_directory(), tree);
     set.skipped = std::move(tree.skipped);
   }
-  std::set<std::string_view> used;
+  FilePaths missing;
+  EntryTexts texts;
+  std::set<FilePath> used;
   for (size_t i = 0; i < files.size(); ++i) {
-    const TreeFile& file = *tree.find(files[i]->path);
+    const TreeFile& file = *tree.find(files[i]->path.str());
     if (!*parsed[i]) {
       set.skipped.push_back(skip_damaged(file, parsed[i]->error()));
       used.insert(file.path);
@@ -113,7 +121,10 @@ DumpSet list_msprobe(const Tree& given, const io::ReadHints& hints) {
     }
     const Index index(tree, file, **parsed[i]);
     std::vector<Entry>& entries = (*parsed[i])->entries;
-    for (Entry& entry : entries) index.resolve(entry, used);
+    for (Entry& entry : entries) {
+      index.resolve(entry, missing, used);
+      texts.share(entry);
+    }
     if (!entries.empty()) used.insert(file.path);
     if (set.entries.empty()) {
       set.entries = std::move(entries);

@@ -51,6 +51,7 @@ DumpSet list_named_npy(const Tree& tree, const io::ReadHints&) {
   const RealNames real_names(tree);
   set.warnings = real_names.warnings();
   set.entries.reserve(tree.files.size());
+  EntryTexts texts;
   size_t unnamed = 0;
   for (const TreeFile& file : tree.files) {
     const auto name = real_names.of(file);
@@ -71,6 +72,7 @@ DumpSet list_named_npy(const Tree& tree, const io::ReadHints&) {
       entry.slot = {is_input ? SlotKind::kInput : SlotKind::kOutput, golden->index, {}};
       entry.timestamp = golden->timestamp;
       entry.parts.push_back(part_of(file, *name, *member));
+      texts.share(entry);
     }
   }
   if (unnamed > 0) set.warnings.push_back(unnamed_warning(unnamed));

@@ -36,12 +36,12 @@ class DumpFiles {
       const auto name = real_name ? device_name(*real_name) : std::nullopt;
       if (!name || name->type == kRecordType) continue;
       by_task_.emplace(std::pair(file.directory(), name->task), File{&file, *name});
-      by_path_.emplace(file.path, *name);
+      by_path_.emplace(file.path.str(), *name);
     }
     for (const Entry& entry : set.entries) {
       if (is_overflow_record(entry)) continue;
       for (const TensorRef& part : entry.parts) by_file_[part.file].push_back(&entry);
-      if (entry.parts.empty()) by_file_[entry.record].push_back(&entry);
+      if (entry.parts.empty()) by_file_[entry.record.str()].push_back(&entry);
     }
   }
   DumpFiles(const DumpFiles&) = delete;
@@ -73,7 +73,7 @@ class DumpFiles {
       if (other == by_path_.end() || other->second.type != file.name.type ||
           other->second.op != file.name.op || other->second.task != file.name.task)
         continue;
-      if (TreeFile(std::string(path), 0).directory() == file.file->directory()) return entries;
+      if (path.directory() == file.file->directory()) return entries;
     }
     return {};
   }
@@ -90,14 +90,14 @@ class DumpFiles {
     tree.root = set.root;
     std::set<std::string> mappings;
     for (const std::string& path : paths) {
-      const TreeFile& file = tree.files.emplace_back(path, 0);
+      const TreeFile& file = tree.files.emplace_back(TreeFile{path, 0});
       if (!is_hashed_name(file.name())) continue;
       std::string mapping(file.directory());
       mapping += mapping.empty() ? "" : "/";
       mapping += kMappingName;
       if (!paths.contains(mapping)) mappings.insert(std::move(mapping));
     }
-    for (const std::string& mapping : mappings) tree.files.emplace_back(mapping, 0);
+    for (const std::string& mapping : mappings) tree.files.push_back({mapping, 0});
     return tree;
   }
 
@@ -119,8 +119,8 @@ class DumpFiles {
   Tree tree_;
   RealNames real_names_;
   std::multimap<std::pair<std::string_view, int64_t>, File> by_task_;
-  std::map<std::string_view, DeviceName> by_path_;
-  std::map<std::string_view, std::vector<const Entry*>> by_file_;
+  std::map<FilePath, DeviceName> by_path_;
+  std::map<FilePath, std::vector<const Entry*>> by_file_;
 };
 
 }  // namespace
@@ -136,7 +136,7 @@ OverflowReports read_overflow_reports(const DumpSet& set, const io::ReadHints& h
     if (!is_overflow_record(entry) || entry.parts.empty()) continue;
     if (entry.slot.kind != SlotKind::kOutput) continue;
     const TensorRef& part = entry.parts.front();
-    const std::string path = (set.root / part.file).string();
+    const std::string path = set.absolute(part.file);
     auto file = open_part(set, part, hints);
     auto info = file ? find_tensor(*file, part.tensor) : Result<const TensorInfo*>(file.error());
     if (!info) {
@@ -150,13 +150,13 @@ OverflowReports read_overflow_reports(const DumpSet& set, const io::ReadHints& h
     }
     ++found.records;
     for (const std::string& warning : record->warnings)
-      found.warnings.push_back(part.file + ": " + warning);
+      found.warnings.push_back(part.file.str() + ": " + warning);
     for (io::OverflowUnit& unit : record->units) {
       if (!unit.has_overflow()) continue;
       if (!files) files.emplace(set);
       OverflowReport& report = found.reports.emplace_back();
       report.record = &entry;
-      const DumpFiles::File* dump = files->find(TreeFile(part.file, 0).directory(), unit);
+      const DumpFiles::File* dump = files->find(part.file.directory(), unit);
       if (dump != nullptr) {
         report.tensors = files->tensors_in(*dump);
         report.dump_file = dump->file->path;

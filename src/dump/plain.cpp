@@ -61,7 +61,7 @@ std::string_view why_no_tensor(const Tree& tree, const TreeFile& file, bool map)
 
 // What `plumb reduce` left of a dump file, whatever it is called now: statistics, not tensors.
 Found find_reduced(const Tree& tree, const TreeFile& file) {
-  auto entries = list_reduced(tree.absolute(file), file.path, {});
+  auto entries = list_reduced(tree.absolute(file), file.path.str(), {});
   if (!entries) return leave_out(skip_damaged(file, std::move(entries.error())));
   Found found;
   found.entries = std::move(*entries);
@@ -130,12 +130,12 @@ DumpSet list_plain(const Tree& tree, std::span<const TreeFile> files, const io::
   std::vector<Found> found(files.size());
   for_each_index(files.size(), [&](size_t i) { found[i] = look_into(tree, files[i], hints); });
 
-  std::multiset<std::string_view> taken;  // by tensor files and directories
+  std::multiset<std::string, std::less<>> taken;  // by tensor files and directories
   for (size_t i = 0; i < found.size(); ++i) {
     if (found[i].entries.empty()) continue;
-    const std::string_view path = files[i].path;
+    const std::string path = files[i].path;
+    if (without_extension(path) != path) taken.emplace(without_extension(path));
     taken.insert(path);
-    if (without_extension(path) != path) taken.insert(without_extension(path));
   }
   std::set<std::string_view> directories;
   for (const TreeFile& file : files)
@@ -143,16 +143,16 @@ DumpSet list_plain(const Tree& tree, std::span<const TreeFile> files, const io::
 
   std::vector<std::string> warnings;
   for (size_t i = 0; i < found.size(); ++i) {
-    const std::string& path = files[i].path;
+    const std::string path = files[i].path;
     for (const std::string& warning : found[i].warnings) warnings.push_back(path + ": " + warning);
     std::string name(without_extension(path));
     if (taken.count(name) > 1 || directories.contains(name)) name = path;
     for (Entry& entry : found[i].entries) {
-      std::string& own = entry.operator_name;
+      SharedText& own = entry.operator_name;
       if (own.empty()) {
         own = name;
       } else if (!tree.is_single_file && !found[i].knows_operator) {
-        own = name + "/" + own;
+        own = name + "/" + own.str();
       }
       set.entries.push_back(std::move(entry));
     }

@@ -41,8 +41,7 @@ std::optional<int64_t> sample_of(std::string_view directory) {
 
 class IndexReader {
  public:
-  IndexReader(const Tree& tree, const TreeFile& file, DumpSet& set,
-              std::set<std::string_view>& used)
+  IndexReader(const Tree& tree, const TreeFile& file, DumpSet& set, std::set<FilePath>& used)
       : tree_(tree), file_(file), set_(set), used_(used), step_(sample_of(file.directory())) {}
 
   void read() {
@@ -61,8 +60,7 @@ class IndexReader {
       entry_ = {};
       entry_.operator_name = json_dom::text(op, field::kName);
       entry_.type = json_dom::text(op, field::kType);
-      entry_.graph = json_dom::text(op, field::kSubgraph);
-      entry_.step = step_;
+      entry_.put_at({step_, {}, json_dom::text(op, field::kSubgraph)});
       entry_.timestamp = json_dom::number(op, field::kTimestamp).value_or(entry_.timestamp);
       add_tensors(op, field::kInputs, SlotKind::kInput);
       add_tensors(op, field::kOutputs, SlotKind::kOutput);
@@ -75,7 +73,7 @@ class IndexReader {
   }
 
   void damaged(Error error) {
-    set_.skipped.push_back(skip_damaged(file_, std::move(error).in(file_.path)));
+    set_.skipped.push_back(skip_damaged(file_, std::move(error).in(file_.path.str())));
   }
 
   void add_tensors(dom::element op, std::string_view key, SlotKind kind) {
@@ -94,10 +92,12 @@ class IndexReader {
     std::string path = name;
     std::replace(path.begin(), path.end(), '/', '_');
     path = beside(path);
-    if (const TreeFile* data = tree_.find(path)) used_.insert(data->path);
+    const TreeFile* const data = tree_.find(path);
+    if (data != nullptr) used_.insert(data->path);
     Entry& entry = set_.entries.emplace_back(entry_);
     entry.slot = slot;
-    entry.parts.push_back({std::move(path), json_dom::text(item, field::kMember)});
+    entry.parts.push_back(
+        {data != nullptr ? data->path : FilePath(path), json_dom::text(item, field::kMember)});
     if (const auto layout = layout_from_name(json_dom::text(item, field::kLayout)))
       describe(entry, *layout);
   }
@@ -106,7 +106,7 @@ class IndexReader {
   // when its elements are wanted.
   void describe(Entry& entry, Layout layout) const {
     const TensorRef& part = entry.parts.front();
-    const auto file = io::open_tensor_file((tree_.root / part.file).string(), {});
+    const auto file = io::open_tensor_file((tree_.root / part.file.str()).string(), {});
     if (!file) return;
     const auto info = find_tensor(*file, part.tensor);
     if (!info || (*info)->error) return;
@@ -130,14 +130,14 @@ class IndexReader {
   const Tree& tree_;
   const TreeFile& file_;
   DumpSet& set_;
-  std::set<std::string_view>& used_;
+  std::set<FilePath>& used_;
   std::optional<int64_t> step_;
   Entry entry_;  // what all tensors of one operator share
 };
 
 DumpSet list_plumb_dump(const Tree& tree, const io::ReadHints&) {
   DumpSet set;
-  std::set<std::string_view> used;
+  std::set<FilePath> used;
   for (const TreeFile& file : tree.files)
     if (is_plumb_index(tree, file)) IndexReader(tree, file, set, used).read();
   for (const TreeFile& file : tree.files)

@@ -35,7 +35,8 @@ std::optional<Base> find_base(const Tree& tree) {
   std::map<std::string, std::set<std::string_view>> case_folders;
   const TreeFile* last = nullptr;  // that told what its directory is; files are sorted
   for (const TreeFile& file : tree.files) {
-    if (file.name_at == 0 || (last != nullptr && last->directory() == file.directory())) continue;
+    if (file.path.prefix().empty() || (last != nullptr && last->directory() == file.directory()))
+      continue;
     if (!is_tensor_name(file.name()) || parse_golden_name(stem(file.name()))) continue;
     last = &file;
     const auto path = components(file.directory());
@@ -61,8 +62,9 @@ DumpSet list_pulsar_gt(const Tree& tree, const io::ReadHints& hints) {
   DumpSet set;
   const Base base = find_base(tree).value_or(Base{});
   for (const TreeFile& file : tree.files) {
-    const auto path = components(std::string_view(file.path).substr(
-        file.path.starts_with(base.prefix) ? base.prefix.size() : file.path.size()));
+    const std::string whole = file.path;
+    const auto path = components(std::string_view(whole).substr(
+        whole.starts_with(base.prefix) ? base.prefix.size() : whole.size()));
     if (path.size() != (base.by_case ? 3u : 2u) || !is_tensor_name(file.name())) {
       set.skipped.push_back(skip_unknown(tree, file, "not a tensor file"));
       continue;
@@ -79,10 +81,10 @@ DumpSet list_pulsar_gt(const Tree& tree, const io::ReadHints& hints) {
     entry.operator_name = stem(file.name());
     if (path[0] == kInput) entry.slot.kind = SlotKind::kInput;
     if (base.by_case) {
-      entry.step = number_from(path[1]);
-      if (!entry.step) entry.graph = path[1];
+      const auto step = number_from(path[1]);
+      entry.put_at({step, {}, step ? std::string() : std::string(path[1])});
     } else if (path[0] != kInput) {
-      entry.graph = path[0];
+      entry.put_at({{}, {}, std::string(path[0])});
     }
     entry.parts.push_back({file.path, ""});
   }

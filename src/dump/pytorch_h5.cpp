@@ -69,7 +69,7 @@ DumpSet list_pytorch_h5(const Tree& tree, const io::ReadHints& hints) {
   for (auto& [name, orders] : calls)
     for (int64_t number = 0; auto& [order, call] : orders) call = number++;
   for (Entry& entry : set.entries)
-    if (entry.slot.index == kNamed) entry.step = calls[entry.operator_name][entry.timestamp];
+    if (entry.slot.index == kNamed) entry.put_at({calls[entry.operator_name][entry.timestamp], {}});
   return set;
 }
 

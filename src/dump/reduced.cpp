@@ -484,9 +484,10 @@ Result<std::vector<Entry>> list_reduced(const std::filesystem::path& path, std::
   auto file = read_reduced(path);
   if (!file) return file.error();
   std::vector<Entry> entries;
+  const SharedText shared_record = record;
   for (const ReducedTensor& tensor : file->tensors) {
     Entry& entry = entries.emplace_back(model);
-    entry.record = record;
+    entry.record = shared_record;
     if (!path.native().ends_with(".npy")) entry.slot = tensor.slot;
     if (!file->op_name.empty()) entry.operator_name = file->op_name;
     entry.statistics.emplace();

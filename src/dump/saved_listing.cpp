@@ -9,7 +9,7 @@
 #include <array>
 #include <bit>
 
-#include "dump/tree.h"
+#include "dump/listing.h"
 
 namespace plumb::dump {
 namespace {
@@ -79,11 +79,16 @@ class Loader {
     if (value > bytes_.left()) failed_ = true;
     return failed_ ? 0 : static_cast<size_t>(value);
   }
+  SharedText shared(const std::string& value) { return texts_.of(value); }
   bool ok() const { return bytes_.ok() && !failed_; }
   void fail() { failed_ = true; }
   size_t position() const { return bytes_.position(); }
 
+  FilePaths paths;
+  Places places;
+
  private:
+  SharedTexts texts_;
   ByteReader bytes_;
   uint64_t room_;
   std::array<std::string, kFields> last_;
@@ -117,10 +122,10 @@ void flag(Saver& to, bool value) { to.number(value ? 1 : 0); }
 void flag(Loader& from, bool& value) { value = from.number() != 0; }
 
 void text(auto& archive, Field field, std::string& value) { archive.text(field, value); }
-void rare(auto& archive, Field field, RareText& value) {
+void text(auto& archive, Field field, SharedText& value) {
   std::string plain = value;
   archive.text(field, plain);
-  if constexpr (std::remove_reference_t<decltype(archive)>::kReads) value = RareText(plain);
+  if constexpr (std::remove_reference_t<decltype(archive)>::kReads) value = archive.shared(plain);
 }
 
 // A member that may be missing, of either kind of optional.
@@ -145,10 +150,16 @@ void shape(Archive& archive, Shape& value) {
   each(archive, value, [&](int64_t& axis) { whole(archive, axis); });
 }
 
+void place_fields(auto& archive, Place& at) {
+  maybe(archive, at.step, [&](int64_t& step) { whole(archive, step); });
+  maybe(archive, at.rank, [&](int64_t& rank) { whole(archive, rank); });
+  text(archive, kGraph, at.graph);
+}
+
 void fields(auto& archive, Slot& slot) {
   whole(archive, slot.kind);
   whole(archive, slot.index);
-  rare(archive, kPath, slot.path);
+  text(archive, kPath, slot.path);
 }
 
 void fields(auto& archive, Error& error) {
@@ -191,22 +202,51 @@ void fields(auto& archive, TensorInfo& info) {
   maybe(archive, info.error, [&](Error& error) { fields(archive, error); });
 }
 
+void path(Saver& to, const FilePath& value) { to.text(kFile, value); }
+void path(Loader& from, FilePath& value) {
+  std::string whole;
+  from.text(kFile, whole);
+  value = from.paths.add(whole);
+}
+
+void place(Saver& to, const Shared<const Place>& value) {
+  Place at = value ? *value : Place();
+  place_fields(to, at);
+}
+void place(Loader& from, Shared<const Place>& value) {
+  Place at;
+  place_fields(from, at);
+  value = from.places.of(std::move(at));
+}
+
 void fields(auto& archive, TensorRef& part) {
-  text(archive, kFile, part.file);
-  rare(archive, kTensor, part.tensor);
-  maybe(archive, part.real_name, [&](std::string& name) { text(archive, kOther, name); });
+  path(archive, part.file);
+  text(archive, kTensor, part.tensor);
+  bool has_name = !part.real_name.empty();
+  flag(archive, has_name);
+  if (has_name) text(archive, kOther, part.real_name);
+}
+
+void parts(Saver& to, Parts& value) {
+  to.number(value.size());
+  for (TensorRef& part : value) fields(to, part);
+}
+void parts(Loader& from, Parts& value) {
+  for (size_t left = from.count(0); left > 0; --left) {
+    TensorRef part;
+    fields(from, part);
+    value.push_back(std::move(part));
+  }
 }
 
 void fields(auto& archive, Entry& entry) {
   text(archive, kOperator, entry.operator_name);
   text(archive, kType, entry.type);
   fields(archive, entry.slot);
-  maybe(archive, entry.step, [&](int64_t& step) { whole(archive, step); });
-  maybe(archive, entry.rank, [&](int64_t& rank) { whole(archive, rank); });
-  rare(archive, kGraph, entry.graph);
+  place(archive, entry.place);
   whole(archive, entry.timestamp);
-  each(archive, entry.parts, [&](TensorRef& part) { fields(archive, part); });
-  whole(archive, entry.join_axis);
+  parts(archive, entry.parts);
+  whole(archive, entry.parts.join_axis);
   bool is_packed = entry.info && !lies_plainly(*entry.info);
   flag(archive, is_packed);
   if constexpr (std::remove_reference_t<decltype(archive)>::kReads) {
@@ -257,7 +297,7 @@ bool is_sound(const Entry& entry) {
   const bool has_file = !entry.info || !entry.parts.empty();  // of which the description is
   return has_kind && has_data && is_typed && has_file && is_below(entry.record) &&
          std::all_of(entry.parts.begin(), entry.parts.end(),
-                     [](const TensorRef& part) { return is_below(part.file); });
+                     [](const TensorRef& part) { return is_below(part.file.str()); });
 }
 
 // What was not kept.
@@ -295,6 +335,7 @@ Result<DumpSet> read_listing(Bytes& from, const io::ReadHints& hints) {
   DumpSet set;
   std::string root, graph_file;
   fields(loader, set, root, graph_file);
+  loader.paths.finish();
   if (!loader.ok() || !std::all_of(set.entries.begin(), set.entries.end(), is_sound))
     return damaged(loader.position());
   set.root = root;

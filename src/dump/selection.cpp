@@ -41,8 +41,8 @@ bool Selection::wants(const Entry& entry) const {
   };
   return any(ops, [&](const std::string& p) { return operator_matches(p, entry.operator_name); }) &&
          any(slots, [&](const std::string& p) { return slot_matches(p, to_string(entry.slot)); }) &&
-         any(steps, [&](int64_t n) { return !entry.step || entry.step == n; }) &&
-         any(ranks, [&](int64_t n) { return !entry.rank || entry.rank == n; });
+         any(steps, [&](int64_t n) { return !entry.step() || entry.step() == n; }) &&
+         any(ranks, [&](int64_t n) { return !entry.rank() || entry.rank() == n; });
 }
 
 Result<void> Selection::check_slots() const {
@@ -92,10 +92,10 @@ Result<void> Selection::check(std::span<const DumpSet* const> sets) const {
 StepsAndRanks steps_and_ranks(const DumpSet& set) {
   StepsAndRanks found;
   for (const Entry& entry : set.entries) {
-    if (entry.step) found.steps.insert(*entry.step);
-    if (entry.rank) found.ranks.insert(*entry.rank);
-    found.all_have_steps &= entry.step.has_value() || entry.is_beside;
-    found.all_have_ranks &= entry.rank.has_value() || entry.is_beside;
+    if (entry.step()) found.steps.insert(*entry.step());
+    if (entry.rank()) found.ranks.insert(*entry.rank());
+    found.all_have_steps &= entry.step().has_value() || entry.is_beside;
+    found.all_have_ranks &= entry.rank().has_value() || entry.is_beside;
   }
   return found;
 }

@@ -78,6 +78,8 @@ DumpSet list_torchair_fx(const Tree& tree, const io::ReadHints&) {
   const auto places = find_places(tree);
   std::vector<const TreeFile*> reduced;
   std::vector<Entry> models;
+  Places all_places;
+  EntryTexts texts;
   for (const TreeFile& file : tree.files) {
     const auto name = parse_fx_name(file.name());
     if (!name) {
@@ -98,9 +100,8 @@ DumpSet list_torchair_fx(const Tree& tree, const io::ReadHints&) {
     entry.slot = name->slot;
     entry.timestamp = name->timestamp;
     const FxPlace& place = places.at(file.directory());
-    entry.rank = place.rank;
-    entry.step = place.step;
-    entry.graph = place.graph;
+    entry.place = all_places.of({place.step, place.rank, place.graph});
+    texts.share(entry);
     if (name->is_reduced) {
       reduced.push_back(&file);
       models.push_back(std::move(entry));
@@ -112,7 +113,7 @@ DumpSet list_torchair_fx(const Tree& tree, const io::ReadHints&) {
 
   std::vector<std::optional<Error>> errors(reduced.size());
   for_each_index(reduced.size(), [&](size_t i) {
-    auto read = list_reduced(tree.absolute(*reduced[i]), reduced[i]->path, models[i]);
+    auto read = list_reduced(tree.absolute(*reduced[i]), reduced[i]->path.str(), models[i]);
     if (read) {
       models[i] = std::move(read->front());
     } else {

@@ -43,7 +43,8 @@ Skipped skip_link(const std::string& path, const Tree& tree) {
 }
 
 // Puts the files of one directory into `tree` and its sub-directories into `deeper`.
-void read_directory(const std::string& relative, Tree& tree, std::vector<std::string>& deeper) {
+void read_directory(const std::string& relative, Tree& tree, std::vector<std::string>& deeper,
+                    FilePaths& paths) {
   const std::string full = relative.empty() ? tree.root.string() : (tree.root / relative).string();
   std::unique_ptr<DIR, Closer> directory(::opendir(full.c_str()));
   if (!directory) {
@@ -62,7 +63,7 @@ void read_directory(const std::string& relative, Tree& tree, std::vector<std::st
       auto error = system_error("cannot look at the file", full + "/" + item->d_name, errno);
       tree.skipped.push_back({path, "file cannot be read", std::move(error)});
     } else if (S_ISREG(status.st_mode)) {
-      tree.files.push_back({std::move(path), static_cast<uint64_t>(status.st_size)});
+      tree.files.push_back({paths.add(relative, name), static_cast<uint64_t>(status.st_size)});
     } else if (!S_ISDIR(status.st_mode)) {
       tree.skipped.push_back({path, "neither a file nor a directory", {}});
     } else if (struct stat own;
@@ -83,7 +84,7 @@ void read_directory(const std::string& relative, Tree& tree, std::vector<std::st
 const TreeFile* Tree::find(std::string_view path) const {
   const auto at =
       std::lower_bound(files.begin(), files.end(), path,
-                       [](const TreeFile& f, std::string_view p) { return f.path < p; });
+                       [](const TreeFile& f, std::string_view p) { return f.path.compare(p) < 0; });
   return at != files.end() && at->path == path ? &*at : nullptr;
 }
 
@@ -102,10 +103,11 @@ Result<Tree> walk(const std::filesystem::path& path) {
     return tree;
   }
   tree.root = path;
+  FilePaths paths;
   std::vector<std::string> level{""};
   for (int depth = 0; !level.empty(); ++depth) {
     std::vector<std::string> deeper;
-    for (const std::string& directory : level) read_directory(directory, tree, deeper);
+    for (const std::string& directory : level) read_directory(directory, tree, deeper, paths);
     level = std::move(deeper);
     if (depth < kMaxDepth) continue;
     for (std::string& directory : level)
@@ -116,6 +118,7 @@ Result<Tree> walk(const std::filesystem::path& path) {
                  "name a directory further down"}});
     break;
   }
+  paths.finish();
   if (tree.files.empty() && tree.skipped.size() == 1 && tree.skipped[0].file.empty())
     return *std::move(tree.skipped[0].error);  // the directory named cannot be read itself
   const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };

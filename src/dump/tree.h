@@ -13,18 +13,12 @@
 namespace plumb::dump {
 
 struct TreeFile {
-  TreeFile(std::string path_, uint64_t size_bytes_)
-      : path(std::move(path_)), size_bytes(size_bytes_), name_at(path.rfind('/') + 1) {}
-
-  std::string path;  // relative to Tree::root, with '/'
+  FilePath path;  // relative to Tree::root, with '/'
   uint64_t size_bytes;
-  size_t name_at;  // 0 at the top, where rfind has found nothing
 
   // "a.npy" and "x/y" of "x/y/a.npy".
-  std::string_view name() const { return std::string_view(path).substr(name_at); }
-  std::string_view directory() const {
-    return std::string_view(path).substr(0, name_at == 0 ? 0 : name_at - 1);
-  }
+  std::string_view name() const { return path.name(); }
+  std::string_view directory() const { return path.directory(); }
 };
 
 struct Tree {
@@ -33,7 +27,7 @@ struct Tree {
   std::vector<TreeFile> files;   // sorted by path, regular files only
   std::vector<Skipped> skipped;  // what the walk itself had to leave out
 
-  std::filesystem::path absolute(const TreeFile& file) const { return root / file.path; }
+  std::filesystem::path absolute(const TreeFile& file) const { return root / file.path.str(); }
   const TreeFile* find(std::string_view path) const;  // null if there is no such file
 };
 

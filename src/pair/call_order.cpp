@@ -13,11 +13,7 @@ using dump::DumpSet;
 using dump::Entry;
 
 bool is_same_call(const Entry& a, const Entry& b) {
-  return a.timestamp == b.timestamp && a.operator_name == b.operator_name && a.step == b.step &&
-         a.rank == b.rank && a.graph == b.graph;
-}
-bool is_same_run(const Entry& a, const Entry& b) {
-  return a.step == b.step && a.rank == b.rank && a.graph == b.graph;
+  return a.timestamp == b.timestamp && a.operator_name == b.operator_name && is_same_place(a, b);
 }
 
 std::string numbered(const CallName& call, int64_t number) {
@@ -53,7 +49,7 @@ std::vector<Call> calls_of(const DumpSet& set, const Scopes& scopes) {
   const std::span<const Entry> all(set.entries);
   for (size_t first = 0, last = 0; first < all.size(); first = last) {
     for (last = first + 1; last < all.size() && is_same_call(all[first], all[last]);) ++last;
-    if (first > 0 && !is_same_run(all[first - 1], all[first])) backward.clear();
+    if (first > 0 && !is_same_place(all[first - 1], all[first])) backward.clear();
     Call& call = calls.emplace_back();
     call.entries = all.subspan(first, last - first);
     call.scope = scopes.of(all[first]);
@@ -69,7 +65,7 @@ Pairings pair_by_call_order(const DumpSet& target, const DumpSet& golden) {
   Pairings pairings;
   if (!target.traits.has_numbered_calls || !golden.traits.has_numbered_calls) return pairings;
   const auto may_be_backward = [](const Entry& entry) {
-    return entry.operator_name.find("backward") != std::string::npos;
+    return entry.operator_name.str().find("backward") != std::string::npos;
   };
   if (std::none_of(target.entries.begin(), target.entries.end(), may_be_backward)) return pairings;
   const Scopes scopes = scopes_of(target, golden);

@@ -53,7 +53,7 @@ Twins twins_of(const std::vector<PlannedRow>& rows, bool is_target) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].reason != (is_target ? "no_target" : "no_golden")) continue;
     const Entry& own = own_of(rows[i], is_target);
-    if (!own.parts.empty()) twins[name_of(own.parts.front().file)].push_back(i);
+    if (!own.parts.empty()) twins[own.parts.front().file.name()].push_back(i);
   }
   return twins;
 }
@@ -63,13 +63,13 @@ std::vector<size_t> twins_for(std::string_view file, bool is_target, const Twins
                               const std::vector<PlannedRow>& rows) {
   const auto found = twins.find(name_of(file));
   if (found == twins.end()) return {};
-  const auto file_of = [&](size_t i) -> const std::string& {
+  const auto file_of = [&](size_t i) -> std::string {
     return own_of(rows[i], is_target).parts.front().file;
   };
   std::vector<size_t> best;
   size_t longest = 0;
   for (const size_t i : found->second) {
-    if (rows[i].damaged != nullptr) continue;
+    if (rows[i].rare().damaged != nullptr) continue;
     const size_t common = common_end(file_of(i), file);
     if (!best.empty() && file_of(best.front()) != file_of(i)) {
       if (common <= longest) continue;
@@ -104,8 +104,9 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
     const PlannedRow& row = rows[i];
     if (row.reason != (is_target ? "no_target" : "no_golden")) continue;
     const Entry& own = is_target ? *row.golden : *row.target;
-    waiting[normalised(row.wanted ? row.wanted->op : own.operator_name)].emplace_back(
-        i, row.wanted ? row.wanted->slot : own.slot);
+    const auto& wanted = row.rare().wanted;
+    waiting[normalised(wanted ? wanted->op : own.operator_name.str())].emplace_back(
+        i, wanted ? wanted->slot : own.slot);
   }
   const Twins twins = twins_of(rows, is_target);
   const auto present = [&](size_t at) {
@@ -140,7 +141,7 @@ void place_damaged(const dump::DumpSet& set, bool is_target, const PlanOptions& 
     for (size_t at : places) {
       rows[at].reason = skipped.reason == dump::kNoHeader ? "no_header" : "damaged_file";
       rows[at].message = skipped.error->what + ": " + skipped.error->where;
-      rows[at].damaged = &skipped;
+      rows[at].add_rare().damaged = &skipped;
       rows[at].damaged_is_target = is_target;
     }
   }

@@ -76,7 +76,7 @@ std::string_view quantizing_in(const Graph& graph) {
 }
 std::string_view quantizing_in(const DumpSet& set) {
   const Entry* found = find_quantizing(set);
-  return found == nullptr ? std::string_view() : found->operator_name;
+  return found == nullptr ? std::string_view() : found->operator_name.str();
 }
 
 bool says_quantized(std::string_view mode) { return mode.starts_with("quantized"); }
@@ -113,9 +113,9 @@ GraphFit fit_of(const Graph& graph, const DumpSet& set) {
     if (entry.is_beside) continue;
     const auto found = names.find(entry.operator_name);
     dumped.insert(found.name);
-    if (keeps_values(entry.type) || !seen.emplace(entry.graph, entry.operator_name).second)
+    if (keeps_values(entry.type) || !seen.emplace(entry.graph(), entry.operator_name).second)
       continue;
-    GraphFit& fit = by_model[entry.graph];
+    GraphFit& fit = by_model[entry.graph()];
     ++fit.dumped;
     if (found.name.empty() && !found.several) fit.unknown.push_back(entry.operator_name);
   }

@@ -32,10 +32,10 @@ struct PairKey {
   std::string_view name;
   SlotKind kind;
   int64_t index;
-  std::string_view path, scope;
+  std::string_view path;
 
-  PairKey(std::string_view op, const Slot& slot, std::string_view its_scope = {})
-      : name(op), kind(slot.kind), index(slot.index), path(slot.path), scope(its_scope) {}
+  PairKey(std::string_view op, const Slot& slot)
+      : name(op), kind(slot.kind), index(slot.index), path(slot.path) {}
   bool operator==(const PairKey&) const = default;
 };
 
@@ -44,8 +44,7 @@ struct PairKeyHash {
     const std::hash<std::string_view> hash;
     size_t mixed = hash(key.name) * 31 + static_cast<size_t>(key.kind);
     mixed = mixed * 31 + static_cast<size_t>(key.index);
-    if (!key.path.empty()) mixed = mixed * 31 + hash(key.path);
-    return key.scope.empty() ? mixed : mixed * 31 + hash(key.scope);
+    return key.path.empty() ? mixed : mixed * 31 + hash(key.path);
   }
 };
 template <class Value>
@@ -55,8 +54,8 @@ using ByKey = std::unordered_map<PairKey, Value, PairKeyHash>;
 struct Candidate {
   const Entry* entry;
   BoxedOptional<Pairing> pairing = {};  // nothing if it has a namesake, or is golden's
-  std::string_view scope = {};          // rank, step and graph, as far as they tell entries apart
   Candidate* next = nullptr;            // that only the time of writing tells apart
+  uint32_t scope = 0;  // number of rank, step and graph, as far as they tell entries apart
   bool is_placed = false;
   bool has_namesake = false;  // its golden tensor has the same name and slot: as most
 
@@ -69,7 +68,7 @@ struct Candidate {
   const Slot& wanted_slot() const { return has_namesake ? slot() : pairing->slot; }
   std::string_view name() const { return entry->operator_name; }
   const Slot& slot() const { return entry->slot; }
-  PairKey key() const { return {name(), slot(), scope}; }
+  PairKey key() const { return {name(), slot()}; }
 };
 using Candidates = std::vector<Candidate>;
 
@@ -81,9 +80,9 @@ Scopes candidate_scopes(const Candidates& target, const Candidates& golden) {
 // "rank 0, step 3", for a message.
 std::string scope_text(const Entry& entry) {
   std::string text;
-  if (entry.rank) text += fmt::format(", rank {}", *entry.rank);
-  if (entry.step) text += fmt::format(", step {}", *entry.step);
-  if (!entry.graph.empty()) text += ", graph " + entry.graph.str();
+  if (entry.rank()) text += fmt::format(", rank {}", *entry.rank());
+  if (entry.step()) text += fmt::format(", step {}", *entry.step());
+  if (!entry.graph().empty()) text += ", graph " + entry.graph();
   return text.empty() ? "no rank or step" : text.substr(2);
 }
 
@@ -153,10 +152,9 @@ class Pairer {
 
   void run() {
     place_decided();
-    const Scopes scopes = candidate_scopes(target_, golden_);
-    for (Candidates* side : {&target_, &golden_})
-      for (Candidate& c : *side) c.scope = *scopes_.insert(scopes.of(*c.entry)).first;
-    pair_slots();
+    const size_t scopes = number_scopes();
+    const auto targets = by_scope(target_, scopes), goldens = by_scope(golden_, scopes);
+    for (size_t i = 0; i < scopes; ++i) pair_slots(targets[i], goldens[i]);
     leave_over();
   }
 
@@ -182,24 +180,57 @@ class Pairer {
         if (c.is_placed || !c.pairing || c.pairing->has_partner()) continue;
         const Entry* const owner = c.pairing->owner;
         add_single(c, side == &target_, std::move(*c.pairing));
-        rows_.back().owner = owner;
+        if (owner != nullptr) rows_.back().add_rare().owner = owner;
       }
     }
   }
 
+  // How many there are.
+  size_t number_scopes() {
+    const Scopes scopes = candidate_scopes(target_, golden_);
+    std::unordered_map<std::string, uint32_t> numbers;
+    for (Candidates* side : {&target_, &golden_}) {
+      const Candidate* before = nullptr;
+      for (Candidate& c : *side) {
+        c.scope = before != nullptr && is_same_place(*before->entry, *c.entry)
+                      ? before->scope
+                      : numbers.try_emplace(scopes.of(*c.entry), numbers.size()).first->second;
+        before = &c;
+      }
+    }
+    return numbers.size();
+  }
+
+  // Candidates of each scope, which mostly stand together.
+  using Runs = std::vector<std::span<Candidate>>;
+  static std::vector<Runs> by_scope(Candidates& side, size_t scopes) {
+    std::vector<Runs> runs(scopes);
+    for (size_t begin = 0, end = 0; begin < side.size(); begin = end) {
+      while (end < side.size() && side[end].scope == side[begin].scope) ++end;
+      runs[side[begin].scope].push_back(std::span(side).subspan(begin, end - begin));
+    }
+    return runs;
+  }
+  static size_t size_of(const Runs& runs) {
+    size_t size = 0;
+    for (const auto& run : runs) size += run.size();
+    return size;
+  }
+
   // In the order of the target, so that rows come out the same whatever the hash. A golden tensor
   // may be wanted several times: by the operator that makes it and by those that read it.
-  void pair_slots() {
-    CandidateGroups targets(target_.size()), goldens(golden_.size());
-    for (Candidate& c : target_)
-      if (c.wants_any() && !c.is_placed) targets.add(c);
-    for (Candidate& c : golden_)
-      if (!c.is_placed) goldens.add(c);
+  void pair_slots(const Runs& target, const Runs& golden) {
+    CandidateGroups targets(size_of(target)), goldens(size_of(golden));
+    for (const auto& run : target)
+      for (Candidate& c : run)
+        if (c.wants_any() && !c.is_placed) targets.add(c);
+    for (const auto& run : golden)
+      for (Candidate& c : run)
+        if (!c.is_placed) goldens.add(c);
     for (const CandidateGroups::Group& group : targets) {
       const Candidate& first = *group.first;
-      const auto* golden =
-          goldens.find(PairKey(first.wanted_op(), first.wanted_slot(), first.scope));
-      if (golden != nullptr) pair_group(group, *golden);
+      const auto* found = goldens.find(PairKey(first.wanted_op(), first.wanted_slot()));
+      if (found != nullptr) pair_group(group, *found);
     }
   }
 
@@ -241,7 +272,8 @@ class Pairer {
       row.evidence = pairing.evidence;
       row.is_quantized = pairing.is_quantized;
       if (pairing.quantization)
-        row.dequantize = io::Dequantize{pairing.quantization->scale, pairing.quantization->offset};
+        row.add_rare().dequantize =
+            io::Dequantize{pairing.quantization->scale, pairing.quantization->offset};
     }
     t.is_placed = g.is_placed = true;
     if (!execution.empty()) row.evidence += (row.evidence.empty() ? "" : ", ") + execution;
@@ -281,47 +313,51 @@ class Pairer {
     PlannedRow& row = rows_.emplace_back();
     (is_target ? row.target : row.golden) = c.entry;
     if (c.wants_any())
-      row.wanted = TensorName{std::string(c.wanted_op()), c.wanted_slot()};
-    else
-      row.wanted = std::move(why.missing);
+      row.add_rare().wanted = TensorName{std::string(c.wanted_op()), c.wanted_slot()};
+    else if (why.missing)
+      row.add_rare().wanted = std::move(why.missing);
     row.reason = why.reason;
     row.message = std::move(why.message);
     c.is_placed = true;
   }
 
   void leave_over() {
-    const auto is_placed = [](const Candidate& c) { return c.is_placed; };
-    if (std::all_of(target_.begin(), target_.end(), is_placed) &&
-        std::all_of(golden_.begin(), golden_.end(), is_placed))
-      return;
+    // What is there of operators of which something is left.
     std::unordered_map<std::string_view, std::vector<const Candidate*>> goldens, wanting;
-    for (const Candidate& c : golden_) goldens[c.name()].push_back(&c);
     for (const Candidate& c : target_)
-      if (c.wants_any()) wanting[c.wanted_op()].push_back(&c);
+      if (!c.is_placed && c.wants_any()) goldens[c.wanted_op()];
+    for (const Candidate& c : golden_)
+      if (!c.is_placed) wanting[c.name()];
+    const auto note = [](auto& asked, std::string_view name, const Candidate& c) {
+      if (asked.empty()) return;
+      if (const auto at = asked.find(name); at != asked.end()) at->second.push_back(&c);
+    };
+    for (const Candidate& c : golden_) note(goldens, c.name(), c);
+    for (const Candidate& c : target_)
+      if (c.wants_any()) note(wanting, c.wanted_op(), c);
     for (Candidate& c : target_) {
       if (c.is_placed) continue;
       if (!c.wants_any()) {
         add_single(c, true, std::move(*c.pairing));
-      } else if (const auto found = goldens.find(c.wanted_op()); found != goldens.end()) {
-        add_single(c, true,
-                   Pairing::none("no_golden", what_is_there(c, c.wanted_slot(), found->second)));
       } else {
-        add_single(c, true, Pairing::none("no_golden"));
+        add_single(
+            c, true,
+            Pairing::none("no_golden", what_is_there(c, c.wanted_slot(), goldens[c.wanted_op()])));
       }
     }
     for (Candidate& c : golden_) {
       if (c.is_placed) continue;
       Pairing why = partners_.why_left(*c.entry);
-      const auto found = wanting.find(c.name());
-      if (why.reason == "no_target" && why.message.empty() && found != wanting.end())
-        why.message = what_is_there(c, c.slot(), found->second);
+      if (why.reason == "no_target" && why.message.empty())
+        why.message = what_is_there(c, c.slot(), wanting[c.name()]);
       add_single(c, false, std::move(why));
     }
   }
 
-  // The operator has a partner, but this tensor of it does not.
+  // The operator has a partner, but this tensor of it does not; empty if it has none either.
   static std::string what_is_there(const Candidate& c, const Slot& slot,
                                    const std::vector<const Candidate*>& others) {
+    if (others.empty()) return "";
     for (const Candidate* other : others)
       if (other->scope == c.scope)
         return fmt::format("the operator is there, but without {}", to_string(slot));
@@ -335,7 +371,6 @@ class Pairer {
   const bool told_all_;                        // what was told of a tensor is all there is to say
   std::unordered_set<const Entry*>& decided_;  // golden tensors of decided pairs
   std::vector<PlannedRow>& rows_;
-  std::unordered_set<std::string> scopes_;  // each once; candidates borrow them
 };
 
 Candidates candidates_of(const DumpSet& set) {
@@ -402,8 +437,7 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
   // One index for all rows of one execution of an operator, also where its sides miss a slot.
   const auto is_same = [](const Entry* a, const Entry* b) {
     return a != nullptr && b != nullptr && a->operator_name == b->operator_name &&
-           a->step == b->step && a->rank == b->rank && a->graph == b->graph &&
-           a->timestamp == b->timestamp;
+           a->timestamp == b->timestamp && is_same_place(*a, *b);
   };
   const Entry *last_target = nullptr, *last_golden = nullptr;
   int64_t index = -1;
@@ -414,7 +448,7 @@ void sort_rows(const DumpSet& target, const DumpSet& golden, std::vector<Planned
     }
     if (row.target != nullptr) last_target = row.target;
     if (row.golden != nullptr && !row.golden_is_own) last_golden = row.golden;
-    row.index = index;
+    row.index = static_cast<uint32_t>(index);
   }
 }
 
@@ -452,11 +486,10 @@ bool are_alike(const DumpSet& target, const DumpSet& golden, const PlanOptions& 
   const Entry* before = nullptr;
   for (size_t i = 0; i < target.entries.size(); ++i) {
     const Entry &t = target.entries[i], &g = golden.entries[i];
-    if (t.slot != g.slot || t.operator_name != g.operator_name || t.step != g.step ||
-        t.rank != g.rank || t.graph != g.graph)
+    if (t.slot != g.slot || t.operator_name != g.operator_name || !is_same_place(t, g))
       return false;
-    const auto scope = [](const Entry& e) { return std::tie(e.rank, e.step, e.graph); };
-    const bool is_same_scope = before != nullptr && scope(*before) == scope(t);
+    const auto scope = [](const Entry& e) { return std::tie(e.rank(), e.step(), e.graph()); };
+    const bool is_same_scope = before != nullptr && is_same_place(*before, t);
     if (before != nullptr && !is_same_scope) {
       if (!(scope(*before) < scope(t))) return false;  // it may come again
       seen.clear();
@@ -483,6 +516,11 @@ std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden,
 }
 
 }  // namespace
+
+const RareFacts& PlannedRow::rare() const {
+  static const RareFacts none;
+  return rare_ ? *rare_ : none;
+}
 
 std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
                                   const PlanOptions& options) {

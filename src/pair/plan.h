@@ -18,26 +18,36 @@
 
 namespace plumb::pair {
 
+// What few rows have.
+struct RareFacts {
+  const dump::Skipped* damaged = nullptr;         // the file that should have held a side
+  BoxedOptional<TensorName> wanted = {};          // what a side alone would be compared with
+  std::optional<io::Dequantize> dequantize = {};  // how integers stand for numbers, if it is known
+  const dump::Entry* owner = nullptr;  // golden alone: a tensor of the operator it belongs to
+  // How a dialect reads the two; null: in plain order.
+  const io::ReadOrder* target_order = nullptr;
+  const io::ReadOrder* golden_order = nullptr;
+};
+
 // One row of the result to be. What it points to belongs to the two dump sets.
 struct PlannedRow {
   const dump::Entry* target = nullptr;
   const dump::Entry* golden = nullptr;
-  const dump::Skipped* damaged = nullptr;  // the file that should have held a side
+  std::string_view rule;    // how the two were paired; empty if they were not
+  std::string_view reason;  // a reason code if there is nothing to compare, else empty
+  SharedText evidence;
+  SharedText message;          // the reason in words
+  uint32_t index = 0;          // the operator's position in the order of execution
+  bool is_quantized = false;   // integers of a quantized model stand for golden's numbers
+  bool golden_is_own = false;  // `golden` is another tensor of the target set
+  bool is_flat = false;        // the number of elements has to agree, shapes need not
   bool damaged_is_target = false;
-  std::string_view rule;  // how the two were paired; empty if they were not
-  RareText evidence;
-  std::string_view reason;           // a reason code if there is nothing to compare, else empty
-  RareText message;                  // ... in words
-  BoxedOptional<TensorName> wanted;  // what a side alone would be compared with
-  int64_t index = 0;                 // the operator's position in the order of execution
-  bool is_quantized = false;         // integers of a quantized model stand for golden's numbers ...
-  BoxedOptional<io::Dequantize> dequantize;  // ... by a scale, if that is known
-  bool golden_is_own = false;                // `golden` is another tensor of the target set
-  bool is_flat = false;                      // the number of elements has to agree, shapes need not
-  const dump::Entry* owner = nullptr;        // golden alone: a tensor of the operator it belongs to
-  // How a dialect reads the two; null: in plain order.
-  const io::ReadOrder* target_order = nullptr;
-  const io::ReadOrder* golden_order = nullptr;
+
+  const RareFacts& rare() const;
+  RareFacts& add_rare() { return rare_ ? *rare_ : rare_.emplace(); }
+
+ private:
+  BoxedOptional<RareFacts> rare_;
 };
 
 struct PlanOptions {

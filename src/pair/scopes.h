@@ -5,7 +5,6 @@
 // step, whatever number each tool gave it.
 #pragma once
 
-#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -22,9 +21,9 @@ struct Scopes {
     const auto add = [&](bool counts, const std::optional<int64_t>& number) {
       if (counts) scope += number ? fmt::format("{}|", *number) : "-|";
     };
-    add(rank, entry.rank);
-    add(step, entry.step);
-    if (graph) scope += entry.graph;
+    add(rank, entry.rank());
+    add(step, entry.step());
+    if (graph) scope += entry.graph();
     return scope;
   }
 };
@@ -32,15 +31,17 @@ struct Scopes {
 // Of two lists of anything; `entry_of` gives an element's entry.
 template <class Side, class EntryOf>
 Scopes scopes_of(const Side& target, const Side& golden, EntryOf&& entry_of) {
-  const auto several = [&](auto member) {
-    const auto has_several = [&](const Side& side) {
-      return std::any_of(side.begin(), side.end(), [&](const auto& element) {
-        return entry_of(element).*member != entry_of(side.front()).*member;
-      });
-    };
-    return has_several(target) || has_several(golden);
-  };
-  return {several(&dump::Entry::rank), several(&dump::Entry::step), several(&dump::Entry::graph)};
+  Scopes several;
+  for (const Side* side : {&target, &golden}) {
+    for (const auto& element : *side) {
+      const dump::Entry &entry = entry_of(element), &first = entry_of(side->front());
+      if (is_same_place(entry, first)) continue;
+      several.rank |= entry.rank() != first.rank();
+      several.step |= entry.step() != first.step();
+      several.graph |= entry.graph() != first.graph();
+    }
+  }
+  return several;
 }
 inline Scopes scopes_of(const dump::DumpSet& target, const dump::DumpSet& golden) {
   return scopes_of(target.entries, golden.entries,

@@ -30,12 +30,9 @@ struct Group {
   std::map<int64_t, Entries> tokens;
 };
 
-const std::string& file_of(const Entry& entry) {
-  return entry.parts.empty() ? entry.record : entry.parts.front().file;
-}
-
 std::string_view directory_of(const Entry& entry) {
-  const std::string_view file = file_of(entry);
+  if (!entry.parts.empty()) return entry.parts.front().file.directory();
+  const std::string_view file = entry.record;
   const size_t slash = file.rfind('/');
   return file.substr(0, slash == std::string_view::npos ? 0 : slash);
 }
@@ -63,8 +60,8 @@ std::map<Rank, std::vector<Group>> groups_of(const DumpSet& set, const TorchairO
   };
   std::map<Rank, std::map<Key, Group, decltype(less)>> found;
   for (const Entry& entry : set.entries) {
-    Key key{"", entry.graph};
-    int64_t token = entry.step.value_or(0);
+    Key key{"", entry.graph()};
+    int64_t token = entry.step().value_or(0);
     if (!is_fx) {
       const std::string_view directory = directory_of(entry);
       const auto at = levels.find(directory);
@@ -76,7 +73,7 @@ std::map<Rank, std::vector<Group>> groups_of(const DumpSet& set, const TorchairO
     } else if (options.fx_token_base) {
       token = token_directory(directory_of(entry)).value_or(0) - *options.fx_token_base;
     }
-    auto& groups = found.try_emplace(entry.rank, less).first->second;
+    auto& groups = found.try_emplace(entry.rank(), less).first->second;
     Group& group = groups[key];
     std::tie(group.number, group.model) = key;
     group.tokens[token].push_back(&entry);

@@ -98,10 +98,11 @@ class CaseRunner {
     auto golden = dump::open_dump(data);
     if (!target || !golden) return failed(!target ? target.error() : golden.error());
     for (dump::Entry& entry : golden->entries)  // "output_0/y", where the tensor is called y
-      entry.operator_name = entry.operator_name.substr(0, entry.operator_name.find('/'));
+      entry.operator_name =
+          entry.operator_name.str().substr(0, entry.operator_name.str().find('/'));
     pair::PlanOptions options;
     options.wants = [](const dump::Entry& entry) {
-      return !entry.operator_name.starts_with("input_");
+      return !entry.operator_name.str().starts_with("input_");
     };
     const auto plan = pair::make_plan(*target, *golden, options);
     std::vector<const metrics::Metric*> columns = rules_.metrics();

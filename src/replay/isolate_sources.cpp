@@ -33,8 +33,8 @@ std::unordered_map<std::string, const dump::Entry*> index(const dump::DumpSet& s
         !std::filesystem::exists(set.absolute(entry.parts.front().file), unknown))
       continue;
     const std::string slot = to_string(entry.slot);
-    entries.try_emplace(key(entry.operator_name, slot, entry.parts.front().file), &entry);
-    for (const std::string& step : {entry.step ? step_text(*entry.step) : "", std::string()}) {
+    entries.try_emplace(key(entry.operator_name, slot, entry.parts.front().file.str()), &entry);
+    for (const std::string& step : {entry.step() ? step_text(*entry.step()) : "", std::string()}) {
       const auto [only, is_new] = entries.try_emplace(key(entry.operator_name, slot, step), &entry);
       if (!is_new && only->second != &entry) only->second = nullptr;
     }

@@ -34,7 +34,7 @@ void call_by_tensor(dump::DumpSet& set, const engine::Dump& given) {
   std::map<std::string, std::string> tensors;  // by file
   for (const engine::DumpedTensor& tensor : given.tensors) tensors[tensor.file] = tensor.tensor;
   for (dump::Entry& entry : set.entries) {
-    const auto found = tensors.find(entry.parts.front().file);
+    const auto found = tensors.find(entry.parts.front().file.str());
     if (found == tensors.end()) continue;
     entry.operator_name = input::file_name_of(found->second);
     entry.slot = {dump::SlotKind::kOutput, 0, {}};
@@ -45,8 +45,8 @@ void call_by_tensor(dump::DumpSet& set, const engine::Dump& given) {
 std::shared_ptr<graph::Graph> graph_of(const RunSide& side, const dump::DumpSet& set) {
   if (side.given) return std::make_shared<graph::Graph>(engine::graph_of(*side.given));
   if (set.convention != "plumb-dump" || set.entries.empty()) return nullptr;
-  const std::string& file = set.entries.front().parts.front().file;
-  auto graph = graph::load_graph(set.absolute(file.substr(0, file.rfind('/') + 1) + "dump.json"));
+  const dump::FilePath& file = set.entries.front().parts.front().file;
+  auto graph = graph::load_graph(set.absolute(std::string(file.prefix()) + "dump.json"));
   return graph ? std::make_shared<graph::Graph>(std::move(*graph)) : nullptr;
 }
 

@@ -63,13 +63,13 @@ class Converter {
 
   // No file of the dump may be overwritten, whether its tensors are asked for or not.
   void protect(const dump::DumpSet& set) {
-    std::set<std::string_view> files;
+    std::set<std::string> files;
     for (const dump::Entry& entry : set.entries) {
       if (entry.parts.empty()) files.insert(entry.record);
       for (const dump::TensorRef& part : entry.parts) files.insert(part.file);
     }
     for (const dump::Skipped& skipped : set.skipped) files.insert(skipped.file);
-    for (std::string_view file : files) {
+    for (const std::string& file : files) {
       struct stat status;
       if (::stat((set.root / file).c_str(), &status) == 0 && S_ISREG(status.st_mode))
         sources_.insert({status.st_dev, status.st_ino});

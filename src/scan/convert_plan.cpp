@@ -127,7 +127,7 @@ std::vector<ConvertJob> plan_jobs(const dump::DumpSet& set, const Request& reque
     for (const dump::TensorRef& part : entry.parts) {
       const auto [at, is_new] = job_of.try_emplace(part.file, jobs.size());
       if (is_new) jobs.push_back({&set, part, entry.operator_name == io::kOverflowOperator, {}});
-      jobs[at->second].items.push_back({part.tensor, {}, {}});
+      jobs[at->second].items.push_back({part.tensor.str(), {}, {}});
     }
   }
   for (const dump::Entry& entry : set.entries)

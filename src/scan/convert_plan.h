@@ -40,7 +40,7 @@ struct ConvertJob {
   bool is_overflow;      // debug records become JSON
   std::vector<ConvertItem> items;
 
-  std::filesystem::path source() const { return set->root / file.file; }
+  std::filesystem::path source() const { return set->absolute(file.file); }
 };
 
 // Gives every output a name of its own, and short ones where the file system would refuse.

@@ -14,13 +14,14 @@ namespace {
 // Slices count as the one tensor they are parts of.
 Result<void> add_slices(const dump::DumpSet& set, const dump::Entry& entry,
                         const io::ReadHints& hints, TensorInfo& info) {
+  const size_t axis = entry.parts.join_axis;
   for (size_t i = 1; i < entry.parts.size(); ++i) {
     auto file = dump::open_part(set, entry.parts[i], hints);
     if (!file) return file.error();
     auto part = dump::find_tensor(*file, entry.parts[i].tensor);
     if (!part) return part.error();
-    if (entry.join_axis < info.shape.size() && entry.join_axis < (*part)->shape.size())
-      info.shape[entry.join_axis] += (*part)->shape[entry.join_axis];
+    if (axis < info.shape.size() && axis < (*part)->shape.size())
+      info.shape[axis] += (*part)->shape[axis];
     info.size_bytes += (*part)->size_bytes;
   }
   return {};
@@ -44,7 +45,7 @@ void read_header(const dump::DumpSet& set, const io::ReadHints& hints, Inspected
   if (auto joined = add_slices(set, entry, hints, *tensor.info); !joined)
     tensor.error = joined.error();
   if (!tensor.info->error) return;
-  tensor.error = std::move(*tensor.info->error).in((set.root / entry.parts.front().file).string());
+  tensor.error = std::move(*tensor.info->error).in(set.absolute(entry.parts.front().file));
   // An archive's member whose header cannot be read is a name and a problem, nothing else.
   if (tensor.info->size_bytes == 0 && tensor.info->shape.empty()) tensor.info.reset();
 }
@@ -52,7 +53,7 @@ void read_header(const dump::DumpSet& set, const io::ReadHints& hints, Inspected
 // Puts the tensor's name behind the file's, where the error is about one tensor of several.
 Error name_tensor(Error error, const dump::DumpSet& set, const dump::Entry& entry) {
   const dump::TensorRef& part = entry.parts.front();
-  const std::string file = (set.root / part.file).string() + ", ";
+  const std::string file = set.absolute(part.file) + ", ";
   const std::string tensor = fmt::format("tensor '{}'", part.tensor);
   if (part.tensor.empty() || !error.where.starts_with(file)) return error;
   error.where.erase(0, file.size());

@@ -49,12 +49,12 @@ Json recorded_json(const Statistics& s) {
 
 Json inspected_json(const InspectedTensor& tensor) {
   const dump::Entry& e = *tensor.entry;
-  Json json{{"operator", e.operator_name},   {"type", e.type},
-            {"slot", to_string(e.slot)},     {"step", optional_json(e.step)},
-            {"rank", optional_json(e.rank)}, {"graph", e.graph}};
+  Json json{{"operator", e.operator_name.str()}, {"type", e.type.str()},
+            {"slot", to_string(e.slot)},         {"step", optional_json(e.step())},
+            {"rank", optional_json(e.rank())},   {"graph", e.graph()}};
   json["files"] = Json::array();
-  for (const dump::TensorRef& part : e.parts) json["files"].push_back(part.file);
-  json["tensor"] = e.parts.empty() ? "" : e.parts.front().tensor;
+  for (const dump::TensorRef& part : e.parts) json["files"].push_back(part.file.str());
+  json["tensor"] = e.parts.empty() ? std::string() : e.parts.front().tensor.str();
   json["dtype"] = tensor.dtype();
   json["shape"] = tensor.shape() != nullptr ? Json(*tensor.shape()) : Json();
   if (tensor.info) {

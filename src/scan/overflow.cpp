@@ -15,7 +15,7 @@ int64_t bytes_of(const dump::DumpSet& set, const Entry& entry) {
   if (entry.info) return static_cast<int64_t>(entry.info->size_bytes);
   if (entry.parts.empty() || !entry.parts.front().tensor.empty()) return 0;
   std::error_code failed;
-  const auto size = std::filesystem::file_size(set.root / entry.parts.front().file, failed);
+  const auto size = std::filesystem::file_size(set.absolute(entry.parts.front().file), failed);
   return failed ? 0 : static_cast<int64_t>(size);
 }
 
@@ -122,8 +122,8 @@ void look_at_tensors(OverflowFindings& found, const io::ReadHints& hints,
     found.blind += tensor.is_blind;
     found.unsure += tensor.is_unsure;
     const Entry& first = *found.scan.tensors.front().entry;
-    found.several_steps |= tensor.entry->step != first.step;
-    found.several_ranks |= tensor.entry->rank != first.rank;
+    found.several_steps |= tensor.entry->step() != first.step();
+    found.several_ranks |= tensor.entry->rank() != first.rank();
   }
 }
 

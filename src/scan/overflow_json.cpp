@@ -11,13 +11,17 @@ using dump::Entry;
 using dump::OverflowReport;
 
 Json place_json(const Entry& e) {
-  return {{"operator", e.operator_name},   {"type", e.type},   {"step", optional_json(e.step)},
-          {"rank", optional_json(e.rank)}, {"graph", e.graph}, {"timestamp", e.timestamp}};
+  return {{"operator", e.operator_name.str()},
+          {"type", e.type.str()},
+          {"step", optional_json(e.step())},
+          {"rank", optional_json(e.rank())},
+          {"graph", e.graph()},
+          {"timestamp", e.timestamp}};
 }
 
 Json scanned_json(const ScannedTensor& t) {
   Json json{{"slot", to_string(t.entry->slot)},
-            {"file", t.entry->parts.empty() ? t.entry->record : t.entry->parts.front().file},
+            {"file", t.entry->file()},
             {"dtype", t.dtype},
             {"shape", optional_json(t.shape)},
             {"layout", t.layout()}};
@@ -40,7 +44,7 @@ Json scanned_json(const ScannedTensor& t) {
 }
 
 Json record_json(const OverflowFindings& f, const OverflowReport& report) {
-  Json json{{"file", report.record->parts.front().file},
+  Json json{{"file", report.record->parts.front().file.str()},
             {"timestamp", report.record->timestamp},
             {"unit", report.unit.name}};
   for (const io::OverflowField& field : report.unit.fields)

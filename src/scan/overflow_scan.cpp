@@ -122,7 +122,7 @@ Result<void> read_data(const dump::DumpSet& set, const io::ReadHints& hints,
 }
 
 auto execution_of(const Entry& e) {
-  return std::tie(e.step, e.timestamp, e.rank, e.graph, e.operator_name, e.type);
+  return std::tie(e.step(), e.timestamp, e.rank(), e.graph(), e.operator_name, e.type);
 }
 
 bool is_input_slot(const Entry& e) {
@@ -191,7 +191,7 @@ OverflowScan scan_overflow(const dump::DumpSet& set, std::vector<const Entry*> e
                            const io::ReadHints& hints, const RunContext& context) {
   OverflowScan scan;
   std::stable_sort(entries.begin(), entries.end(), [](const Entry* a, const Entry* b) {
-    return std::tie(a->step, a->timestamp) < std::tie(b->step, b->timestamp);
+    return std::tie(a->step(), a->timestamp) < std::tie(b->step(), b->timestamp);
   });
   for (const Entry* entry : entries) scan.tensors.emplace_back().entry = entry;
   tbb::parallel_for(size_t{0}, scan.tensors.size(), [&](size_t i) {

@@ -22,7 +22,7 @@ dump::Entry made_entry(std::string name, std::string type, int64_t rank) {
   dump::Entry entry;
   entry.operator_name = std::move(name);
   entry.type = std::move(type);
-  entry.rank = rank;
+  entry.put_at({{}, rank});
   return entry;
 }
 

@@ -39,9 +39,9 @@ TEST(PlumbDump, SamplesAreSteps) {
   }
   const DumpSet set = open(dir.root());
   ASSERT_EQ(set.entries.size(), 9u);
-  EXPECT_EQ(set.entries[0].step, 0);
-  EXPECT_EQ(set.entries[3].step, 2);
-  EXPECT_EQ(set.entries[6].step, 10);
+  EXPECT_EQ(set.entries[0].step(), 0);
+  EXPECT_EQ(set.entries[3].step(), 2);
+  EXPECT_EQ(set.entries[6].step(), 10);
   EXPECT_THAT(skipped_of(set), ElementsAre("!sample_0/list.0.102.npy: a sequence",
                                            "!sample_10/list.0.102.npy: a sequence",
                                            "!sample_2/list.0.102.npy: a sequence"));
@@ -58,7 +58,7 @@ TEST(PlumbDump, WhatIsNotThereIsAProblem) {
   const DumpSet set = open(dir.root());
   EXPECT_EQ(set.entries.size(), 3u);
   for (const Entry& entry : set.entries)
-    EXPECT_FALSE(EntryReader::open(set, entry)) << entry.parts.front().file;
+    EXPECT_FALSE(EntryReader::open(set, entry)) << entry.parts.front().file.str();
   EXPECT_THAT(skipped_of(set), ElementsAre("!list.0.102.npy: a sequence"));
 }
 

@@ -12,8 +12,7 @@ Entry entry_of(std::string name, Slot slot, std::optional<int64_t> step,
   Entry entry;
   entry.operator_name = std::move(name);
   entry.slot = std::move(slot);
-  entry.step = step;
-  entry.rank = rank;
+  entry.put_at({step, rank});
   return entry;
 }
 

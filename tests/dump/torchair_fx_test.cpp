@@ -46,13 +46,13 @@ TEST(TorchairFx, OlderLayoutsNameTheTokenPlusOne) {
     EXPECT_EQ(set.convention, "torchair-fx");
     EXPECT_EQ(lines_of(set),
               with_prefix("step 0 ", kFxTensors) + with_prefix("step 1 ", kFxTensors));
-    EXPECT_THAT(set.entries[0].parts[0].file, testing::HasSubstr("1/gm_"));
+    EXPECT_THAT(set.entries[0].parts[0].file.str(), testing::HasSubstr("1/gm_"));
     expect_all_accounted(set);
   }
   const DumpSet old = open(sample("msprobe/ge_fx_old/golden/data_dump"));
   EXPECT_EQ(old.entries.size(), 33u);  // 3 tokens, 4 operators with 11 tensors
-  EXPECT_EQ(old.entries.front().step, 0);
-  EXPECT_EQ(old.entries.back().step, 2);
+  EXPECT_EQ(old.entries.front().step(), 0);
+  EXPECT_EQ(old.entries.back().step(), 2);
   expect_all_accounted(old);
 }
 
@@ -97,8 +97,8 @@ TEST(TorchairFx, ReducedFilesAreStatistics) {
   EXPECT_EQ(relu.statistics->min, 0.0);
   EXPECT_FLOAT_EQ(static_cast<float>(*relu.statistics->max), 3.6624122f);
   EXPECT_FALSE(relu.statistics->mean);
-  EXPECT_THAT(relu.record, testing::EndsWith("/relu_2-aten.relu.default.OUTPUT.0."
-                                             "20250601120000000001_min_max.npy"));
+  EXPECT_THAT(relu.record.str(), testing::EndsWith("/relu_2-aten.relu.default.OUTPUT.0."
+                                                   "20250601120000000001_min_max.npy"));
   EXPECT_EQ(elements_of(set, relu), "error: only statistics of this tensor were recorded");
   expect_all_accounted(set);
 }

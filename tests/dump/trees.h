@@ -57,10 +57,10 @@ inline DumpSet open(const std::filesystem::path& path, const io::ReadHints& hint
 // "operator slot", with "rank R ", "step S " and "[graph] " before it where they are set.
 inline std::string line_of(const Entry& entry) {
   std::string line;
-  if (entry.rank) line += fmt::format("rank {} ", *entry.rank);
-  if (entry.step) line += fmt::format("step {} ", *entry.step);
-  if (!entry.graph.empty()) line += fmt::format("[{}] ", entry.graph);
-  return line + entry.operator_name + " " + to_string(entry.slot);
+  if (entry.rank()) line += fmt::format("rank {} ", *entry.rank());
+  if (entry.step()) line += fmt::format("step {} ", *entry.step());
+  if (!entry.graph().empty()) line += fmt::format("[{}] ", entry.graph());
+  return line + entry.operator_name.str() + " " + to_string(entry.slot);
 }
 
 inline std::vector<std::string> lines_of(const DumpSet& set) {

@@ -57,7 +57,7 @@ DumpSet calls(const std::vector<std::string>& names, bool has_numbers = true) {
     }
     Entry& entry = set.entries.emplace_back();
     entry.operator_name = name;
-    entry.step = step;
+    entry.put_at({step, {}});
     entry.timestamp = static_cast<int64_t>(set.entries.size());
     entry.statistics.emplace();
   }
@@ -71,7 +71,7 @@ std::vector<std::string> plan_of(const DumpSet& target, const DumpSet& golden,
   for (const PlannedRow& row : make_plan(target, golden, options)) {
     std::string line;
     if (row.target != nullptr) line = row.target->operator_name;
-    if (row.golden != nullptr) line += "=" + row.golden->operator_name;
+    if (row.golden != nullptr) line += "=" + row.golden->operator_name.str();
     lines.push_back(line + (row.rule.empty() ? "" : " ") + std::string(row.rule));
   }
   return lines;

@@ -49,8 +49,9 @@ TEST(Damaged, AFileStandsForEveryTensorOfItsOperator) {
   ASSERT_EQ(rows.size(), 3u);
   for (const PlannedRow& row : rows) {
     const bool is_conv1 = row.golden->operator_name == "conv1";
-    EXPECT_EQ(row.reason, is_conv1 ? "damaged_file" : "no_target") << row.golden->operator_name;
-    EXPECT_EQ(row.damaged != nullptr, is_conv1);
+    EXPECT_EQ(row.reason, is_conv1 ? "damaged_file" : "no_target")
+        << row.golden->operator_name.str();
+    EXPECT_EQ(row.rare().damaged != nullptr, is_conv1);
   }
 }
 

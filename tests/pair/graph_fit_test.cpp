@@ -78,7 +78,7 @@ TEST(GraphFit, ADumpOfSeveralModelsIsJudgedByTheBest) {
   DumpSet set = device_set_of(kFusedDump);
   for (const char* name : {"a", "b", "c", "d"}) {
     set.entries.emplace_back().operator_name = name;
-    set.entries.back().graph = "another model";
+    set.entries.back().put_at({{}, {}, "another model"});
   }
   EXPECT_THAT(fit_of(recorded_graph_of(kFused), set).unknown, IsEmpty());
 }

@@ -49,7 +49,8 @@ graph::Graph network() {
 
 std::string row_text(const pair::PlannedRow& row) {
   const auto name = [](const Entry* side) {
-    return side == nullptr ? std::string("-") : side->operator_name + " " + to_string(side->slot);
+    return side == nullptr ? std::string("-")
+                           : side->operator_name.str() + " " + to_string(side->slot);
   };
   return name(row.target) + " = " + name(row.golden) + " " +
          std::string(row.reason.empty() ? row.rule : row.reason);

@@ -29,7 +29,7 @@ using testing::Not;
 Slot output(int64_t index) { return {SlotKind::kOutput, index, {}}; }
 Entry in_step(std::optional<int64_t> step, std::string name, int64_t timestamp = 0) {
   Entry made = entry(std::move(name), {}, timestamp);
-  made.step = step;
+  made.put_at({step, {}});
   return made;
 }
 
@@ -37,9 +37,9 @@ Entry in_step(std::optional<int64_t> step, std::string name, int64_t timestamp =
 // file: reason" for a damaged file alone; "~" stands for the side that a damaged file should be.
 std::string line_of(const PlannedRow& row) {
   const auto side = [&](const Entry* entry, bool is_target) {
-    if (entry != nullptr) return entry->operator_name + " " + to_string(entry->slot);
-    const bool damaged = row.damaged != nullptr && row.damaged_is_target == is_target;
-    return damaged ? "~" + row.damaged->file : std::string("-");
+    if (entry != nullptr) return entry->operator_name.str() + " " + to_string(entry->slot);
+    const bool damaged = row.rare().damaged != nullptr && row.damaged_is_target == is_target;
+    return damaged ? "~" + row.rare().damaged->file : std::string("-");
   };
   std::string line = side(row.target, true) + " = " + side(row.golden, false);
   if (!row.rule.empty()) line += fmt::format(" ({})", row.rule);
@@ -192,7 +192,7 @@ TEST(Plan, OfUnequalNumbersTheLaterRunCounts) {
       }
       ++superseded;
       EXPECT_EQ(row.reason, "superseded");
-      EXPECT_THAT(row.message, HasSubstr("a later run"));
+      EXPECT_THAT(row.message.str(), HasSubstr("a later run"));
     }
     EXPECT_EQ(rows.size(), 6u);
     EXPECT_EQ(superseded, 3u);
@@ -206,7 +206,7 @@ TEST(Plan, UnequalNumbersOfExecutionsAreNotGuessed) {
   EXPECT_THAT(lines_of(rows),
               ElementsAre("- = a output:0: duplicate_name", "a output:0 = -: duplicate_name",
                           "a output:0 = -: duplicate_name"));
-  EXPECT_THAT(rows[0].message, HasSubstr("2 of them in target, 1 in golden"));
+  EXPECT_THAT(rows[0].message.str(), HasSubstr("2 of them in target, 1 in golden"));
 }
 
 // As many on both sides, and no time that tells them apart: the order of files is none.
@@ -217,7 +217,7 @@ TEST(Plan, EqualNumbersOfExecutionsWithoutATimeAreNotGuessed) {
     const auto rows = swapped ? make_plan(golden, target) : make_plan(target, golden);
     EXPECT_EQ(rows.size(), 4u);
     for (const PlannedRow& row : rows) EXPECT_EQ(row.reason, "duplicate_name");
-    EXPECT_THAT(rows[0].message, HasSubstr("cannot be told by their times"));
+    EXPECT_THAT(rows[0].message.str(), HasSubstr("cannot be told by their times"));
   }
 }
 
@@ -238,8 +238,8 @@ TEST(Plan, SeveralStepsPairByNumber) {
               ElementsAre("a output:0 = -: no_golden", "a output:0 = a output:0 (name)",
                           "- = a output:0: no_target", "b output:0 = -: no_golden"));
   EXPECT_EQ(rows[0].message, "the operator is there with step 2, here it has step 1");
-  EXPECT_EQ(rows[1].target->step, 2);
-  EXPECT_EQ(rows[1].golden->step, 2);
+  EXPECT_EQ(rows[1].target->step(), 2);
+  EXPECT_EQ(rows[1].golden->step(), 2);
   EXPECT_EQ(rows[2].message, "the operator is there with step 1, here it has step 3");
   EXPECT_EQ(rows[3].message, "");
 }
@@ -261,16 +261,15 @@ TEST(Plan, RanksAndGraphsTellEntriesApart) {
   for (int64_t rank : {0, 1})
     for (const char* graph : {"g1", "g2"}) {
       entries.push_back(entry("a"));
-      entries.back().rank = rank;
-      entries.back().graph = graph;
+      entries.back().put_at({entries.back().step(), rank, graph});
     }
   const DumpSet target = set_of(entries), golden = set_of(entries);
   const auto rows = make_plan(target, golden);
   ASSERT_EQ(rows.size(), 4u);
   for (const PlannedRow& row : rows) {
     EXPECT_EQ(row.rule, "name");
-    EXPECT_EQ(row.target->rank, row.golden->rank);
-    EXPECT_EQ(row.target->graph, row.golden->graph);
+    EXPECT_EQ(row.target->rank(), row.golden->rank());
+    EXPECT_EQ(row.target->graph(), row.golden->graph());
   }
   EXPECT_THAT(indices_of(rows), ElementsAre(0, 1, 2, 3));
 }
@@ -349,7 +348,7 @@ TEST(Plan, WhatIsNotWantedIsFiltered) {
   const DumpSet target = set_of({entry("a/1"), entry("b"), entry("only")}, {"damaged.npy"});
   const DumpSet golden = set_of({entry("a_1"), entry("b")}, {"only.npy"});
   PlanOptions options;
-  options.wants = [](const Entry& e) { return e.operator_name.starts_with("a/"); };
+  options.wants = [](const Entry& e) { return e.operator_name.str().starts_with("a/"); };
   const auto rows = make_plan(target, golden, options);
   EXPECT_THAT(lines_of(rows),
               ElementsAre("a/1 output:0 = a_1 output:0 (normalised-name)",
@@ -380,7 +379,7 @@ TEST(Plan, FilteringAStepLeavesOneStepEach) {
   const DumpSet target = set_of({in_step(0, "a"), in_step(1, "a")});
   const DumpSet golden = set_of({in_step(1, "a")});
   PlanOptions options;
-  options.wants = [](const Entry& e) { return e.step == 1; };
+  options.wants = [](const Entry& e) { return e.step() == 1; };
   EXPECT_THAT(lines_of(make_plan(target, golden, options)),
               ElementsAre("a output:0 = -: filtered", "a output:0 = a output:0 (name)"));
 }
@@ -436,8 +435,8 @@ TEST(Plan, DamagedFilesOfTheSameName) {
   ASSERT_EQ(rows.size(), 2u);  // each tensor once
   for (const PlannedRow& row : rows) {
     EXPECT_EQ(row.reason, "damaged_file");
-    ASSERT_NE(row.damaged, nullptr);
-    EXPECT_EQ(row.damaged->file, row.golden->parts.front().file);
+    ASSERT_NE(row.rare().damaged, nullptr);
+    EXPECT_EQ(row.rare().damaged->file, row.golden->parts.front().file);
   }
 }
 
@@ -523,9 +522,11 @@ struct Any {
     std::vector<Entry> entries;
     for (int i = below(12); i > 0; --i) {
       Entry& made = entries.emplace_back(entry(name(), slot(), below(times)));
-      if (steps > 0) made.step = below(steps);
-      if (ranks > 0 && below(8) > 0) made.rank = below(ranks);
-      if (graphs > 0) made.graph = fmt::format("g{}", below(graphs));
+      dump::Place place;
+      if (steps > 0) place.step = below(steps);
+      if (ranks > 0 && below(8) > 0) place.rank = below(ranks);
+      if (graphs > 0) place.graph = fmt::format("g{}", below(graphs));
+      made.put_at(std::move(place));
     }
     std::vector<std::string> damaged;
     for (int i = below(4); i > 0; --i) {
@@ -542,7 +543,7 @@ struct Any {
     PlanOptions options;
     if (below(2) == 0)
       options.wants = [letter = "ab1/"[below(4)], step = below(5)](const Entry& e) {
-        return e.operator_name.find(letter) != std::string::npos || e.step == step;
+        return e.operator_name.str().find(letter) != std::string::npos || e.step() == step;
       };
     std::set<std::string> used;
     if (!target.entries.empty() && !golden.entries.empty())
@@ -561,9 +562,10 @@ void expect_all_once(const DumpSet& set, const std::vector<PlannedRow>& rows, bo
   std::map<const Skipped*, int> damaged;
   for (const PlannedRow& row : rows) {
     if (const Entry* e = is_target ? row.target : row.golden) ++seen[e];
-    if (row.damaged != nullptr && row.damaged_is_target == is_target) ++damaged[row.damaged];
+    if (row.rare().damaged != nullptr && row.damaged_is_target == is_target)
+      ++damaged[row.rare().damaged];
   }
-  for (const Entry& e : set.entries) EXPECT_EQ(seen[&e], 1) << e.operator_name;
+  for (const Entry& e : set.entries) EXPECT_EQ(seen[&e], 1) << e.operator_name.str();
   EXPECT_EQ(seen.size(), set.entries.size());
   for (const Skipped& s : set.skipped) EXPECT_EQ(damaged[&s] > 0, s.error.has_value()) << s.file;
   EXPECT_EQ(damaged.size(), set.skipped.size());
@@ -583,7 +585,7 @@ void expect_lawful(const DumpSet& target, const DumpSet& golden, const PlanOptio
     if (i > 0) {
       EXPECT_TRUE(row.index == rows[i - 1].index || row.index == rows[i - 1].index + 1);
     }
-    if (row.damaged != nullptr) {
+    if (row.rare().damaged != nullptr) {
       EXPECT_EQ(row.damaged_is_target ? row.target : row.golden, nullptr);
     }
     if (row.target == nullptr && row.golden == nullptr) {

@@ -37,7 +37,7 @@ std::map<std::string, std::string> pairs_of(const std::string& target_path,
   for (const dump::Entry& entry : target->entries) {
     const Pairing& pairing = torchair->pairings.at(&entry);
     EXPECT_NE(pairing.tensor == nullptr, pairing.reason.empty());
-    if (entry.step.value_or(0) == 0 && pairing.tensor != nullptr)
+    if (entry.step().value_or(0) == 0 && pairing.tensor != nullptr)
       pairs[tensor_text(entry.operator_name, entry.slot)] =
           tensor_text(pairing.tensor->operator_name, pairing.tensor->slot) +
           (pairing.is_own ? " of target" : "");
@@ -144,11 +144,11 @@ TEST(Torchair, RunsOfAnOperatorPairByTime) {
     ASSERT_TRUE(torchair.ok());
     int64_t first = INT64_MAX;
     for (const dump::Entry& entry : golden->entries)
-      if (entry.operator_name == "Mul_3" && entry.step.value_or(0) == 0)
+      if (entry.operator_name == "Mul_3" && entry.step().value_or(0) == 0)
         first = std::min(first, entry.timestamp);
     std::map<int64_t, std::string> found;
     for (const dump::Entry& entry : target->entries) {
-      if (entry.operator_name != "Add_1Relu_2Mul_3" || entry.step.value_or(0) != 0 ||
+      if (entry.operator_name != "Add_1Relu_2Mul_3" || entry.step().value_or(0) != 0 ||
           entry.slot.kind != dump::SlotKind::kOutput)
         continue;
       const Pairing& pairing = torchair->pairings.at(&entry);

@@ -271,8 +271,7 @@ TEST(OverflowScan, OrderOfStepsAndRanks) {
   const auto add = [&](int64_t rank, int64_t step, int64_t time) {  // in the order of a set
     dump::Entry& entry = set.entries.emplace_back();
     entry.operator_name = fmt::format("rank{} step{}", rank, step);
-    entry.rank = rank;
-    entry.step = step;
+    entry.put_at({step, rank});
     entry.timestamp = time;
     entry.statistics = Statistics{};
     entry.statistics->max = kInf;

@@ -96,7 +96,7 @@ Outcome<View> stored_fractal_z(const Tensor& tensor, std::string_view from, cons
   entry.info->dtype = tensor.dtype;
   entry.info->shape = stored->stored;
   entry.info->size_bytes = copy.owned->size();
-  entry.parts.emplace_back();
+  entry.parts.push_back({});
   copy.entry = std::make_shared<const dump::Entry>(std::move(entry));
   copy.layout = to;
   copy.shape = stored->stored;

@@ -22,10 +22,10 @@ class PairPolicy final : public compare::Policy, public compare::Observer {
     for (size_t i = 0; i < rows.size(); ++i) {
       rows[i].target = items_[i].line->pair->target.tensor.entry.get();
       rows[i].golden = items_[i].line->pair->golden.tensor.entry.get();
-      rows[i].target_order = &items_[i].target;
-      rows[i].golden_order = &items_[i].golden;
+      rows[i].add_rare().target_order = &items_[i].target;
+      rows[i].add_rare().golden_order = &items_[i].golden;
       rows[i].is_flat = true;
-      rows[i].index = static_cast<int64_t>(i);
+      rows[i].index = static_cast<uint32_t>(i);
     }
     return rows;
   }

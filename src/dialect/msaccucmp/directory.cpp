@@ -138,7 +138,7 @@ Outcome<DumpDirectory> open_directory(const fs::path& path, bool join_slices) {
             Error{"the directory cannot be read", path.string(), failure.message()}};
   for (const fs::directory_entry& entry : files)
     if (std::error_code ignored; entry.is_regular_file(ignored))
-      tree.files.emplace_back(entry.path().filename().string(), entry.file_size(ignored));
+      tree.files.push_back({entry.path().filename().string(), entry.file_size(ignored)});
   std::sort(tree.files.begin(), tree.files.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
 

@@ -36,7 +36,7 @@ std::string_view io_of(SlotKind kind) {
 void for_each_call(std::span<const PlannedRow> plan, std::span<const size_t> rows,
                    const std::function<void(std::span<const size_t>)>& use) {
   const auto is_same = [](const Entry& a, const Entry& b) {
-    return a.timestamp == b.timestamp && a.step == b.step && a.operator_name == b.operator_name;
+    return a.timestamp == b.timestamp && a.step() == b.step() && a.operator_name == b.operator_name;
   };
   for (size_t last = 0; !rows.empty(); rows = rows.subspan(last)) {
     for (last = 1; last < rows.size() && is_same(*plan[rows[0]].target, *plan[rows[last]].target);)
@@ -71,7 +71,7 @@ StatisticRow statistic_row(const PlannedRow& planned, bool any_type) {
 const dump::Stacks& StackFiles::beside(const Entry& entry) {
   auto at = stacks_.find(entry.record);
   if (at == stacks_.end()) {
-    const auto path = (set_.root / entry.record).parent_path() / "stack.json";
+    const auto path = (set_.root / entry.record.str()).parent_path() / "stack.json";
     auto file = MappedFile::open(path);
     auto stacks = file ? dump::parse_stack_json(file->bytes()) : Result<dump::Stacks>(file.error());
     at = stacks_.emplace(entry.record, stacks ? std::move(*stacks) : dump::Stacks()).first;

@@ -19,9 +19,8 @@ namespace {
 // Without directory and extension; empty if the entry has no file.
 std::string file_stem(const Entry& entry) {
   if (entry.parts.empty()) return "";
-  const std::string& file = entry.parts.front().file;
-  const std::string name = file.substr(file.rfind('/') + 1);
-  return name.substr(0, name.rfind('.'));
+  const std::string_view name = entry.parts.front().file.name();
+  return std::string(name.substr(0, name.rfind('.')));
 }
 
 }  // namespace

@@ -50,14 +50,14 @@ std::optional<Error> all_data_lost(const DumpSet& set) {
   const std::filesystem::path first = set.absolute(lost->parts.front().file);
   return Error{"the data files of the dump are missing",
                fmt::format("{}: none of the files that {} names is there",
-                           first.parent_path().string(), set.absolute(lost->record)),
+                           first.parent_path().string(), set.absolute(lost->record.str())),
                "copy that directory, too"};
 }
 
 // "golden/step0" of the first entry of that step; empty if no directory is called so.
 std::string directory_of_step(const DumpSet& set, int64_t step) {
   for (const Entry& entry : set.entries) {
-    if (entry.step != step) continue;
+    if (entry.step() != step) continue;
     std::filesystem::path directory = set.root;
     for (const std::string_view part : dump::components(entry.record)) {
       directory /= part;
@@ -211,7 +211,7 @@ class GeneralComparison {
     auto operator<=>(const Source&) const = default;
   };
   static Source source_of(const Entry& entry) {
-    return {entry.rank, is_saved_by_hand(entry.operator_name)};
+    return {entry.rank(), is_saved_by_hand(entry.operator_name)};
   }
 
   // Of one file, by position in the plan.
@@ -249,8 +249,8 @@ class GeneralComparison {
     const Entry& any = line.any();
     Notable row{std::string(line.target != nullptr ? line.target_name : line.golden_name),
                 io_of(any.slot.kind),
-                any.rank,
-                any.step,
+                any.rank(),
+                any.step(),
                 {},
                 {},
                 judged,

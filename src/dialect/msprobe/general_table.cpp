@@ -203,14 +203,13 @@ std::optional<SideNumbers> measured(const GeneralLine& line,
 std::string_view data_name(const Entry* entry) {
   if (entry == nullptr) return kNotKnown;
   if (entry->parts.empty()) return "-1";
-  const std::string_view file = entry->parts.front().file;
-  return file.substr(file.rfind('/') + 1);
+  return entry->parts.front().file.name();
 }
 
 void append_ours(Cells& cells, const GeneralLine& line) {
   const Entry& any = line.any();
   cells.word(line.judged.accuracy);
-  for (const auto& each : {any.rank, any.step}) cells.count(each);
+  for (const auto& each : {any.rank(), any.step()}) cells.count(each);
   cells.word(io_of(any.slot.kind));
   cells.word(line.rule.empty() ? kNotKnown : line.rule);
   const Shape* shape = line.target == nullptr ? nullptr : shape_of(*line.target);

@@ -42,9 +42,8 @@ bool is_saved_alone(const dump::DumpSet& set, const Entry& entry) {
   if (!is_saved_by_hand(entry.operator_name) || entry.slot != dump::Slot{}) return false;
   const size_t at = static_cast<size_t>(&entry - set.entries.data());
   return at + 1 >= set.entries.size() ||
-         std::tie(set.entries[at + 1].operator_name, set.entries[at + 1].step,
-                  set.entries[at + 1].rank, set.entries[at + 1].graph) !=
-             std::tie(entry.operator_name, entry.step, entry.rank, entry.graph);
+         std::tie(set.entries[at + 1].operator_name, set.entries[at + 1].its_place()) !=
+             std::tie(entry.operator_name, entry.its_place());
 }
 
 }  // namespace
@@ -79,8 +78,8 @@ std::string_view function_of(std::string_view call) {
 
 bool row_is_before(const Entry& x, const Entry& y) {
   const auto key = [](const Entry& e) {
-    return std::tuple(e.step, e.timestamp, std::string_view(e.operator_name), order_of(e.slot.kind),
-                      e.order);
+    return std::tuple(e.step(), e.timestamp, std::string_view(e.operator_name),
+                      order_of(e.slot.kind), e.order);
   };
   return key(x) < key(y);
 }

@@ -33,7 +33,7 @@ bool holds(const std::vector<int64_t>& wanted, std::optional<int64_t> number) {
 // A tensor by its file, and by its slot where the file holds several.
 std::string name_of(const DumpSet& set, const Entry* entry) {
   if (entry == nullptr) return "";
-  const std::string& file = entry->parts.empty() ? entry->record : entry->parts.front().file;
+  const std::string file = entry->file();
   return set.traits.is_torchair_fx ? file : file + ":" + to_string(entry->slot);
 }
 
@@ -181,7 +181,7 @@ class TorchairComparison {
   static std::string original_path(const DumpSet& set, const Entry& entry) {
     std::error_code ignored;
     const auto path = std::filesystem::absolute(set.root, ignored).lexically_normal();
-    std::string text = (path / entry.parts.front().file).string();
+    std::string text = (path / entry.parts.front().file.str()).string();
     if (!set.traits.is_torchair_fx)
       text += fmt::format(",{},{}", entry.slot.kind == SlotKind::kInput ? "inputs" : "outputs",
                           entry.slot.index);
@@ -192,20 +192,20 @@ class TorchairComparison {
   // operator, has no line.
   bool is_shown(const PlannedRow& row) const {
     if (row.reason == "filtered") return false;
-    if (row.target != nullptr || row.damaged != nullptr) return true;
-    return row.owner != nullptr && row.reason != "inside_fusion" &&
-           policy_.is_wanted(target_, *row.owner);
+    if (row.target != nullptr || row.rare().damaged != nullptr) return true;
+    return row.rare().owner != nullptr && row.reason != "inside_fusion" &&
+           policy_.is_wanted(target_, *row.rare().owner);
   }
 
   static const Entry* anchor(const PlannedRow& row) {
-    return row.target != nullptr ? row.target : row.owner;
+    return row.target != nullptr ? row.target : row.rare().owner;
   }
   const pair::Torchair::Place& place_of(const Entry& entry) const {
     return policy_.place_of(target_, entry);
   }
   static std::optional<int64_t> rank_of(const PlannedRow& row) {
-    if (const Entry* entry = anchor(row)) return entry->rank;
-    for (std::string_view part : dump::components(row.damaged->file))
+    if (const Entry* entry = anchor(row)) return entry->rank();
+    for (std::string_view part : dump::components(row.rare().damaged->file))
       if (const auto rank = dump::rank_from(part)) return rank;
     return {};
   }
@@ -245,17 +245,17 @@ class TorchairComparison {
     Line line;
     if (const Entry* entry = anchor(row)) {
       line.api = entry->operator_name;
-      line.rank = entry->rank;
+      line.rank = entry->rank();
       line.graph = place_of(*entry).graph;
       line.token = place_of(*entry).token;
     } else {
-      line.api = damaged_name_ = operator_in(*row.damaged);
+      line.api = damaged_name_ = operator_in(*row.rare().damaged);
       line.rank = rank_of(row);
     }
     line.target_name = target_name_ = name_of(target_, row.target);
     line.golden_name = golden_name_ = name_of(row.golden_is_own ? target_ : golden_, row.golden);
-    if (row.damaged != nullptr)
-      (row.damaged_is_target ? line.target_name : line.golden_name) = row.damaged->file;
+    if (row.rare().damaged != nullptr)
+      (row.damaged_is_target ? line.target_name : line.golden_name) = row.rare().damaged->file;
     line.rule = row.rule;
     if (const Entry* entry = row.target != nullptr ? row.target : row.golden)
       line.io = entry->slot.kind == SlotKind::kInput    ? "input"

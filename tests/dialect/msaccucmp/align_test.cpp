@@ -25,7 +25,7 @@ Tensor counted(const char* layout, Shape shape, Shape original = {}) {
   tensor.owned = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
   dump::Entry entry;
   entry.memory = tensor.owned->data();
-  entry.parts.emplace_back();
+  entry.parts.push_back({});
   entry.info.emplace();
   entry.info->shape = tensor.shape;
   entry.info->size_bytes = tensor.owned->size();
