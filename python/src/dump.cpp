@@ -155,7 +155,7 @@ void add_dump(py::module_& module) {
            [](const PyDump& self) {
              py::list keys;
              for (const Entry& entry : self.set->entries)
-               keys.append(py::make_tuple(entry.operator_name, to_string(entry.slot)));
+               keys.append(py::make_tuple(entry.operator_name.str(), to_string(entry.slot)));
              return py::iter(keys);
            })
       .def("__contains__",
