@@ -232,6 +232,15 @@ std::optional<bool> simple_regex_matches(std::string_view expression, std::strin
   return reached[name.size()] != 0;
 }
 
+ColorSpace model_color(const Config& config, const ConfigTensor* model, std::string_view input) {
+  const ColorSpace color =
+      model != nullptr ? model->color.value_or(ColorSpace::kAuto) : ColorSpace::kAuto;
+  if (color != ColorSpace::kAuto || config.kind != ConfigKind::kPulsar) return color;
+  const ConfigTensor* runtime = tensor_for(config, config.runtime_inputs, input);
+  if (runtime == nullptr || !runtime->color || is_yuv(*runtime->color)) return color;
+  return *runtime->color;
+}
+
 Preprocess preprocess_for_compiled(const Config& config, std::string_view input) {
   Preprocess how = preprocess_for(config, input);
   how.modifications.clear();
@@ -245,8 +254,8 @@ Preprocess preprocess_for_compiled(const Config& config, std::string_view input)
 
 Preprocess preprocess_for(const Config& config, std::string_view input) {
   Preprocess how;
+  how.color = model_color(config, tensor_for(config, config.model_inputs, input), input);
   if (const ConfigTensor* model = tensor_for(config, config.model_inputs, input)) {
-    how.color = model->color.value_or(ColorSpace::kAuto);
     how.layout = model->layout;
     how.yuv = model->yuv;
     if (model->resize) how.resize = *model->resize;

@@ -101,6 +101,11 @@ const ConfigArithmetic* arithmetic_for(const std::vector<ConfigArithmetic>& arit
 // engine could tell (none is run on expressions from files).
 std::optional<bool> simple_regex_matches(std::string_view expression, std::string_view name);
 
+// The colours that the original model is fed. Where the configuration does not say them, Pulsar
+// reads calibration pictures as the compiled model will get them. `model` is the input's entry, if
+// it has one.
+ColorSpace model_color(const Config& config, const ConfigTensor* model, std::string_view input);
+
 // How pictures become this input of the original (float) model.
 Preprocess preprocess_for(const Config& config, std::string_view input);
 // ... and of the compiled one, which takes pixels and does the arithmetic itself.

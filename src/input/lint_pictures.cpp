@@ -52,15 +52,7 @@ const ConfigTensor* model_tensor(const Config& config, const std::string& name) 
 }
 
 ColorSpace color_of(const Config& config, const std::string& name) {
-  const ConfigTensor* tensor = model_tensor(config, name);
-  const ColorSpace color =
-      tensor == nullptr ? ColorSpace::kAuto : tensor->color.value_or(ColorSpace::kAuto);
-  if (color != ColorSpace::kAuto || config.kind != ConfigKind::kPulsar) return color;
-  // If the model's own colours are not said, Pulsar reads calibration pictures as the compiled
-  // model will get them.
-  const ConfigTensor* runtime = tensor_for(config, config.runtime_inputs, name);
-  if (runtime == nullptr || !runtime->color || is_yuv(*runtime->color)) return color;
-  return *runtime->color;
+  return model_color(config, model_tensor(config, name), name);
 }
 
 std::optional<int64_t> channels_for(const LintInput& input, const std::string& name) {

@@ -76,6 +76,28 @@ TEST(Config, OldNamesAndEntriesWithoutAName) {
   EXPECT_EQ(preprocess_for(config, "data").yuv.standard, ColorStandard::kLegacy);
 }
 
+// lint and run agree what a model is fed that only the colours of the compiled model are told of.
+TEST(Config, ColoursOfTheCompiledModelAreTheModelsOwnIfNothingElseIsSaid) {
+  const struct {
+    const char* text;
+    ColorSpace color;
+  } cases[] = {
+      {"dst_input_tensors { color_space: TENSOR_COLOR_SPACE_RGB }", ColorSpace::kRgb},
+      {"dst_input_tensors { color_space: TENSOR_COLOR_SPACE_NV12 }", ColorSpace::kAuto},
+      {"src_input_tensors { color_space: TENSOR_COLOR_SPACE_BGR }\n"
+       "dst_input_tensors { color_space: TENSOR_COLOR_SPACE_RGB }",
+       ColorSpace::kBgr},
+      {"src_input_tensors { color_space: TENSOR_COLOR_SPACE_AUTO }\n"
+       "dst_input_tensors { color_space: TENSOR_COLOR_SPACE_RGB }",
+       ColorSpace::kRgb},
+  };
+  for (const auto& [text, color] : cases) {
+    auto config = parse_config(text, "c");
+    ASSERT_TRUE(config) << why(config.error());
+    EXPECT_EQ(preprocess_for(*config, "data").color, color) << text;
+  }
+}
+
 TEST(Config, PiecesOfAConfiguration) {
   auto pieces = parse_config(
       "operator_conf_items {\n  selector { op_name: \"a\" }\n  attributes { weight_type: INT4 "
