@@ -161,8 +161,7 @@ TEST(Samples, CaseOfAModelWithOneInput) {
   EXPECT_EQ(sets->name(1), "test_data_set_1");
   EXPECT_TRUE(sets->load(1));
   fs::create_directory(scratch.path() / "empty");
-  EXPECT_EQ(error_of(open({(scratch.path() / "empty").string()}, {kX})),
-            "the directory does not hold a file for each input");
+  EXPECT_EQ(error_of(open({(scratch.path() / "empty").string()}, {kX})), "the directory is empty");
 }
 
 TEST(Samples, DigitsAreSamples) {
