@@ -4,8 +4,6 @@
 // in a shared library, but merely loading that one costs 3 ms: a timer in it calibrates itself
 // before main(). We use its headers and answer the questions they leave open here.
 #include <atomic>
-#include <cstdio>
-#include <cstdlib>
 
 #include <hwy/targets.h>
 
@@ -38,10 +36,7 @@ int64_t targets_of_processor() {
 }  // namespace
 
 // What its headers call in builds with assertions.
-void Abort(const char* file, int line, const char* format, ...) {
-  std::fprintf(stderr, "%s:%d: %s\n", file, line, format);
-  std::abort();
-}
+void Abort(const char*, int, const char*, ...) { __builtin_trap(); }
 
 int64_t SupportedTargets() {
   static const int64_t targets = targets_of_processor();
