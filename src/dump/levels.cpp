@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "dump/listing.h"
 #include "dump/names.h"
 #include "dump/tree.h"
 
