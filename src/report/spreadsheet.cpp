@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/csv.h"
+#include "base/number_from_text.h"
 #include "report/text.h"
 
 namespace plumb::report {
@@ -142,10 +142,8 @@ SheetCell SheetCell::count(std::optional<int64_t> count) {
 }
 
 SheetCell SheetCell::number(std::string text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number =
-      error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  const auto number = number_from_text<double>(text);
+  const bool is_number = number && std::isfinite(*number);
   SheetCell cell(std::move(text));
   cell.is_number_ = is_number;
   return cell;
