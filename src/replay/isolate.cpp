@@ -14,6 +14,7 @@
 #include "graph/onnx_external.h"
 #include "judge/profile.h"
 #include "judge/tolerance.h"
+#include "judge/verdict.h"
 #include "replay/isolate_part.h"
 #include "replay/run_part.h"
 

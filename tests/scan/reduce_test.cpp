@@ -13,6 +13,7 @@
 #include "dump/reduced.h"
 #include "io/npy.h"
 #include "io/zip.h"
+#include "judge/verdict.h"
 #include "pair/plan.h"
 #include "scan/reduce_tree.h"
 #include "scratch.h"
