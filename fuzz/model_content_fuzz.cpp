@@ -2,6 +2,7 @@
 //
 // Any bytes as an ONNX model whose attributes and weights are read and compared with themselves,
 // and as the weights of a Caffe network.
+#include "graph/data_place.h"
 #include "graph/model_content.h"
 #include "pair/model_alignment.h"
 
