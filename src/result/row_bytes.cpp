@@ -17,6 +17,16 @@ struct RowPacker {
     static_assert(std::is_trivially_copyable_v<T>);
     out.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
+  void numbers(const auto&... values) {
+    char* at = more((sizeof values + ...));
+    ((std::memcpy(at, &values, sizeof values), at += sizeof values), ...);
+  }
+  // Room for so many bytes at the end.
+  char* more(size_t count) {
+    const size_t start = out.size();
+    out.resize(start + count);
+    return out.data() + start;
+  }
   // Most are short.
   void size(size_t count) {
     out += static_cast<char>(count < 255 ? count : 255);
@@ -30,15 +40,20 @@ struct RowPacker {
     size(value.size());
     if (!value.empty()) number(value.data());
   }
+  // All numbers, then those that are undefined or bounds, which few are, by their places.
   void values(const std::vector<metrics::Value>& values) {
     size(values.size());
+    char* at = more(sizeof(double) * values.size());
+    size_t others = 0;
     for (const metrics::Value& value : values) {
-      number(value.is_defined());
-      if (value.is_defined())
-        number(value.number());
-      else
-        number(value);
+      const double known = value.number();
+      std::memcpy(at, &known, sizeof known);
+      at += sizeof known;
+      others += !value.is_defined();
     }
+    size(others);
+    for (uint32_t i = 0; others > 0 && i < values.size(); ++i)
+      if (!values[i].is_defined()) numbers(i, values[i]);
   }
   void list(const auto& items, const auto& use) {
     size(items.size());
@@ -65,6 +80,10 @@ struct RowUnpacker {
     std::memcpy(static_cast<void*>(&value), at, sizeof value);
     at += sizeof value;
   }
+  void numbers(auto&... values) {
+    if (!has((sizeof values + ...))) return;
+    ((std::memcpy(static_cast<void*>(&values), at, sizeof values), at += sizeof values), ...);
+  }
   size_t size() {
     uint8_t count = 0;
     number(count);
@@ -75,6 +94,7 @@ struct RowUnpacker {
   }
   void text(std::string& value) {
     const size_t count = size();
+    if (count == 0) return value.clear();
     if (!has(count)) return;
     if (value.size() != count) value.resize(count);  // that of the row before is often as long
     std::memcpy(value.data(), at, count);
@@ -87,19 +107,22 @@ struct RowUnpacker {
     value = is_good ? std::string_view(start, count) : std::string_view();
   }
   void values(std::vector<metrics::Value>& values) {
-    values.clear();
     const size_t count = size();
-    values.reserve(count);
-    for (size_t i = 0; i < count && is_good; ++i) {
-      bool is_defined = false;
+    if (!has(sizeof(double) * count)) return;
+    values.resize(count, metrics::Value::of(0));
+    const char* from = at;
+    for (metrics::Value& value : values) {
       double known = 0;
-      metrics::Value value = metrics::Value::of(0);
-      number(is_defined);
-      if (is_defined)
-        number(known);
-      else
-        number(value);
-      values.push_back(is_defined ? metrics::Value::of(known) : value);
+      std::memcpy(&known, from, sizeof known);
+      value = metrics::Value::of(known);
+      from += sizeof known;
+    }
+    at = from;
+    for (size_t others = size(); others > 0 && is_good; --others) {
+      uint32_t place = 0;
+      number(place);
+      is_good = is_good && place < count;
+      if (is_good) number(values[place]);
     }
   }
   void list(auto& items, const auto& use) {
@@ -148,7 +171,8 @@ void judgement_members(auto& bytes, Any<Judgement> auto& judgement) {
 void row_members(auto& bytes, Any<Row> auto& row) {
   const auto number = [&](auto& value) { bytes.number(value); };
   const auto judgement = [&](auto& value) { judgement_members(bytes, value); };
-  bytes.number(row.index);
+  bytes.numbers(row.index, row.is_model_output, row.node, row.verdict, row.suspicious,
+                row.target_shows, row.bytes);
   bytes.maybe(row.step, number);
   bytes.maybe(row.rank, number);
   bytes.text(row.graph);
@@ -156,11 +180,7 @@ void row_members(auto& bytes, Any<Row> auto& row) {
     bytes.maybe(*side, [&](auto& value) { side_members(bytes, value); });
   bytes.word(row.pairing_rule);
   bytes.text(row.pairing_evidence);
-  bytes.number(row.is_model_output);
-  bytes.number(row.node);
   bytes.values(row.values);
-  bytes.number(row.verdict);
-  bytes.number(row.suspicious);
   bytes.list(row.reasons, [&](auto& reason) { bytes.text(reason); });
   bytes.text(row.message);
   bytes.text(row.hint);
@@ -168,9 +188,7 @@ void row_members(auto& bytes, Any<Row> auto& row) {
     bytes.maybe(in.float16, judgement);
     bytes.maybe(in.bfloat16, judgement);
   });
-  bytes.number(row.target_shows);
   bytes.maybe(row.if_inner, judgement);
-  bytes.number(row.bytes);
   bytes.maybe(row.own_error, [&](auto& error) {
     bytes.number(error.value);
     bytes.number(error.inherited);
