@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result/row_bytes.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "result/json_fields.h"
 
 namespace plumb::result {
 namespace {
 
-struct RowPacker {
-  std::string& out;
+// Room at the end of `out` is filled with zeros a row at a time, not for every member.
+class RowPacker {
+ public:
+  explicit RowPacker(std::string& out) : out_(out), used_(out.size()) {}
+  void finish() { out_.resize(used_); }
 
-  template <class T>
-  void number(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    out.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void numbers(const auto&... values) {
+  void number(const auto& value) { numbers(value); }
+  template <class... T>
+  void numbers(const T&... values) {
+    static_assert((std::is_trivially_copyable_v<T> && ...));
     char* at = more((sizeof values + ...));
     ((std::memcpy(at, &values, sizeof values), at += sizeof values), ...);
   }
-  // Room for so many bytes at the end.
-  char* more(size_t count) {
-    const size_t start = out.size();
-    out.resize(start + count);
-    return out.data() + start;
-  }
   // Most are short.
   void size(size_t count) {
-    out += static_cast<char>(count < 255 ? count : 255);
+    *more(1) = static_cast<char>(count < 255 ? count : 255);
     if (count >= 255) number(static_cast<uint32_t>(count));
   }
   void text(const std::string& value) {
     size(value.size());
-    out += value;
+    if (!value.empty()) std::memcpy(more(value.size()), value.data(), value.size());
   }
   void word(const std::string_view& value) {
     size(value.size());
@@ -63,6 +60,17 @@ struct RowPacker {
     number(static_cast<bool>(item));
     if (item) use(*item);
   }
+
+ private:
+  // Room for so many bytes, to be filled at once.
+  char* more(size_t count) {
+    constexpr size_t kRoom = 1024;  // most rows take less
+    if (out_.size() - used_ < count) out_.resize(used_ + std::max(count, kRoom));
+    return out_.data() + std::exchange(used_, used_ + count);
+  }
+
+  std::string& out_;
+  size_t used_;
 };
 
 struct RowUnpacker {
@@ -199,8 +207,9 @@ void row_members(auto& bytes, Any<Row> auto& row) {
 }  // namespace
 
 void append_row_bytes(std::string& bytes, const Row& row) {
-  RowPacker packer{bytes};
+  RowPacker packer(bytes);
   row_members(packer, row);
+  packer.finish();
 }
 
 bool read_row_bytes(std::string_view bytes, Row& row) {
