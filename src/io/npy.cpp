@@ -57,6 +57,7 @@ class HeaderParser {
  private:
   // Eight at a time first: headers end in as many spaces as the rest of them has letters.
   void spaces() {
+    if (at_ < text_.size() && text_[at_] > ' ') return;
     constexpr uint64_t kEight = 0x2020'2020'2020'2020;
     while (at_ + 8 <= text_.size() && load_le<uint64_t>(text_.data() + at_) == kEight) at_ += 8;
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t'))

@@ -42,9 +42,10 @@ std::string exact_text(const metrics::Metric& metric, double number) {
 
 std::string undefined_text(const metrics::Value& value) {
   std::string text;
-  if (value.is_bound()) append_exact(text = "at most ", metrics::Metric{"", ""}, value.number());
-  if (value.is_bound()) text += ": ";
-  return text += value.reason();
+  if (!value.is_bound()) return text = value.reason();
+  text.reserve(128);
+  append_exact(text += "at most ", metrics::Metric{"", ""}, value.number());
+  return (text += ": ") += value.reason();
 }
 
 }  // namespace plumb::result
