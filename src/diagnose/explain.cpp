@@ -348,11 +348,11 @@ bool may_stand_out(const Net& net) {
   });
 }
 
-void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
+void explain_operators(Run& run, bool fails, Tensors& tensors, const RunContext& context,
                        const AtHand& at_hand) {
   run.findings.clear();
   Net net = net_of(run);
-  const bool fails = differs(run), is_odd = looks_odd(run);
+  const bool is_odd = looks_odd(run);
   const bool is_worth_it = fails || is_odd || may_stand_out(net);
   if (is_worth_it) {
     look_at_quantizers(net, tensors, context);
@@ -393,8 +393,9 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
 }  // namespace
 
 void explain(Run& run, Tensors tensors, const RunContext& context, const AtHand& at_hand) {
-  explain_operators(run, tensors, context, at_hand);
-  if (!context.cancelled) explain_as_a_whole(run);
+  const bool fails = differs(run);
+  explain_operators(run, fails, tensors, context, at_hand);
+  if (!context.cancelled) explain_as_a_whole(run, fails);
 }
 
 Invocation invocation_of(const Spec& spec) {

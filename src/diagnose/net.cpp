@@ -104,8 +104,7 @@ class Builder {
   }
 
   void add_facts(const Row& row, RowFacts& facts) {
-    const metrics::Value error = run_.value(row, "rel_euclid");
-    if (error.is_defined() && !std::isnan(error.number())) facts.error = error.number();
+    if (const double error = value(row, relative_); !std::isnan(error)) facts.error = error;
     facts.scope = scopes_.try_emplace({row.step, row.rank}, static_cast<uint32_t>(scopes_.size()))
                       .first->second;
     if (!row.target) return;
