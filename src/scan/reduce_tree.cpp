@@ -143,7 +143,8 @@ class TreeReducer {
         continue;
       }
       if (*stamp != at->second.stamp) {
-        at->second = {*stamp, now};
+        const Pending anew{*stamp, now};
+        at->second = anew;
         last_event_ = now;
       }
       ++at;
