@@ -82,13 +82,13 @@ class TreeReducer {
       if (done->second == *stamp) return;
       kept_.erase(done);
     }
-    const auto [found, is_new] = pending_.try_emplace(path, Pending{*stamp, Clock::now()});
-    Pending& pending = found->second;
-    if (is_new || pending.stamp != *stamp) {
-      pending = {*stamp, Clock::now()};
+    auto found = pending_.find(path);
+    if (found == pending_.end() || found->second.stamp != *stamp) {
+      found = pending_.insert_or_assign(path, Pending{*stamp, Clock::now()}).first;
       last_event_ = Clock::now();
     }
     if (is_closed) {
+      Pending& pending = found->second;
       pending.is_closed = true;
       pending.is_final = false;
       pending.error.reset();
@@ -143,8 +143,8 @@ class TreeReducer {
         continue;
       }
       if (*stamp != at->second.stamp) {
-        const Pending anew{*stamp, now};
-        at->second = anew;
+        const Pending again{*stamp, now};
+        at->second = again;
         last_event_ = now;
       }
       ++at;
