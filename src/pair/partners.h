@@ -48,6 +48,7 @@ class Partners {
   Pairing by_written_name(const dump::Entry& target) const;
   bool may_be_quantized(const dump::Entry& target) const;
   Pairing find_in_dump(Match& match) const;
+  const graph::Operator* made_of(std::string_view golden) const;  // the target's, by the graph
 
   struct Partner {
     std::string_view op;
