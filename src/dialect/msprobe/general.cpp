@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -223,13 +224,28 @@ class GeneralComparison {
     std::vector<size_t> golden_only;
   };
 
+  // "_proc17", or "_rank", as the directory of a device is called that has no number among others.
+  std::string device_of(const Rows& rows) const {
+    std::string_view device, last;
+    for (size_t i : rows.both) {
+      const std::string_view record = plan_[i].target->record;
+      if (record == std::exchange(last, record)) continue;
+      for (const std::string_view part : dump::components(record)) {
+        if (part != "rank" && !dump::is_process(part)) continue;
+        if (!device.empty() && part != device) return {};
+        device = part;
+      }
+    }
+    return device.empty() ? "" : fmt::format("_{}", device);
+  }
+
   Result<void> write_source(const Source& source, const Rows& rows, Written& written) {
     style_.has_stacks = !rows.both.empty() && stacks_.has(*plan_[rows.both.front()].target);
-    auto file = ResultFile::create(
-        run_.output,
-        name_of_result(source.is_saved ? "debug_compare_result" : "compare_result", source.rank,
-                       local_time_stamp()),
-        header_of(style_), style_.as_xlsx);
+    std::string name = source.is_saved ? "debug_compare_result" : "compare_result";
+    if (!source.rank) name += device_of(rows);
+    auto file =
+        ResultFile::create(run_.output, name_of_result(name, source.rank, local_time_stamp()),
+                           header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
     for_each_call(plan_, rows.both,
                   [&](std::span<const size_t> call) { write_api(call, *file, written); });
