@@ -15,6 +15,8 @@ std::string did_you_mean_path(const std::filesystem::path& missing) {
   for (fs::path above = unknown.parent_path(); !above.empty() && !fs::exists(above, ignored);
        above = unknown.parent_path())
     unknown = above;
+  if (const fs::path target = fs::read_symlink(unknown, ignored); !target.empty())
+    return "it is a link to '" + target.string() + "': ";
   const fs::path directory = unknown.parent_path();
   constexpr size_t kMost = 10000;  // a larger directory is not worth a message
   std::vector<std::string> names;

@@ -212,6 +212,28 @@ void Options::suggest(std::vector<std::string> (*words)()) {
   parser_->suggested[parser_->app.get_options({}).back()->get_name()] = words;
 }
 
+namespace {
+
+// What is meant by an option that is not one of `known`, as far as others call something so.
+std::string what_is(const std::string& option, const std::vector<std::string>& known) {
+  constexpr std::string_view kOperators[] = {"--layer", "--layers",    "--node",
+                                             "--nodes", "--operators", "--operator"};
+  const bool is_operator =
+      std::find(std::begin(kOperators), std::end(kOperators), option) != std::end(kOperators);
+  if (is_operator && std::find(known.begin(), known.end(), "--op") != known.end())
+    return "did you mean '--op'? ";
+  std::vector<std::string> having;
+  if (option.starts_with("--"))
+    for (const Command& command : commands())
+      for (const OptionText& each : describe(command).options)
+        if (std::find(each.names.begin(), each.names.end(), option) != each.names.end())
+          having.push_back(fmt::format("`plumb {}`", command.name));
+  if (having.empty()) return did_you_mean(option, known);
+  return fmt::format("it is an option of {}; ", fmt::join(having, ", "));
+}
+
+}  // namespace
+
 std::optional<int> Options::parse(int argc, char** argv) {
   if (asks_for_description(argc, argv)) throw Description(parser_->description());
   CLI::App& app = parser_->app;
@@ -221,7 +243,7 @@ std::optional<int> Options::parse(int argc, char** argv) {
     print_error(
         {(extra.starts_with("-") ? "unknown option '" : "unexpected argument '") + extra + "'",
          command,
-         did_you_mean(extra.substr(0, extra.find('=')), parser_->names()) + "`" + command +
+         what_is(extra.substr(0, extra.find('=')), parser_->names()) + "`" + command +
              " --help` lists the options"});
   };
   try {

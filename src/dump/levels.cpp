@@ -14,7 +14,6 @@ namespace plumb::dump {
 namespace {
 
 constexpr size_t kNone = SIZE_MAX;
-constexpr std::string_view kProcess = "proc";
 
 bool is_time_directory(std::string_view name) { return is_digits(name) && name.size() == 14; }
 
@@ -90,6 +89,11 @@ std::optional<int64_t> step_from(std::string_view name) {
   return name.starts_with("step") ? number_after(name, 4) : std::nullopt;
 }
 
+bool is_process(std::string_view name) {
+  constexpr std::string_view kPrefix = "proc";
+  return name.starts_with(kPrefix) && is_digits(name.substr(kPrefix.size()));
+}
+
 Levels parse_levels(std::string_view root, std::string_view directory) {
   constexpr size_t kContext = 5;  // time, device, model, model_id, step
   std::vector<std::string_view> path = components(root);
@@ -124,7 +128,7 @@ Levels parse_levels(std::string_view root, std::string_view directory) {
       levels.rank = rank;
     } else if (const auto step = step_from(path[i]); step && !levels.step) {
       levels.step = step;
-    } else if (path[i].starts_with(kProcess) && is_digits(path[i].substr(kProcess.size()))) {
+    } else if (is_process(path[i])) {
       levels.process = path[i];
     } else {
       append(levels.other, path[i]);

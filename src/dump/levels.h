@@ -38,5 +38,6 @@ void place_entries(const std::filesystem::path& root, std::vector<Entry>& entrie
 std::optional<int64_t> rank_from(
     std::string_view directory_name);  // "worldsize2_global_rank1", "rank1", "rank_1"
 std::optional<int64_t> step_from(std::string_view directory_name);  // "step3", "step_3"
+bool is_process(std::string_view directory_name);                   // "proc123"
 
 }  // namespace plumb::dump

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/run_command.h"
 #include "graph/caffe_onnx.h"
 #include "graph/importers.h"
 #include "graph/model_content.h"
@@ -34,6 +35,17 @@ bool is_model(const fs::path& path) {
   return importer != nullptr && importer->is_runnable;
 }
 
+std::optional<Error> why_not_run(const fs::path& path) {
+  const auto file = MappedFile::open(path.string());
+  const graph::Importer* importer = file ? graph::importer_of(file->bytes()) : nullptr;
+  if (importer == nullptr || importer->is_runnable) return std::nullopt;
+  return Error{"this description of a model cannot be run",
+               fmt::format("{}: {}", path.string(), importer->title),
+               fmt::format("name an .onnx or a .prototxt; or compare what its device dumped, "
+                           "`plumb compare DUMP GOLDEN --graph {}`",
+                           shell_word(path.string()))};
+}
+
 std::string_view text_of(Optimization optimization) {
   return kLevels[static_cast<size_t>(optimization)];
 }
@@ -48,13 +60,10 @@ Result<LoadedModel> LoadedModel::open(const ModelFile& wanted) {
   LoadedModel model;
   model.path_ = wanted.path.string();
   model.data_ = wanted.data ? *wanted.data : graph::data_place_of(wanted.path);
+  if (auto refused = why_not_run(wanted.path)) return std::move(*refused);
   auto graph = graph::load_graph(wanted.path);
   if (!graph) return graph.error();
   model.graph_ = std::move(*graph);
-  if (!model.is_caffe() && model.graph_.format != "onnx")
-    return Error{"this description of a model cannot be run",
-                 fmt::format("{} is {}", model.path_, model.graph_.format),
-                 "name an .onnx or a .prototxt"};
   if (!model.is_caffe() && !wanted.weights.empty())
     return Error{"an ONNX model brings its own weights", wanted.weights.string(), "leave it out"};
   const std::string_view natural = model.is_caffe() ? "opencv" : "onnxruntime";

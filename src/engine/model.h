@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/mapped_file.h"
 #include "engine/engine.h"
@@ -53,6 +54,8 @@ class LoadedModel {
 // True for what `LoadedModel` opens, told by content: so that a command takes models and dumps
 // alike.
 bool is_model(const std::filesystem::path& path);
+// Of a description of a model that only its device runs.
+std::optional<Error> why_not_run(const std::filesystem::path& path);
 
 std::string_view text_of(Optimization optimization);  // "disabled", "basic", "extended", "all"
 std::optional<Optimization> optimization_from_text(std::string_view text);

@@ -85,7 +85,8 @@ Result<std::vector<Tolerance::Signal>> read_signals(const std::string& path);
 // In words: the numbers are known to be in the other channel order than the colours are. For
 // commands that are about to feed a model.
 std::optional<std::string> channel_doubt(const Preprocess& preprocess);
-// ... or: pixels go into an input of floats as they are, and nobody said that they should.
+// ... or: the mean is on another scale than the values are, or pixels go into an input of floats as
+// they are, and nobody said that they should.
 std::optional<std::string> scale_doubt(const Preprocess& preprocess, const engine::Port& port);
 
 }  // namespace plumb::input

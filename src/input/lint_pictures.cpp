@@ -203,22 +203,29 @@ void check_std_slip(const LintRule& rule, const LintInput& input, LintReport& re
   });
 }
 
+// Whether a mean is of values of 0 to 1 where they are 0 to 255 (kSmall), or the other way round.
+enum class MeanScale : char { kFits, kSmall, kLarge };
+MeanScale scale_of_mean(const Modification& m, Range range) {
+  if (m.kind != ModificationKind::kNormalization) return MeanScale::kFits;
+  double largest = 0;
+  for (const double mean : m.mean) largest = std::max(largest, std::abs(mean));
+  if (largest == 0) return MeanScale::kFits;
+  if (largest <= 1 && range.high - range.low > 2) return MeanScale::kSmall;
+  return largest > 2 && range.high - range.low <= 2 ? MeanScale::kLarge : MeanScale::kFits;
+}
+
 void check_scale(const LintRule& rule, const LintInput& input, LintReport& report) {
   each_image_step(*input.config, [&](const ConfigArithmetic& arithmetic, const ConfigStep& step,
                                      Range range) {
-    if (step.change.kind != ModificationKind::kNormalization || step.change.mean.empty()) return;
-    double largest = 0;
-    for (const double mean : step.change.mean) largest = std::max(largest, std::abs(mean));
-    if (largest == 0) return;
-    const bool small_mean = largest <= 1 && range.high - range.low > 2;
-    const bool large_mean = largest > 2 && range.high - range.low <= 2;
-    if (!small_mean && !large_mean) return;
+    const MeanScale scale = scale_of_mean(step.change, range);
+    if (scale == MeanScale::kFits) return;
     add(report, rule, *input.config, step.line, "the mean is on another scale than the values",
         fmt::format("{}mean {} is subtracted from values between {} and {}",
                     of_input(arithmetic.name), list_text(step.change.mean), range.low, range.high),
-        small_mean ? fmt::format("{}write mean and std for values of 0 to 255",
-                                 division_before(input.config->kind))
-                   : "write mean and std for values of 0 to 1, or leave out the division before");
+        scale == MeanScale::kSmall
+            ? fmt::format("{}write mean and std for values of 0 to 255",
+                          division_before(input.config->kind))
+            : "write mean and std for values of 0 to 1, or leave out the division before");
   });
 }
 
@@ -317,11 +324,23 @@ std::optional<std::string> channel_doubt(const Preprocess& preprocess) {
 }
 
 std::optional<std::string> scale_doubt(const Preprocess& preprocess, const engine::Port& port) {
+  Range range;
+  for (const Modification& change : preprocess.modifications) {
+    if (const MeanScale scale = scale_of_mean(change, range); scale != MeanScale::kFits)
+      return fmt::format(
+          "mean {} is subtracted from values between {} and {} of a picture, which is another "
+          "scale: {}",
+          list_text(change.mean), range.low, range.high,
+          scale == MeanScale::kSmall
+              ? "--scale 0.00392156862745098, or a division by 255 in the configuration, is missing"
+              : "mean and std are for values of 0 to 255, without a division before");
+    range = after(range, change);
+  }
   if (!preprocess.modifications.empty() || !port.dtype || kind_of(*port.dtype) != DKind::kFloat)
     return std::nullopt;
   return fmt::format(
-      "pixels go into input '{}' ({}) as values of 0 to 255: no --scale, --mean, --std or --config "
-      "says how the model was trained; --scale 1 says that it takes them so",
+      "pixels go into input '{}' ({}) as values of 0 to 255: neither --scale, --mean, --std nor a "
+      "--config says how the model was trained; --scale 1 says that it takes them so",
       port.name, name_of(*port.dtype));
 }
 

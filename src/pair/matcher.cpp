@@ -79,6 +79,22 @@ bool hands_on_output(const Operator& op, int64_t index) {
   return keeps_values(op.type) && !is_original;
 }
 
+// As the original has it, whatever layout it is stored in.
+const Shape* shape_of(const Operator& op, int64_t index) {
+  if (index < 0 || index >= std::ssize(op.outputs)) return nullptr;
+  const Output& output = op.outputs[static_cast<size_t>(index)];
+  const auto& shape = output.origin_shape ? output.origin_shape : output.shape;
+  return shape && element_count(*shape) ? &*shape : nullptr;
+}
+
+// As many elements, and not the same axes in another order.
+bool is_reshape(const Shape& from, const Shape& to) {
+  Shape axes = squeezed(from), others = squeezed(to);
+  std::sort(axes.begin(), axes.end());
+  std::sort(others.begin(), others.end());
+  return axes != others && element_count(from) == element_count(to);
+}
+
 }  // namespace
 
 bool is_quantized(const Graph& graph) {
@@ -270,9 +286,12 @@ void Matcher::find_golden_maker(const Operator& op, Tensor origin, Match& match)
 
 Match Matcher::through(const Operator& first, int64_t index, bool asks_before) const {
   Match match;
+  const Shape* const shape = shape_of(first, index);
   const Operator* op = maker_of(first, index, match);
   if (op == nullptr) return match;
   const std::string path = std::exchange(match.evidence, {});
+  if (const Shape* own = shape_of(*op, index); own != nullptr && shape != nullptr)
+    match.is_reshaped = is_reshape(*own, *shape);
   match.is_source = is_never_dumped(*op);
   const auto domain = quantized_.find(op);
   match.is_quantized = domain != quantized_.end();
@@ -280,6 +299,7 @@ Match Matcher::through(const Operator& first, int64_t index, bool asks_before) c
   auto origin = origin_of(*op, index, match);
   if (!origin) return match;
   lead_back(*origin, match);
+  if (match.is_reshaped) path += " in the shape " + to_string(*shape);
   if (!path.empty()) match.evidence = path + ", " + match.evidence;
   // Rounded to integers a tensor still stands for the same numbers; and what the quantization tool
   // inserted behind a layer gives the layer's output.

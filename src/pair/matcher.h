@@ -28,6 +28,7 @@ struct Match {
   std::string_view reason;       // "no_counterpart", "inside_fusion", "ambiguous_pair"
   std::string message;           // ... in words
   bool is_source = false;        // a constant or a model input, which tools seldom dump
+  bool is_reshaped = false;      // handed on in another shape: the same elements in the same order
   // Integers of the target that stand for numbers of golden. Inside the quantized part of a model
   // where the scale is not recorded, they cannot be compared.
   bool is_quantized = false;

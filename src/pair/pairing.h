@@ -32,6 +32,7 @@ struct Pairing {
   const dump::Entry* owner = nullptr;  // of a golden tensor: a tensor of the operator it went into
   // Integers of a quantized model that stand for golden's numbers, by a scale if it is known.
   bool is_quantized = false;
+  bool is_reshaped = false;  // by the target: the same elements in the same order
   std::optional<graph::Quantization> quantization = {};
 
   static Pairing with(std::string_view op, const dump::Slot& slot, std::string_view rule,

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "dump/names.h"
 #include "pair/damaged.h"
 #include "pair/graph_fit.h"
 
@@ -22,6 +23,13 @@ using dump::SlotKind;
 std::string_view without_input(std::string_view name) {
   constexpr std::string_view kPrefix = "input_";
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name;
+}
+
+// Frameworks call a tensor by its operator and the number of the output: "conv1:0".
+std::string_view without_number(std::string_view name) {
+  const size_t colon = name.rfind(':');
+  const bool is_numbered = colon != name.npos && dump::is_digits(name.substr(colon + 1));
+  return is_numbered ? name.substr(0, colon) : name;
 }
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('/') + 1); }
@@ -312,6 +320,7 @@ std::optional<Pairing> Partners::by_graph(const Entry& target) const {
     pairing = Pairing::none(match->reason, std::move(match->message));
   } else {
     pairing = find_in_dump(*match);
+    pairing.is_reshaped = match->is_reshaped;
     pairing.is_quantized = match->is_quantized;
     pairing.quantization = match->quantization;
   }
@@ -388,6 +397,11 @@ Pairing Partners::find_in_dump(Match& match) const {
   const Slot output{SlotKind::kOutput, match.golden->output, {}};
   const auto golden = golden_names_.find(name);
   if (golden_has(golden.name, output)) return found_as(golden.name, output, match);
+  const std::string numbered = fmt::format("{}:{}", name, output.index);
+  const Slot only{SlotKind::kOutput, 0, {}};
+  if (const auto tensor = golden_names_.find(numbered);
+      without_number(tensor.name) != tensor.name && golden_has(tensor.name, only))
+    return found_as(tensor.name, only, match);
   if (auto found = find_as_model_input(match)) return *std::move(found);
   if (auto found = find_at_readers(match, golden.name)) return *std::move(found);
   if (auto found = find_unquantized(match)) return *std::move(found);
@@ -404,9 +418,14 @@ Pairing Partners::find_in_dump(Match& match) const {
   return none;
 }
 
+const graph::Operator* Partners::made_of(std::string_view golden) const {
+  const graph::Operator* op = matcher_->made_of(golden);
+  return op != nullptr ? op : matcher_->made_of(without_number(golden));
+}
+
 std::string_view Partners::target_of(const Entry& golden) const {
   if (matcher_ != nullptr)
-    if (const graph::Operator* op = matcher_->made_of(golden.operator_name)) return op->name;
+    if (const graph::Operator* op = made_of(golden.operator_name)) return op->name;
   if (are_namesakes(golden.operator_name)) return golden.operator_name;
   const auto found = target_of_.find(golden.operator_name);
   return found == target_of_.end() ? std::string_view() : found->second.op;
@@ -444,7 +463,7 @@ Pairing Partners::why_left(const Entry& golden) const {
                  : Pairing::none(
                        "no_target",
                        fmt::format("{} gives it out; target did not dump that", giver->name));
-  const graph::Operator* op = matcher_->made_of(golden.operator_name);
+  const graph::Operator* op = made_of(golden.operator_name);
   if (op == nullptr)
     return Pairing::none("no_target", "the graph has nothing that was made from it");
   if (op->origins->size() > 1)

@@ -52,6 +52,7 @@ class Partners {
   std::optional<Pairing> find_at_readers(Match& match, std::string_view golden) const;
   std::optional<Pairing> find_unquantized(Match& match) const;
   Pairing find_in_dump(Match& match) const;
+  const graph::Operator* made_of(std::string_view golden) const;  // the target's, by the graph
 
   struct Partner {
     std::string_view op;

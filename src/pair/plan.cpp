@@ -271,6 +271,7 @@ class Pairer {
       row.rule = pairing.rule;
       row.evidence = pairing.evidence;
       row.is_quantized = pairing.is_quantized;
+      row.is_flat = row.is_flat || pairing.is_reshaped;
       if (pairing.quantization)
         row.add_rare().dequantize =
             io::Dequantize{pairing.quantization->scale, pairing.quantization->offset};

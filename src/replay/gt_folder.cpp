@@ -9,6 +9,7 @@
 #include "base/mapped_file.h"
 #include "base/nearest.h"
 #include "dump/listing.h"
+#include "engine/model.h"
 #include "input/samples.h"
 #include "io/npy.h"
 
@@ -254,7 +255,10 @@ Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
   const bool is_file = fs::is_regular_file(path, ignored);
   const fs::path root = is_file ? path.parent_path() : path;
   auto set = open_dump_or_bare(path, root);
-  if (!set) return set;
+  if (!set) {
+    auto description = is_file ? engine::why_not_run(path) : std::nullopt;
+    return description ? std::move(*description) : set.error();
+  }
   if (const auto models = models_in(path); set->entries.empty() && !models.empty())
     return Error{"this directory holds models, not results", path.string(),
                  fmt::format("name one of them: {}", fmt::join(models, ", "))};

@@ -23,6 +23,9 @@ TEST(NearestPath, IsWhatLiesBesideTheFirstThatIsMissing) {
   EXPECT_EQ(meant("some.om"), "");
   EXPECT_EQ(meant("something/else"), "");
   EXPECT_EQ(did_you_mean_path(""), "");
+  std::filesystem::create_symlink("gone/elsewhere", scratch.path() / "link");
+  EXPECT_EQ(meant("link"), "it is a link to 'gone/elsewhere': ");
+  EXPECT_EQ(meant("link/conv1.npy"), "it is a link to 'gone/elsewhere': ");
 }
 
 }  // namespace

@@ -156,6 +156,18 @@ TEST(Explain, Fusion) {
   EXPECT_EQ(found.cause, "fusion");
 }
 
+// Arrays in another order than the device's, say: fusion has no part in it.
+TEST(Explain, AFusedOperatorWithItsAxesInAnotherOrderIsNotFusedWrongly) {
+  Network network;
+  network.origins = {"conv", "bias"};
+  for (size_t i = 0; i < kElements; ++i)
+    network.conv_target[i] = network.conv[i / 64 * 64 + i % 8 * 8 + i / 8 % 8];
+  const Found found = first(network.explained());
+  EXPECT_EQ(found.op, "conv");
+  EXPECT_EQ(found.cause, "transform");
+  EXPECT_EQ(found.detail, "axes:0,1,3,2");
+}
+
 TEST(Explain, InputsDiffer) {
   Network network;
   network.data_target = numbers(5);

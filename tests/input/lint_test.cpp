@@ -393,5 +393,30 @@ TEST(ScaleDoubt, OnlyOfFloatsThatAreFedAsTheyAre) {
   EXPECT_FALSE(scale_doubt(how, port_of("x", DType::kFloat32, {1, 3, 4, 4})));
 }
 
+// ImageNet's mean of values of 0 to 1, subtracted from pixels: the manual's own mistake.
+TEST(ScaleDoubt, OfAMeanOnAnotherScale) {
+  const engine::Port port = port_of("x", DType::kFloat32, {1, 3, 4, 4});
+  const auto normalised = [](std::vector<double> mean) {
+    Modification change;
+    change.kind = Modification::Kind::kNormalization;
+    change.mean = std::move(mean);
+    return change;
+  };
+  Modification divided;
+  divided.slope = {1};
+  divided.slope_divisor = {255};
+  Preprocess how;
+  how.modifications = {normalised({0.485, 0.456, 0.406})};
+  EXPECT_THAT(scale_doubt(how, port),
+              testing::Optional(testing::HasSubstr("values between 0 and 255")));
+  how.modifications = {divided, normalised({0.485, 0.456, 0.406})};
+  EXPECT_EQ(scale_doubt(how, port), std::nullopt);
+  how.modifications = {normalised({123.675, 116.28, 103.53})};
+  EXPECT_EQ(scale_doubt(how, port), std::nullopt);
+  how.modifications = {divided, normalised({123.675, 116.28, 103.53})};
+  EXPECT_THAT(scale_doubt(how, port),
+              testing::Optional(testing::HasSubstr("without a division before")));
+}
+
 }  // namespace
 }  // namespace plumb::input

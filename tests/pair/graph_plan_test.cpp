@@ -154,6 +154,46 @@ TEST(GraphPlan, SelectionGoesByTheTargetsNames) {
                            "fc output:0 = fc output:0 origin", "- = bn1 output:0 filtered"));
 }
 
+// What the compiler inserted may flatten, as a fully connected layer wants it: told by the graph,
+// and no difference. Anything else has to agree in shape.
+TEST(GraphPlan, AnInsertedOperatorMayHaveAnotherShape) {
+  struct Case {
+    const char* what;
+    std::optional<Shape> read, given;
+    bool is_flat;
+  };
+  const Case cases[] = {
+      {"the same", Shape{1, 128, 6, 6}, Shape{1, 128, 6, 6}, false},
+      {"flattened", Shape{1, 128, 6, 6}, Shape{1, 4608}, true},
+      {"an axis of length 1", Shape{1, 128, 6, 6}, Shape{128, 6, 6}, false},
+      {"axes in another order", Shape{1, 128, 6, 4}, Shape{1, 6, 4, 128}, false},
+      {"other sizes", Shape{1, 128, 6, 6}, Shape{1, 4600}, false},
+      {"of any batch", Shape{-1, 128, 6, 6}, Shape{-1, 4608}, false},
+      {"not known", std::nullopt, Shape{1, 4608}, false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    graph::Graph graph;
+    graph.operators = {converted_op("pool7", "Pooling", {}, {"pool"}),
+                       converted_op("trans_1", "TransData", {{"pool7", 0}}, {}),
+                       converted_op("fc", "FullyConnection", {{"trans_1", 0}}, {"fc"})};
+    graph.operators[0].outputs[0].origin_shape = c.read;
+    graph.operators[1].outputs[0].origin_shape = c.given;
+    const pair::Matcher matcher(graph);
+    pair::PlanOptions options;
+    options.matcher = &matcher;
+    const DumpSet target = set_of({entry("pool7"), entry("trans_1"), entry("fc", input(0))});
+    const DumpSet golden = set_of({entry("pool")});
+    std::vector<std::string> lines;
+    for (const pair::PlannedRow& row : pair::make_plan(target, golden, options))
+      lines.push_back(row_text(row) + (row.is_flat ? " flat" : ""));
+    const std::string flat = c.is_flat ? " flat" : "";
+    EXPECT_THAT(lines, UnorderedElementsAre("pool7 output:0 = pool output:0 origin",
+                                            "trans_1 output:0 = pool output:0 origin" + flat,
+                                            "fc input:0 = pool output:0 origin" + flat));
+  }
+}
+
 // A tensor of golden stays as long as anything selected reads it, by whatever slot.
 TEST(GraphPlan, SelectedInputsKeepTheirGoldenTensors) {
   const DumpSet target = set_of({entry("net_conv1relu1"), entry("fc", input(0)), entry("fc")});

@@ -130,6 +130,31 @@ TEST(Partners, ByGraph) {
               HasSubstr("inside_fusion: fused into conv1relu1"));
 }
 
+// TensorFlow calls a tensor by its operator and the number of the output.
+TEST(Partners, GoldenTensorsMayHaveTheNumberOfTheOutputInTheirNames) {
+  graph::Graph graph;
+  graph.operators = {op_from("conv1relu1", "Conv2D", {"conv1", "relu1"}),
+                     op_from("split", "Split", {"split"}), op_from("pool", "Pooling", {"pool"})};
+  graph.operators[1].outputs.push_back(graph.operators[1].outputs[0]);
+  graph.operators[1].outputs[1].origin_output = 1;
+  const Matcher matcher(graph);
+  const DumpSet target =
+      set_in_order({timed_entry("conv1relu1"), timed_entry("split"),
+                    timed_entry("split", {dump::SlotKind::kOutput, 1, {}}), timed_entry("pool")});
+  const DumpSet golden =
+      set_in_order({timed_entry("conv1:0"), timed_entry("relu1:0"), timed_entry("split:0"),
+                    timed_entry("split:1"), timed_entry("pool_0")});
+  const NameMap map;
+  const Partners partners(map, &matcher, target, golden);
+  const auto line = [&](size_t i) { return pairing_text(*partners.by_graph(target.entries[i])); };
+  EXPECT_EQ(line(0), "relu1:0 output:0 by origin");
+  EXPECT_EQ(line(1), "split:0 output:0 by origin");
+  EXPECT_EQ(line(2), "split:1 output:0 by origin");
+  EXPECT_THAT(line(3), HasSubstr("no_golden"));  // pool_0 is another operator
+  EXPECT_THAT(pairing_text(partners.why_left(golden.entries[0])),
+              HasSubstr("inside_fusion: fused into conv1relu1"));
+}
+
 // Integers of a dump that quantizes stand for other numbers, also where the map names the partner.
 TEST(Partners, QuantizedTensorsAreMarked) {
   const DumpSet target =

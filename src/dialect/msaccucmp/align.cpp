@@ -254,7 +254,9 @@ Outcome<View> converted_view(const Tensor& tensor, const Layout& to, const Shape
   if (!view && view.fault().error.what.empty())
     view.fault().error = {"this conversion is not known",
                           fmt::format("{} to {}", name_of(tensor.layout), name_of(to)),
-                          "`plumb convert --layout` converts between all layouts"};
+                          name_of(tensor.layout) == "ND"
+                              ? "its axes have no names; leave out -f to get it as it is"
+                              : "`plumb convert --layout` converts between all layouts"};
   // The original shape does not name its axes; where it fits, the padding goes.
   const std::string order = name_of(to) == "ND" ? "" : name_of(to);
   if (view && !shape.empty() && is_plain(to) && !is_plain(tensor.layout))

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -172,11 +173,9 @@ class GeneralComparison {
       }
       if (plan_[i].target != nullptr || plan_[i].golden == nullptr) continue;
       // Of one rank each, whatever their numbers.
-      const Source source = source_of(*plan_[i].golden);
-      Rows& rows = by_source.size() == 1 && by_source.begin()->first.is_saved == source.is_saved
-                       ? by_source.begin()->second
-                       : by_source[source];
-      rows.golden_only.push_back(i);
+      Source source = source_of(*plan_[i].golden), other = source;
+      if (by_source.size() == 1) other.rank = by_source.begin()->first.rank;
+      by_source[by_source.contains(other) ? other : source].golden_only.push_back(i);
       ++golden_only;
     }
     if (golden_only > 0)
@@ -207,14 +206,20 @@ class GeneralComparison {
   }
 
  private:
-  // What a result file is about: dump.json or debug.json of a rank.
+  // What a result file is about: dump.json or debug.json of a rank, of MindSpore's compiled calls
+  // or of the others.
   struct Source {
     std::optional<int64_t> rank;
     bool is_saved = false;
+    std::string_view execution;  // "graph", "pynative"
     auto operator<=>(const Source&) const = default;
   };
-  static Source source_of(const Entry& entry) {
-    return {entry.rank(), is_saved_by_hand(entry.operator_name)};
+  Source source_of(const Entry& entry) const {
+    Source source{entry.rank(), is_saved_by_hand(entry.operator_name), {}};
+    if (run_.finds_first) return source;
+    for (const std::string_view part : dump::components(entry.record))
+      if (part == "graph" || part == "pynative") source.execution = part;
+    return source;
   }
 
   // Of one file, by position in the plan.
@@ -223,13 +228,29 @@ class GeneralComparison {
     std::vector<size_t> golden_only;
   };
 
+  // "_proc17", or "_rank", as the directory of a device is called that has no number among others.
+  std::string device_of(const Rows& rows) const {
+    std::string_view device, last;
+    for (size_t i : rows.both) {
+      const std::string_view record = plan_[i].target->record;
+      if (record == std::exchange(last, record)) continue;
+      for (const std::string_view part : dump::components(record)) {
+        if (part != "rank" && !dump::is_process(part)) continue;
+        if (!device.empty() && part != device) return {};
+        device = part;
+      }
+    }
+    return device.empty() ? "" : fmt::format("_{}", device);
+  }
+
   Result<void> write_source(const Source& source, const Rows& rows, Written& written) {
     style_.has_stacks = !rows.both.empty() && stacks_.has(*plan_[rows.both.front()].target);
-    auto file = ResultFile::create(
-        run_.output,
-        name_of_result(source.is_saved ? "debug_compare_result" : "compare_result", source.rank,
-                       local_time_stamp()),
-        header_of(style_), style_.as_xlsx);
+    std::string name = source.is_saved ? "debug_compare_result" : "compare_result";
+    if (!source.rank) name += device_of(rows);
+    const std::filesystem::path directory = run_.output / source.execution;
+    if (auto made = make_directory(directory); !made) return made;
+    auto file = ResultFile::create(directory, name_of_result(name, source.rank, local_time_stamp()),
+                                   header_of(style_), style_.as_xlsx);
     if (!file) return file.error();
     for_each_call(plan_, rows.both,
                   [&](std::span<const size_t> call) { write_api(call, *file, written); });

@@ -31,7 +31,7 @@ Result<IndexMap> read_unnamed(const LayoutKind& kind, const Shape& stored, const
   if (names_axes(order) && squeezed(logical).size() > 1)
     return Error{"layout ND does not name its axes",
                  fmt::format("shape {} was wanted as {}", to_string(logical), order),
-                 "read it in its own order"};
+                 "read it in its own order, without a layout"};
   return row_major_map(logical);
 }
 

@@ -95,7 +95,7 @@ TEST(General, Directories) {
       {"MindSpore's two kinds of execution",
        {"graph/step0/rank0/dump.json", "pynative/step0/rank0/dump.json"},
        {"graph/step0/rank0/dump.json", "pynative/step0/rank0/dump.json"},
-       1,
+       2,
        2,
        0},
       {"one step each, of other numbers", {"step3/dump.json"}, {"step5/dump.json"}, 1, 1, 0},
@@ -110,6 +110,46 @@ TEST(General, Directories) {
     EXPECT_EQ(written->files.size(), c.files);
     EXPECT_EQ(written->pass, c.pass);
     EXPECT_EQ(written->not_compared, c.not_compared);
+  }
+}
+
+// As the tool does: by the directory of the target's device.
+TEST(General, ResultsAreNamedByTheDeviceOfTheTarget) {
+  struct Case {
+    std::vector<std::string> target, golden;
+    const char* name;
+  };
+  const Case cases[] = {
+      {{"rank3/dump.json"}, {"rank3/dump.json"}, "compare_result_rank3_"},
+      {{"proc17/dump.json"}, {"proc4/dump.json"}, "compare_result_proc17_"},
+      {{"proc17/debug.json"}, {"proc4/debug.json"}, "debug_compare_result_proc17_"},
+      {{"graph/step0/proc17/dump.json", "pynative/step0/proc17/dump.json"},
+       {"graph/step0/proc4/dump.json", "pynative/step0/proc4/dump.json"},
+       "graph/compare_result_proc17_"},
+      {{"graph/step0/rank0/dump.json"},
+       {"graph/step0/rank0/dump.json"},
+       "graph/compare_result_rank0_"},
+      {{"step0/proc17/dump.json", "step1/proc18/dump.json"},
+       {"step0/proc4/dump.json", "step1/proc5/dump.json"},
+       "compare_result_2"},  // the time
+      {{"rank/dump.json"}, {"rank/dump.json"}, "compare_result_rank_"},
+      {{"dump.json"}, {"dump.json"}, "compare_result_2"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.target.front());
+    const Dumps dumps;
+    const auto text = [](const std::string& file) {
+      return file.find("debug") == file.npos
+                 ? relu()
+                 : dump_json("\"x.0.debug\": " + statistics_of("torch.float32", 1));
+    };
+    for (const std::string& file : c.target) dumps.write("target/" + file, text(file));
+    for (const std::string& file : c.golden) dumps.write("golden/" + file, text(file));
+    const auto written = dumps.compare();
+    ASSERT_TRUE(written) << written.error().what;
+    ASSERT_FALSE(written->files.empty());
+    const std::string first = written->files[0].lexically_relative(dumps.path() / "result");
+    EXPECT_THAT(first, testing::StartsWith(c.name));
   }
 }
 
