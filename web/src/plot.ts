@@ -47,7 +47,7 @@ export class Plot {
       { type: "button", id: "unzoom", onclick: () => state.set({ zoom: null }) },
       "whole network",
     );
-    tools.append(select, whole);
+    tools.append(select, whole, h("span", { class: "hint push" }, "click to select, drag to zoom"));
     place.tabIndex = 0;
     place.setAttribute("role", "img");
     place.addEventListener("keydown", (event) => this.onKey(event));
@@ -55,6 +55,7 @@ export class Plot {
       select.classList.toggle("hidden", choices.length === 0 || model.report.rows === model.report.head.summary.not_compared);
       if (choices.length > 0) select.value = this.metric();
       whole.classList.toggle("hidden", state.view.zoom === null);
+      tools.lastElementChild!.classList.toggle("hidden", choices.length === 0 || select.classList.contains("hidden"));
     };
     sync();
     state.listen((changed) => {
