@@ -63,6 +63,7 @@ export function columnsOf(model: Model): Column[] {
             ? "close"
             : "",
     },
+    text("slot", "Slot", 78, true, (row) => report.slot(row)),
     {
       ...text("reason", "Reason", 176, true, (row) => report.text("row.reasons", row)),
       text: (row) => {
@@ -71,7 +72,6 @@ export function columnsOf(model: Model): Column[] {
       },
       whole: (row) => clean(report.text("row.reasons", row)),
     },
-    text("slot", "Slot", 78, true, (row) => report.slot(row)),
   ];
   if (model.steps.length > 1) {
     const step = place("step", titled(stepWord(report)), report.step);
