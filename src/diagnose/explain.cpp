@@ -111,8 +111,8 @@ Suspect suspect_of(const Case& of, const Root& root) {
       {}, {},   {},   {}};
   suspect.differences = differences_at(of, node, suspect.row);
   const size_t shown = shown_row(of, node, suspect.row);
-  suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
-                                   : of.tensors.pair(shown);
+  suspect.values =
+      node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for) : of.tensors.pair(shown);
   // What an inserted operator gives out tells more than what comes of it.
   if (inserted != nullptr)
     for (const int64_t producer : inserted->producers)
