@@ -21,7 +21,7 @@ struct QuantizeRequest {
   LabOptions lab;
   std::vector<std::string> measure;
   std::string measure_size = "32", directory, layers = "outputs", profile = "quantized",
-              colour = "auto", smooth;
+              colour = "auto", smooth, ranges_file;
   bool all = false, equalize = false, bias_correct = false;
   CommonOptions common;
 };
@@ -53,6 +53,9 @@ void declare_quantize_options(Options& options, QuantizeRequest& request) {
                "limits that decide pass or fail (default: quantized)");
   options.suggest([] { return names_in(judge::built_in_profiles()); });
   options.group("output");
+  options.text("--write-ranges", "FILE", request.ranges_file,
+               "ranges of activations as ONNX Runtime keeps them, too:\n.json with both ends, or "
+               ".cache with the larger magnitude");
   options.flag("--all", request.all, "show passing rows too");
   options.choice("--color", "WHEN", request.colour, {"auto", "always", "never"},
                  "auto, always or never");
@@ -84,6 +87,11 @@ Result<quant::QuantizeOptions> options_of(const QuantizeRequest& request,
   made->layers = request.layers;
   made->profile = request.profile;
   made->directory = request.directory.empty() ? "quant" : request.directory;
+  made->ranges_file = request.ranges_file;
+  if (const auto& file = made->ranges_file;
+      !file.empty() && file.extension() != ".json" && file.extension() != ".cache")
+    return Error{"the extension tells the form of the table",
+                 "--write-ranges " + request.ranges_file, "name it .json or .cache"};
   return made;
 }
 
@@ -104,9 +112,11 @@ void tell_quantized(const quant::Quantized& done, const quant::QuantizeOptions& 
   if (const auto& table = options.plan.ranges)
     fmt::print("  {} ({}): ranges of {}\n", table->path, table->tool,
                counted(done.given, "tensor"));
-  for (const quant::LayerRequest& request : options.requests)
-    fmt::print("  {}: {} for {}\n", request.where, quant::text_of(request.precision),
-               counted(request.layers, "layer"));
+  for (const quant::LayerRequest& request : options.requests) {
+    const bool names_them = request.where.find(request.selector) != std::string::npos;
+    fmt::print("  {}{}: {} for {}\n", request.where, names_them ? "" : ", " + request.selector,
+               quant::text_of(request.precision), counted(request.layers, "layer"));
+  }
   for (const quant::Repair& repair : done.repairs)
     fmt::print("  {}: {:.1f} dB at the outputs, {:.1f} before; {}\n", repair.name, repair.after_db,
                repair.before_db, repair.is_kept() ? "kept" : "not kept");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb reduce DIR`: puts statistics in the place of dump files, once or while they are written.
-#include <csignal>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -173,7 +172,6 @@ int run_reduce(int argc, char** argv, RunContext& context) {
   if (auto status = options.parse(argc, argv)) return *status;
   if (auto checked = check_reduce_request(request); !checked) return fail_with(checked.error());
   context.jobs = request.common.jobs;
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
 
   StatusLine line(ProgressBar::is_wanted(request.common));
   auto report = scan::reduce_tree(

@@ -34,6 +34,16 @@ size_t worst_row(const Net& net, const Node& node) {
   });
 }
 
+// The same of those whose tensors are at hand: of many samples only the latest one's are.
+size_t shown_row(const Case& of, const Node& node, size_t worst) {
+  if (of.tensors.has(worst)) return worst;
+  std::optional<size_t> shown;
+  for (const size_t row : node.outputs)
+    if (of.tensors.has(row) && (!shown || error_of_row(of.net, row) > error_of_row(of.net, *shown)))
+      shown = row;
+  return shown.value_or(worst);
+}
+
 // What gives golden's tensor another type, and no more, shows the operator before it.
 bool shows(const Net& net, const Node& node, const Node& producer) {
   if (!only_moves_values(node.type) || !producer.inserted) return false;
@@ -100,8 +110,9 @@ Suspect suspect_of(const Case& of, const Root& root) {
       of, root, node, accused, worst_row(of.net, node), std::hypot(root.in, root.noise), {},
       {}, {},   {},   {}};
   suspect.differences = differences_at(of, node, suspect.row);
-  suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
-                                   : of.tensors.pair(suspect.row);
+  const size_t shown = shown_row(of, node, suspect.row);
+  suspect.values =
+      node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for) : of.tensors.pair(shown);
   // What an inserted operator gives out tells more than what comes of it.
   if (inserted != nullptr)
     for (const int64_t producer : inserted->producers)
@@ -111,7 +122,7 @@ Suspect suspect_of(const Case& of, const Root& root) {
   suspect.levels = levels_of(*suspect.values);
   suspect.transform = find_transform(*suspect.values, suspect.noise);
   const bool is_alone = node.origins < 2 && inserted == nullptr && !node.stands_for;
-  const auto input = is_alone ? only_input(of.net, node, suspect.row, of.tensors) : nullptr;
+  const auto input = is_alone ? only_input(of.net, node, shown, of.tensors) : nullptr;
   suspect.slope =
       other_negative_slope(*suspect.values, input.get(), is_alone ? node.type : "", suspect.noise);
   return suspect;
