@@ -42,6 +42,7 @@ class Builder {
     size_t place = 0;
     for (const Row& row : run_.rows) add_row(row, place++);
     show_by_readers();
+    show_by_movers();
     mark_shown();
     add_order();
     for (size_t i = 0; i < net_.nodes.size(); ++i) net_.nodes[i].out = error_of(out_[i]);
@@ -146,7 +147,9 @@ class Builder {
     add_error(row, (is_input ? in_ : out_)[static_cast<size_t>(at)]);
     if (is_input) return;
     ++net_.output_types[row.target->dtype];
-    if (row.own_error && row.own_error->measured && !(node.own >= row.own_error->value))
+    // Of zeros any error is infinitely large.
+    if (row.own_error && row.own_error->measured && std::isfinite(row.own_error->value) &&
+        !(node.own >= row.own_error->value))
       node.own = row.own_error->value;
     node.fails |= row.verdict == Verdict::kFail;
     node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
@@ -181,15 +184,33 @@ class Builder {
     for (const auto& [reader, slots] : sources)
       for (const size_t place : net_.nodes[static_cast<size_t>(reader)].inputs) {
         const Row& row = run_.rows[place];
-        const auto source = slots.find(row.target->slot);
-        if (source == slots.end()) continue;
-        Node& node = net_.nodes[static_cast<size_t>(source->second)];
-        node.outputs.push_back(place);
-        ++net_.output_types[row.target->dtype];
-        node.fails |= row.verdict == Verdict::kFail;
-        node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
-        add_error(row, out_[static_cast<size_t>(source->second)]);
+        if (const auto source = slots.find(row.target->slot); source != slots.end())
+          show(source->second, row, place);
       }
+  }
+
+  // What moves the values of an operator that only the target seems to have may be what golden's
+  // tensor of that name was paired with: it shows them.
+  void show_by_movers() {
+    for (Node& mover : net_.nodes) {
+      if (!only_moves_values(mover.type) || mover.outputs.empty()) continue;
+      for (const int64_t at : mover.producers) {
+        const Node& producer = net_.nodes[static_cast<size_t>(at)];
+        if (!producer.inserted || !producer.outputs.empty()) continue;
+        for (const size_t place : mover.outputs)
+          if (const Row& row = run_.rows[place]; row.golden->operator_name == producer.name)
+            show(at, row, place);
+      }
+    }
+  }
+
+  void show(int64_t at, const Row& row, size_t place) {
+    Node& node = net_.nodes[static_cast<size_t>(at)];
+    node.outputs.push_back(place);
+    ++net_.output_types[row.target->dtype];
+    node.fails |= row.verdict == Verdict::kFail;
+    node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
+    add_error(row, out_[static_cast<size_t>(at)]);
   }
 
   // 0 if no row has such a slot.

@@ -91,9 +91,13 @@ class Finder {
     const bool is_hidden =
         hidden >= kOwnStep && !(each.own <= kHandedOn * each.out.relative) && comes_to_light(each);
     if (is_hidden) ratio = std::max(ratio, hidden);
-    if (is_measured && !is_hidden && each.grain == 0 && each.own < kTailStep * tail_[kind_of(each)])
+    const bool has_tail = each.grain == 0 || each.stands_for;
+    if (is_measured && !is_hidden && has_tail && each.own < kTailStep * tail_[kind_of(each)])
       return;
-    if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
+    // Gains of products are anything.
+    const bool is_gain = is_product(each.type) && in >= noise;
+    if (!(ratio >= (is_measured || is_gain ? kOwnStep : kStep)) || (each.is_source && !each.is_odd))
+      return;
     // What a conversion left behind and nobody reads does no harm.
     if (each.is_constant && net_.has_edges && each.consumers.empty()) return;
     // Of a step from good inputs all is its own, and has to be as large as what is measured.

@@ -199,6 +199,25 @@ TEST(FindRoots, MeasuredErrorsBeatSteps) {
   EXPECT_THAT(root_names(run), IsEmpty());
 }
 
+// Golden is all zeros there: any error is infinitely many times as large, and tells nothing.
+TEST(FindRoots, AnInfiniteOwnErrorOfFiniteValuesTellsNothing) {
+  result::Run run = run_of({{"a", {}, 2e-3}, {"b", {"a"}, 2e-3}, {"c", {"b"}, 2e-3}});
+  for (size_t i = 0; i < 3; ++i)
+    run.rows[i].own_error = {i == 1 ? std::numeric_limits<double>::infinity() : 1e-3, 1e-3, true};
+  EXPECT_THAT(root_names(run), IsEmpty());
+}
+
+// What a product makes of an error may be three times as large; an activation does not do that.
+TEST(FindRoots, GainsOfProductsAreAnything) {
+  for (const bool is_product : {true, false}) {
+    const result::Run run = run_of({{"x", {}, 0, "Data"},
+                                    {"a", {"x"}, 3e-3},
+                                    {"b", {"a"}, 1e-2, is_product ? "Conv" : "Relu"},
+                                    {"c", {"b"}, 1e-2, "Relu"}});
+    EXPECT_EQ(root_names(run).size(), is_product ? 1U : 2U);
+  }
+}
+
 TEST(FindRoots, ConsequencesAreGroupedUnderTheirRoot) {
   const result::Run run = run_of({{"x", {}, 1e-7},
                                   {"a", {"x"}, 0.3},
