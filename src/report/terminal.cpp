@@ -75,8 +75,7 @@ struct Varying {
 // The table of rows. Steps, ranks and graphs are shown if they vary, metrics if the run has them.
 class Rows {
  public:
-  Rows(const Run& run, const TerminalStyle& style)
-      : style_(style), varying_(run) {
+  Rows(const Run& run, const TerminalStyle& style) : style_(style), varying_(run) {
     for (const std::string& name : style.metrics)
       for (const Metric* metric : run.metrics)
         if (metric->name == name) shown_.push_back(metric);
