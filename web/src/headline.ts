@@ -145,8 +145,8 @@ function headroom(model: Model, row: number): string {
   const limit = model.limits.of(row).find(({ metric, operation }) => metric === "rel_euclid" && operation.startsWith("<"));
   const times = limit ? limit.value / model.error[row] : 0;
   if (!limit || !(times >= 1.5) || !Number.isFinite(times)) return "";
-  const rounded = Number(times.toPrecision(times < 10 ? 2 : 3));
-  return `, ${Math.floor(rounded) === rounded || rounded < 10 ? rounded.toLocaleString("en-US") : Math.round(rounded)} times below its limit of ${number(limit.value)}`;
+  const shown = times < 10 ? number(Number(times.toPrecision(2))) : Math.round(times).toLocaleString("en-US");
+  return `, ${shown} times below its limit of ${number(limit.value)}`;
 }
 
 // Both sides have tensors, and none has a partner.

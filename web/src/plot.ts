@@ -348,8 +348,12 @@ export class Plot {
     };
     const slow = slowPart(this.stretches);
     const fast = this.isTiered() ? 1 - slow : 0;
-    for (const { from, to, parts } of this.stretches)
-      write([parts[fast] ?? "", /\d+$/.exec(parts[fast] ?? "")?.[0] ?? ""], from, to, bottom);
+    for (const { from, to, parts } of this.stretches) {
+      const [word, ...rest] = (parts[fast] ?? "").split(" "); // "token 3", "sample cat.jpg"
+      const name = rest.join(" ");
+      const short = Array.from({ length: 3 }, (_, i) => shorten(name, 14 - 4 * i));
+      write([`${word} ${name}`, name, ...short], from, to, bottom);
+    }
     if (!this.isTiered()) return;
     for (const { from, to, text } of runsOf(this.stretches, slow)) write([text], from, to, bottom + kTier * ratio);
   }
