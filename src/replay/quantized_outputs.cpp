@@ -12,7 +12,6 @@ namespace plumb::replay {
 namespace {
 
 using result::Row;
-using result::Verdict;
 
 // Samples whose class is another, or whose scores are beyond the limits. Networks that lose no
 // point of top-1 exchange the first two classes of up to one sample in fifteen.
@@ -30,7 +29,7 @@ OutputPlace place_of(const graph::Edge& edge) {
 OutputPlace place_of(const Row& row) { return {row.golden->operator_name, row.golden->slot}; }
 
 bool fails_by_limits(const Row& row) {
-  return row.verdict == Verdict::kFail &&
+  return row.verdict == result::Verdict::kFail &&
          std::all_of(row.reasons.begin(), row.reasons.end(),
                      [](const std::string& reason) { return reason.starts_with(kLimit); });
 }
@@ -39,7 +38,7 @@ bool fails_by_limits(const Row& row) {
 void pass_narrowly(Row& row, const std::string& why) {
   for (std::string& reason : row.reasons)
     if (reason.starts_with(kLimit)) reason.replace(0, kLimit.size(), kWarning);
-  row.verdict = Verdict::kPass;
+  row.verdict = result::Verdict::kPass;
   row.suspicious = true;
   row.message = row.message.empty() ? why : fmt::format("{}; {}", why, row.message);
   row.hint.clear();
@@ -63,7 +62,8 @@ class OutputJudge {
       : run_(run) {
     std::set<OutputPlace> compared;
     for (const Row& row : run.rows)
-      if (row.golden && row.verdict != Verdict::kNotCompared) compared.insert(place_of(row));
+      if (row.golden && row.verdict != result::Verdict::kNotCompared)
+        compared.insert(place_of(row));
     for (const auto& [shares, own] : behind)
       if (compared.contains(own)) behind_.emplace(shares, own);
     const auto limit = std::find_if(run.limits.begin(), run.limits.end(), [](const auto& each) {
@@ -77,7 +77,7 @@ class OutputJudge {
             by_class_[judged(place_of(row))].counts = &counts;
     for (const Row& row : run.rows) {
       ClassOutput* output = class_output(row);
-      if (output == nullptr || row.verdict == Verdict::kNotCompared) continue;
+      if (output == nullptr || row.verdict == result::Verdict::kNotCompared) continue;
       ++output->samples;
       output->off += is_off(*output, row);
     }
@@ -90,7 +90,8 @@ class OutputJudge {
       return settle_shares(found->second, row);
     const ClassOutput* output = class_output(row);
     const bool changed = output != nullptr && settle_classes(*output, row);
-    if (row.verdict == Verdict::kPass) agreeing_scores_.insert({row.step.value_or(0), place});
+    if (row.verdict == result::Verdict::kPass)
+      agreeing_scores_.insert({row.step.value_or(0), place});
     return changed;
   }
 
@@ -114,13 +115,13 @@ class OutputJudge {
   }
   bool is_off(const ClassOutput& output, const Row& row) const {
     return output.disagreement(row) != nullptr ||
-           (row.verdict == Verdict::kFail && !is_only_noisy(output, row));
+           (row.verdict == result::Verdict::kFail && !is_only_noisy(output, row));
   }
 
   bool settle_classes(const ClassOutput& output, Row& row) const {
     const result::Disagreement* other = output.disagreement(row);
-    const bool fails = row.verdict == Verdict::kFail;
-    if ((!fails && other == nullptr) || row.verdict == Verdict::kNotCompared) return false;
+    const bool fails = row.verdict == result::Verdict::kFail;
+    if ((!fails && other == nullptr) || row.verdict == result::Verdict::kNotCompared) return false;
     const std::string share = fmt::format("{} of {} samples are off", output.off, output.samples);
     const std::string classes =
         other ? fmt::format("class {} instead of {}, ", other->target, other->golden) : "";
@@ -130,7 +131,7 @@ class OutputJudge {
     } else if (output.off <= output.may_be_off() || (!fails && output.may_be_off() == 0)) {
       pass_narrowly(row, classes + share);
     } else if (other) {
-      row.verdict = Verdict::kFail;
+      row.verdict = result::Verdict::kFail;
       row.suspicious = false;
       row.reasons.insert(row.reasons.begin(), "class_differs");
       row.message =
