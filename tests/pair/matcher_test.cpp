@@ -61,6 +61,31 @@ std::string input_of(const Matcher& matcher, std::string_view name, int64_t k = 
   return text(matcher.input(*matcher.find(name), k));
 }
 
+// As ATC makes a Gather of ONNX: the constant is its axis.
+TEST(Matcher, AConstantBesideTheOnlyOperatorMadeOfAnOriginalIsNotInItsWay) {
+  const Graph graph = graph_of({
+      op("Gather_5_const_data", "Const", {}, {{"Gather_5"}}),
+      op("Gather_5_gatherv2", "GatherV2", {{"data", 0}, {"Gather_5_const_data", 0}},
+         {{"Gather_5"}}),
+      op("weight", "Const", {}, {{"w"}}),
+      op("g_1", "Split", {{"data", 0}}, {{"g"}}),
+      op("g_2", "Concat", {{"g_1", 0}}, {{"g"}}),
+  });
+  const Matcher matcher(graph);
+  EXPECT_EQ(output_of(matcher, "Gather_5_gatherv2"), "Gather_5:0 (renamed)");
+  EXPECT_EQ(output_of(matcher, "Gather_5_const_data"), "inside_fusion");
+  EXPECT_EQ(matcher.made_of("Gather_5")->name, "Gather_5_gatherv2");
+  EXPECT_EQ(output_of(matcher, "weight"), "w:0 (renamed)");
+  EXPECT_EQ(output_of(matcher, "g_1"), "inside_fusion");
+  Graph unfused = graph;
+  for (Operator& each : unfused.operators) {
+    each.name += "_7";
+    for (graph::Edge& edge : each.inputs) edge.producer += "_7";
+  }
+  EXPECT_EQ(output_of(Matcher(graph, &unfused), "Gather_5_gatherv2"),
+            "Gather_5_gatherv2_7:0 (renamed)");
+}
+
 TEST(Matcher, FollowsWhatIsRecorded) {
   const Graph graph = graph_of({
       op("data", "Data", {}),
