@@ -71,6 +71,9 @@ std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is
   return std::nullopt;
 }
 
+// Runs another graph; its operators are dumped, the call is not.
+bool is_call(const Operator& op) { return op.type == "PartitionedCall"; }
+
 // Constants that were made of the same original as an operator: a Gather of ONNX is a GatherV2 and
 // the number of an axis.
 std::unordered_set<const Operator*> arguments_of(const Graph& graph) {
@@ -154,6 +157,7 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
   if (golden != nullptr) {
     golden_by_name_ = golden->by_name();
     const auto golden_arguments = arguments_of(*golden);
+    decltype(golden_outputs_) stored;
     for (const Operator& op : golden->operators) {
       golden_names_.add(op.name);
       for (size_t k = 0; k < op.inputs.size(); ++k)
@@ -164,22 +168,23 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
         for (const std::string& origin : *op.origins)
           if (const auto made = made_of_.find(origin); made != made_of_.end())
             made_of_.try_emplace(op.name, made->second);
-      if ((keeps_values(op.type) && op.origins) || op.is_inserted() ||
-          golden_arguments.contains(&op))
-        continue;
+      if (golden_arguments.contains(&op) || is_call(op)) continue;
+      const bool is_storage = (keeps_values(op.type) && op.origins) || op.is_inserted();
       const auto outputs = std::max<int64_t>(1, std::ssize(op.outputs));
       for (int64_t k = 0; k < outputs; ++k) {
+        if (is_storage && (!keeps_values(op.type) || hands_on_output(op, k))) continue;
         Match unused;
         if (const auto origin = recorded_origin(op, k, true, unused))
-          golden_outputs_[text_of(*origin)].push_back({op.name, k});
+          (is_storage ? stored : golden_outputs_)[text_of(*origin)].push_back({op.name, k});
       }
     }
+    golden_outputs_.merge(stored);  // what nothing else yields: a Reshape that was merged into it
   }
   for (const auto& [name, op] : made_of_) origin_names_.add(name);
   find_domains();
   for (const Operator& op : target.operators) {
     for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op.outputs)); ++k) {
-      if (hands_on_output(op, k)) continue;
+      if (hands_on_output(op, k) || is_call(op)) continue;
       if (const auto given = through(op, k, false).golden)
         givers_.try_emplace(fmt::format("{}:{}", normalised(given->op), given->output), &op);
     }

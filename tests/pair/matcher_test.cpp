@@ -61,6 +61,22 @@ std::string input_of(const Matcher& matcher, std::string_view name, int64_t k = 
   return text(matcher.input(*matcher.find(name), k));
 }
 
+// Calls of graphs, and TransData into which a Reshape was merged, in the golden graph.
+TEST(Matcher, GoldenTensorsAreThoseOfWhatIsDumped) {
+  const Graph target = graph_of({op("transpose", "Transpose", {}, {{"t", "t"}}, "t:0"),
+                                 op("trans_7", "TransData", {{"relu", 0}}, {{}}, "reshape:0"),
+                                 op("relu", "Relu", {}, {{"relu"}})});
+  const Graph golden = graph_of({op("call", "PartitionedCall", {}, {}, "t:0"),
+                                 op("transpose_2", "Transpose", {}, {{"t", "t"}}, "t:0"),
+                                 op("trans_3", "TransData", {{"relu_4", 0}}, {{}}, "reshape:0"),
+                                 op("trans_5", "TransData", {{"relu_4", 0}}, {{}}, "relu:0"),
+                                 op("relu_4", "Relu", {}, {{"relu"}})});
+  const Matcher matcher(target, &golden);
+  EXPECT_EQ(output_of(matcher, "transpose"), "transpose_2:0 (origin)");
+  EXPECT_EQ(output_of(matcher, "trans_7"), "trans_3:0 (origin)");
+  EXPECT_EQ(output_of(matcher, "relu"), "relu_4:0 (renamed)");
+}
+
 // As ATC makes a Gather of ONNX: the constant is its axis.
 TEST(Matcher, AConstantBesideTheOnlyOperatorMadeOfAnOriginalIsNotInItsWay) {
   const Graph graph = graph_of({
