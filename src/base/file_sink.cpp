@@ -2,7 +2,6 @@
 #include "base/file_sink.h"
 
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/leftovers.h"
+#include "base/number_from_text.h"
 
 namespace plumb {
 namespace {
@@ -74,9 +74,8 @@ struct Destination {
 // start at the first byte of a file that is being appended to, and cannot be done with a socket.
 std::optional<int> own_descriptor(const std::filesystem::path& path) {
   const std::string name = path.filename().string();
-  int number = 0;
-  const auto [end, failed] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (failed != std::errc() || end != name.data() + name.size() || number < 0) return {};
+  const auto number = number_from_text<int>(name);
+  if (!number || *number < 0) return {};
   std::error_code unknown;
   const auto directory = std::filesystem::canonical(path.parent_path(), unknown);
   if (unknown || directory != "/proc/" + std::to_string(::getpid()) + "/fd") return {};

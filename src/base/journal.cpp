@@ -3,7 +3,6 @@
 
 #include <cassert>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/crc32.h"
+#include "base/number_from_text.h"
 
 namespace plumb {
 namespace {
@@ -22,13 +22,12 @@ constexpr std::chrono::seconds kSyncInterval(2);
 
 // The text of a line if its checksum holds, which goes on in `crc`.
 std::optional<std::string_view> checked(std::string_view line, uint32_t& crc) {
-  uint32_t sum = 0;
   if (line.size() <= kSumChars || line[kSumChars] != ' ') return std::nullopt;
-  const auto read = std::from_chars(line.data(), line.data() + kSumChars, sum, 16);
+  const auto sum = number_from_text<uint32_t>(line.substr(0, kSumChars), 16);
   const std::string_view text = line.substr(kSumChars + 1);
   const uint32_t found = crc32(crc, as_bytes(text));
-  if (read.ptr != line.data() + kSumChars || found != sum) return std::nullopt;
-  crc = sum;
+  if (found != sum) return std::nullopt;
+  crc = found;
   return text;
 }
 

@@ -59,11 +59,13 @@ std::string valid_utf8(std::string_view text) {
 }
 
 void append_json_text(std::string& json, std::string_view text) {
-  json += '"';
   if (std::none_of(text.begin(), text.end(), [](unsigned char c) { return kNeedsEscape[c]; })) {
-    json.append(text) += '"';
+    const size_t start = json.size();
+    json.append(text.size() + 2, '"');  // all at once: results have millions of texts
+    text.copy(json.data() + start + 1, text.size());
     return;
   }
+  json += '"';
   for (const char c : valid_utf8(text)) {
     if (c == '"' || c == '\\')
       json += {'\\', c};

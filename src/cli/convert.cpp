@@ -34,6 +34,40 @@ void print_convert_report(const scan::ConvertReport& report, const std::string& 
   fmt::print("\n");
 }
 
+struct ConvertRequest {
+  std::vector<std::string> paths;
+  scan::ConvertOptions convert;
+  SelectionOptions selecting;
+  CommonOptions common;
+  std::string weights;
+  bool every_blob = false;
+};
+
+void declare_convert_options(Options& options, ConvertRequest& request) {
+  options.arguments("PATH...", request.paths,
+                    "files or directories, or the .prototxt of a Caffe network");
+  options.group("output");
+  options.text("-o,--output", "DIR", request.convert.output,
+               "directory for the results; of a network FILE.onnx");
+  options.text("--format", "NAME", request.convert.format,
+               "npy (default), npz, bin or safetensors");
+  options.suggest([] { return std::vector<std::string>{"npy", "npz", "bin", "safetensors"}; });
+  options.text("--layout", "NAME", request.convert.layout,
+               "plain (default: row-major, logical shape), stored (as\n"
+               "in the file), or a layout such as NCHW or FRACTAL_Z");
+  options.suggest([] {
+    std::vector<std::string> names = layout_names();
+    names.insert(names.begin(), {"plain", "stored"});
+    return names;
+  });
+  options.text("--weights", "FILE", request.weights,
+               ".caffemodel of the network (default: beside it)");
+  options.flag("--every-blob", request.every_blob,
+               "a BatchNorm of it and the Scale behind stay apart");
+  request.selecting.declare(options);
+  request.common.declare(options);
+}
+
 int convert_network(const std::string& path, const std::string& weights,
                     const graph::CaffeTranslation& how, const std::string& output, bool quiet) {
   if (!output.ends_with(".onnx"))
@@ -68,55 +102,35 @@ int run_convert(int argc, char** argv, RunContext& context) {
       "  plumb convert deploy.prototxt -o model.onnx\n"
       "exit status: 0 all converted, 1 some tensor failed, 2 nothing converted or a path is "
       "unreadable");
-  std::vector<std::string> paths;
-  scan::ConvertOptions wanted;
-  SelectionOptions selecting;
-  CommonOptions common;
-  std::string weights;
-  bool every_blob = false;
-  options.arguments("PATH...", paths, "files or directories, or the .prototxt of a Caffe network");
-  options.group("output");
-  options.text("-o,--output", "DIR", wanted.output,
-               "directory for the results; of a network FILE.onnx");
-  options.text("--format", "NAME", wanted.format, "npy (default), npz, bin or safetensors");
-  options.suggest([] { return std::vector<std::string>{"npy", "npz", "bin", "safetensors"}; });
-  options.text("--layout", "NAME", wanted.layout,
-               "plain (default: row-major, logical shape), stored (as\n"
-               "in the file), or a layout such as NCHW or FRACTAL_Z");
-  options.suggest([] {
-    std::vector<std::string> names = layout_names();
-    names.insert(names.begin(), {"plain", "stored"});
-    return names;
-  });
-  options.text("--weights", "FILE", weights, ".caffemodel of the network (default: beside it)");
-  options.flag("--every-blob", every_blob, "a BatchNorm of it and the Scale behind stay apart");
-  selecting.declare(options);
-  common.declare(options);
+  ConvertRequest request;
+  declare_convert_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
+  scan::ConvertOptions& wanted = request.convert;
+  const bool quiet = request.common.quiet;
   if (wanted.output.empty())
     return fail_with({"where should the results go?", "plumb convert", "name a directory: -o DIR"});
-  if (paths.size() == 1 && graph::is_caffe_network(paths[0]))
-    return convert_network(paths[0], weights, {!every_blob}, wanted.output, common.quiet);
-  if (!weights.empty())
-    return fail_with({"weights are not converted by themselves", "--weights " + weights,
+  if (request.paths.size() == 1 && graph::is_caffe_network(request.paths[0]))
+    return convert_network(request.paths[0], request.weights, {!request.every_blob}, wanted.output,
+                           quiet);
+  if (!request.weights.empty())
+    return fail_with({"weights are not converted by themselves", "--weights " + request.weights,
                       "name its prototxt: plumb convert deploy.prototxt --weights FILE"});
-  auto read = selecting.request();
+  auto read = request.selecting.request();
   if (!read) return fail_with(read.error());
   wanted.read = std::move(*read);
-  context.jobs = common.jobs;
-
-  auto conversion = scan::Conversion::plan(paths, wanted, context);
+  context.jobs = request.common.jobs;
+  auto conversion = scan::Conversion::plan(request.paths, wanted, context);
   if (!conversion) return fail_with(conversion.error());
-  if (!common.quiet)
+  if (!quiet)
     for (const std::string& warning : conversion->warnings()) print_warning(warning);
   if (auto any = conversion->check(); !any) return fail_with(any.error());
   scan::ConvertReport report;
   {
-    ProgressBar bar(context, common, conversion->source_bytes());
+    ProgressBar bar(context, request.common, conversion->source_bytes());
     report = conversion->run(context);
   }
-  print_convert_report(report, wanted.output, common.quiet);
-  if (wanted.format == "bin" && report.written > 0 && !common.quiet)
+  print_convert_report(report, wanted.output, quiet);
+  if (wanted.format == "bin" && report.written > 0 && !quiet)
     print_warning(
         "bin keeps neither types nor shapes: `plumb compare` needs --dtype and --shape to read it; "
         "npy, npz and safetensors it reads as they are");

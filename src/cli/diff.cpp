@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb diff TARGET GOLDEN`: two models without running them.
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
+#include "base/number_from_text.h"
 #include "cli/command.h"
 #include "cli/output_check.h"
 #include "cli/terminal.h"
 #include "graph/caffe_onnx.h"
 #include "pair/model_alignment.h"
-#include "report/text.h"
+#include "report/model_diff_text.h"
 
 namespace plumb::cli {
 namespace {
 
-using graph::Difference;
 using graph::DiffGrade;
 using graph::ModelDiff;
-using report::counted;
-using report::printable;
-
-constexpr size_t kMostOfGrade = 40;  // of each grade, without --all
 
 struct DiffRequest {
   std::vector<std::string> models;
@@ -32,71 +26,12 @@ struct DiffRequest {
 };
 
 Result<double> tolerance_from(const std::string& text) {
-  double value = 0;
-  if (text.empty()) return value;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || !(value >= 0))
+  if (text.empty()) return 0.0;
+  const auto value = number_from_text<double>(text);
+  if (!value || !(*value >= 0))
     return Error{"the tolerance is no number of 0 or more", "--tolerance " + text,
                  "--tolerance 1e-6"};
-  return value;
-}
-
-std::string heading(DiffGrade grade, size_t count) {
-  switch (grade) {
-    case DiffGrade::kDifferent: return counted(count, "difference");
-    case DiffGrade::kUnverified:
-      return fmt::format("{} that only a run can tell (plumb run TARGET GOLDEN --layers all)",
-                         counted(count, "place"));
-    default: return fmt::format("{} written in another way, to no effect", counted(count, "place"));
-  }
-}
-
-std::string coloured_by_grade(const std::string& text, DiffGrade grade) {
-  if (!colour_is_wanted()) return text;
-  const char* code = grade == DiffGrade::kDifferent    ? "31"
-                     : grade == DiffGrade::kUnverified ? "33"
-                                                       : "90";
-  return fmt::format("\033[{}m{}\033[0m", code, text);
-}
-
-void print_grade(const ModelDiff& diff, DiffGrade grade, bool all) {
-  const size_t count = diff.count(grade);
-  if (count == 0) return;
-  fmt::print("\n{}\n", coloured_by_grade(heading(grade, count), grade));
-  // What changes nothing is only counted, unless asked for.
-  if (grade == DiffGrade::kEquivalent && !all) return;
-  size_t shown = 0;
-  for (const Difference& each : diff.differences) {
-    if (each.grade != grade) continue;
-    if (!all && shown++ == kMostOfGrade) {
-      fmt::print("  ... and {} more (--all shows them)\n", count - kMostOfGrade);
-      return;
-    }
-    fmt::print("  {:<12} {:<20} {}\n", name_of(each.kind), printable(each.detail),
-               printable(each.message));
-  }
-}
-
-void print_diff_report(const ModelDiff& diff, const DiffRequest& request) {
-  const auto side = [](const char* name, const std::string& path, const ModelDiff::Side& of) {
-    fmt::print("{}  {}: {}, {} paired, {} in changed places, {} without a part in it\n", name,
-               printable(path), counted(of.operators, "operator"), of.paired, of.in_regions,
-               of.idle);
-  };
-  side("target", request.models[0], diff.target);
-  side("golden", request.models[1], diff.golden);
-  fmt::print("compared  {} and {}", counted(diff.attributes, "attribute"),
-             counted(diff.constants, "constant"));
-  if (diff.not_compared > 0)
-    fmt::print("; {} could not be", counted(diff.not_compared, "constant"));
-  fmt::print("\n");
-  for (const DiffGrade grade :
-       {DiffGrade::kDifferent, DiffGrade::kUnverified, DiffGrade::kEquivalent})
-    print_grade(diff, grade, request.all);
-  fmt::print("\n{}\n", diff.count(DiffGrade::kDifferent) > 0 ? "the models differ"
-                       : diff.is_same()                      ? "the same model"
-                                        : "no difference found, but only a run can tell");
+  return *value;
 }
 
 // Of a Caffe network and an ONNX model the network is translated.
@@ -164,7 +99,8 @@ int run_diff(int argc, char** argv, RunContext&) {
   if (request.json == "-")
     fmt::print("{}", json);
   else
-    print_diff_report(diff, request);
+    fmt::print("{}", report::model_diff_text(diff, {request.models[0], request.models[1]},
+                                             request.all, colour_is_wanted()));
   if (!request.json.empty() && request.json != "-")
     if (auto written = write_file(request.json, json); !written) return fail_with(written.error());
   const bool is_fine =

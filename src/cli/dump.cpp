@@ -113,6 +113,52 @@ Result<void> check_operators(const Wishes& wishes, const graph::Graph& graph) {
   return dump::check_patterns(wishes.ops, names);
 }
 
+engine::DumpWishes dump_wishes_of(const Wishes& wishes) {
+  engine::DumpWishes made;
+  made.optimization = *engine::optimization_from_text(wishes.optimization);
+  made.threads = wishes.threads;
+  made.inputs = wishes.inputs;
+  made.as_npz = wishes.format == "npz";
+  made.batch_outputs = wishes.batch;
+  if (!wishes.ops.empty())
+    made.wants = [ops = wishes.ops](const std::string& op) {
+      return std::any_of(ops.begin(), ops.end(),
+                         [&](const std::string& pattern) { return operator_matches(pattern, op); });
+    };
+  return made;
+}
+
+// Every sample; one that cannot be run costs itself. The exit status.
+int dump_samples(engine::LoadedModel& model, input::Samples& samples, const Wishes& wishes,
+                 const CommonOptions& common, RunContext& context) {
+  bool all_saved = true;
+  size_t failed = 0;
+  engine::ModelDumper dumper(model, dump_wishes_of(wishes));
+  for (size_t i = 0; i < samples.size(); ++i) {
+    auto sample = samples.load(i);
+    if (!sample) return fail_with(sample.error());
+    std::filesystem::path directory = wishes.directory;
+    if (samples.size() > 1) directory /= fmt::format("sample_{}", i);
+    std::optional<Result<engine::Dump>> dump;
+    {
+      ProgressBar bar(context, common, engine::count_tensors(model), "tensors");
+      dump = dumper.dump(sample->inputs, directory, context);
+    }
+    if (context.cancelled) return kInterrupted;
+    if (!*dump) {
+      all_saved = false;
+      ++failed;
+      print_error(dump->error());
+      continue;
+    }
+    for (const std::string& warning : (*dump)->doubts) print_warning(warning);
+    if (!common.quiet) tell_dumped(**dump, model, wishes, directory.string());
+    for (const engine::DumpedTensor& tensor : (*dump)->tensors) all_saved &= tensor.problem.empty();
+  }
+  if (failed == samples.size()) return kTrouble;
+  return all_saved ? kAgreement : kDifference;
+}
+
 }  // namespace
 
 int run_dump(int argc, char** argv, RunContext& context) {
@@ -140,44 +186,7 @@ int run_dump(int argc, char** argv, RunContext& context) {
   auto samples = input::open_samples(inputs, model->inputs());
   if (!samples) return fail_with(samples.error());
   print_warnings(*samples, common);
-
-  engine::DumpWishes dump_wishes;
-  dump_wishes.optimization = *engine::optimization_from_text(wishes.optimization);
-  dump_wishes.threads = wishes.threads;
-  dump_wishes.inputs = wishes.inputs;
-  dump_wishes.as_npz = wishes.format == "npz";
-  dump_wishes.batch_outputs = wishes.batch;
-  if (!wishes.ops.empty())
-    dump_wishes.wants = [&](const std::string& op) {
-      return std::any_of(wishes.ops.begin(), wishes.ops.end(),
-                         [&](const std::string& pattern) { return operator_matches(pattern, op); });
-    };
-  bool all_saved = true;
-  size_t failed = 0;
-  engine::ModelDumper dumper(*model, std::move(dump_wishes));
-  for (size_t i = 0; i < samples->size(); ++i) {
-    auto sample = samples->load(i);
-    if (!sample) return fail_with(sample.error());
-    std::filesystem::path directory = wishes.directory;
-    if (samples->size() > 1) directory /= fmt::format("sample_{}", i);
-    std::optional<Result<engine::Dump>> dump;
-    {
-      ProgressBar bar(context, common, engine::count_tensors(*model), "tensors");
-      dump = dumper.dump(sample->inputs, directory, context);
-    }
-    if (context.cancelled) return kInterrupted;
-    if (!*dump) {  // one sample that cannot be run costs itself
-      all_saved = false;
-      ++failed;
-      print_error(dump->error());
-      continue;
-    }
-    for (const std::string& warning : (*dump)->doubts) print_warning(warning);
-    if (!common.quiet) tell_dumped(**dump, *model, wishes, directory.string());
-    for (const engine::DumpedTensor& tensor : (*dump)->tensors) all_saved &= tensor.problem.empty();
-  }
-  if (failed == samples->size()) return kTrouble;
-  return all_saved ? kAgreement : kDifference;
+  return dump_samples(*model, *samples, wishes, common, context);
 }
 
 }  // namespace plumb::cli

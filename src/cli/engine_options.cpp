@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/checked.h"
+#include "base/number_from_text.h"
 
 namespace plumb::cli {
 namespace {
@@ -36,10 +37,10 @@ void EngineOptions::declare(Options& options) {
 Result<WorkerLimits> EngineOptions::limits(const RunContext& context) const {
   WorkerLimits limits;
   limits.cancelled = &context.cancelled;
-  const char* end = timeout.data() + timeout.size();
-  const auto read = std::from_chars(timeout.data(), end, limits.timeout_seconds);
-  if (read.ec != std::errc() || read.ptr != end || limits.timeout_seconds == 0)
+  const auto seconds = number_from_text<decltype(limits.timeout_seconds)>(timeout);
+  if (!seconds || *seconds == 0)
     return Error{"this is no number of seconds", "--engine-timeout " + timeout, "write e.g. 600"};
+  limits.timeout_seconds = *seconds;
   if (memory.empty()) return limits;
   const auto bytes = bytes_from_text(memory);
   constexpr uint64_t kLeast = 64ull << 20;  // the engines' libraries themselves

@@ -9,12 +9,12 @@
 #include "cli/command.h"
 #include "cli/output_check.h"
 #include "guide/environment_here.h"
+#include "report/environment_text.h"
 #include "report/text.h"
 
 namespace plumb::cli {
 namespace {
 
-using report::counted;
 using report::printable;
 using scan::Environment;
 
@@ -23,42 +23,6 @@ struct EnvOptions {
   std::string out, root;
   bool no_engines = false;
 };
-
-void print_fits(const std::vector<scan::EnvFit>& fits) {
-  for (const scan::EnvFit& fit : fits) fmt::print("{}\n", printable(fit.message));
-}
-
-void print_environment(const Environment& environment) {
-  if (environment.packages.empty())
-    fmt::print("no Ascend software{}\n",
-               environment.root.empty() ? "" : " below " + printable(environment.root));
-  for (const scan::EnvPackage& package : environment.packages)
-    fmt::print("{:<12} {:<24} {}{}\n", printable(package.role), printable(package.version()),
-               printable(package.path), package.is_active ? "" : " (not the one in use)");
-  print_fits(scan::fits_of(environment));
-  for (const std::string& device : environment.devices)
-    fmt::print("{:<12} {}\n", "device", printable(device));
-  for (const scan::EnvEngine& engine : environment.engines)
-    fmt::print("{:<12} {}\n", engine.name,
-               engine.version.empty() ? "not installed" : printable(engine.version));
-  for (const auto& [key, value] : environment.machine)
-    fmt::print("{:<12} {}\n", printable(key), printable(value));
-  for (const auto& [key, value] : environment.variables)
-    fmt::print("{}={}\n", printable(key), printable(value));
-}
-
-void print_difference(const scan::EnvDiff& diff) {
-  for (const scan::EnvChange& change : diff.changes) {
-    const auto text = [](const std::string& value) {
-      return value.empty() ? std::string("not there") : printable(value);
-    };
-    fmt::print("{}: {} instead of {}\n", printable(change.what), text(change.target),
-               text(change.golden));
-  }
-  print_fits(diff.fits);
-  fmt::print("{}\n",
-             diff.is_same() ? "the same environment" : counted(diff.changes.size(), "change"));
-}
 
 int save(const std::string& path, const std::string& text) {
   if (path.empty()) return kAgreement;
@@ -76,7 +40,7 @@ int compare(const EnvOptions& request) {
   const auto golden = scan::load_environment(request.paths[1]);
   if (!golden) return fail_with(golden.error());
   const scan::EnvDiff diff = scan::compare_environments(*target, *golden);
-  if (request.out != "-") print_difference(diff);
+  if (request.out != "-") fmt::print("{}", report::environment_diff_text(diff));
   if (const int status = save(request.out, to_json(diff)); status != kAgreement) return status;
   return diff.is_same() ? kAgreement : kDifference;
 }
@@ -118,7 +82,7 @@ int run_env(int argc, char** argv, RunContext& context) {
   Environment environment = scan::look_around({request.root}, context);
   if (request.root.empty() && !request.no_engines) guide::add_engines(environment);
   for (const std::string& warning : environment.warnings) print_warning(printable(warning));
-  if (request.out != "-") print_environment(environment);
+  if (request.out != "-") fmt::print("{}", report::environment_text(environment));
   return save(request.out, to_json(environment));
 }
 

@@ -4,11 +4,11 @@
 #include "replay/eval.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/file_sink.h"
+#include "base/number_from_text.h"
 #include "cli/engine_options.h"
 #include "cli/input_options.h"
 #include "cli/output_check.h"
@@ -109,13 +109,11 @@ Result<void> set_limits(EvalRequest& request) {
   request.eval.tops.erase(std::unique(request.eval.tops.begin(), request.eval.tops.end()),
                           request.eval.tops.end());
   if (request.max_drop.empty()) return {};
-  double percent = 0;
-  const char* end = request.max_drop.data() + request.max_drop.size();
-  const auto read = std::from_chars(request.max_drop.data(), end, percent);
-  if (read.ec != std::errc() || read.ptr != end || !(percent > 0 && percent < 100))
+  const auto percent = number_from_text<double>(request.max_drop);
+  if (!percent || !(*percent > 0 && *percent < 100))
     return Error{"the loss is no number of percent", "--max-drop " + request.max_drop,
                  "--max-drop 1"};
-  request.eval.limits = {percent / 100, 3 * percent / 100};
+  request.eval.limits = {*percent / 100, 3 * *percent / 100};
   return {};
 }
 

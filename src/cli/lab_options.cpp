@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/lab_options.h"
 
-#include <charconv>
+#include <bit>
 
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/number_from_text.h"
 #include "quant/quantization.h"
 
 namespace plumb::cli {
 namespace {
-
-template <class T>
-std::optional<T> number_from(std::string_view text) {
-  T number = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return number;
-}
 
 Result<quant::Settings> scheme_named(const std::string& name) {
   std::vector<std::string> names;
@@ -115,11 +107,101 @@ Result<input::SampleOptions> LabOptions::set_of(const std::vector<std::string>& 
   set.inputs = words;
   set.option = option;
   if (size == "all") return set;
-  set.most = number_from<int64_t>(size);
+  set.most = number_from_text<int64_t>(size);
   if (!set.most || *set.most < 1)
     return Error{"this is no number of samples", fmt::format("{}-size {}", option, size),
                  "write a number from 1 on, or 'all'"};
   return set;
+}
+
+// What the configuration asks for and no option says.
+Result<void> LabOptions::take_config(quant::QuantizeOptions& made, SampleWords& words) const {
+  auto config = input::read_config(inputs.config);
+  if (!config) return config.error();
+  if (words.paths.empty()) words.paths = words_of(config->calibration);
+  if (const auto measured = words_of(config->measurement); !measured.empty()) {
+    const auto most = config->measurement[0].size;
+    auto set = set_of(measured, most && *most > 0 ? std::to_string(*most) : "all", "--measure");
+    if (!set) return set.error();
+    made.measurement = std::move(*set);
+  }
+  for (const input::ConfigCalibration& set : config->calibration) {
+    if (calib.empty() && set.size && calib_size == "32")
+      words.size = *set.size < 0 ? "all" : std::to_string(*set.size);
+    if (words.method.empty()) words.method = set.method;
+    if (!set.strategy.empty())
+      made.settings.per_channel = set.strategy == "CALIB_STRATEGY_PER_CHANNEL";
+  }
+  auto requests = quant::requests_from_config(*config, made.settings.precision);
+  if (!requests) return requests.error();
+  made.requests = std::move(*requests);
+  return {};
+}
+
+Result<void> LabOptions::set_observers(quant::QuantizeOptions& made,
+                                       const std::string& method_word) const {
+  for (const auto& [word, option, place] :
+       {std::tuple{method_word, "--method", &made.settings.observer},
+        std::tuple{weight_method, "--weight-method", &made.settings.weight_observer}}) {
+    if (word.empty()) continue;
+    auto observer = quant::observer_from_text(word, option);
+    if (!observer) return observer.error();
+    *place = *observer;
+  }
+  if (ranges.empty()) return {};
+  auto table = quant::ranges_from_file(ranges);
+  if (!table) return table.error();
+  made.plan.ranges = std::make_shared<quant::RangeTable>(std::move(*table));
+  return {};
+}
+
+// Which types values and weights have, and how they share scales.
+Result<void> LabOptions::set_types(quant::Settings& settings) const {
+  if (per_tensor && per_channel)
+    return Error{"scales are by tensor or by channel", "--per-tensor --per-channel",
+                 "leave one out"};
+  if (per_tensor || per_channel) settings.per_channel = per_channel;
+  if (!activation_type.empty()) {
+    auto type = integer_named("--act", activation_type, "u8, s8, u16, s16, float");
+    if (!type) return type.error();
+    settings.precision.activations = *type;
+  }
+  if (!weight_type.empty()) {
+    auto type = integer_named("--weight", weight_type, "s4, s8, s16, float");
+    if (!type) return type.error();
+    settings.precision.weights = *type;
+  }
+  if (!margin.empty()) {
+    settings.margin = number_from_text<double>(margin);
+    if (!settings.margin || !(*settings.margin > 0))
+      return Error{"a factor was expected", "--margin " + margin, "for example --margin 1.5"};
+  }
+  settings.has_integer_bias = !float_bias;
+  settings.weights_are_reduced = reduced_range;
+  settings.is_power_of_two = power_of_two;
+  if (!weight_only) return {};
+  settings.block = number_from_text<int64_t>(block);
+  if (!settings.block || *settings.block < 16 || *settings.block > 256 ||
+      !std::has_single_bit(static_cast<uint64_t>(*settings.block)))
+    return Error{"engines have no kernel for blocks of this size", "--block " + block,
+                 "use 16, 32, 64, 128 or 256"};
+  settings.precision = {std::nullopt, DType::kInt4};
+  return {};
+}
+
+// Of layers that are different; they come behind those of a configuration.
+Result<void> LabOptions::add_requests(quant::QuantizeOptions& made) const {
+  if (!mixed.empty()) {
+    auto requests = quant::requests_from_file(mixed, made.settings.precision);
+    if (!requests) return requests.error();
+    std::move(requests->begin(), requests->end(), std::back_inserter(made.requests));
+  }
+  for (const std::string& text : layers) {
+    auto request = quant::request_from_text(text, made.settings.precision);
+    if (!request) return request.error();
+    made.requests.push_back(std::move(*request));
+  }
+  return {};
 }
 
 Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) const {
@@ -137,89 +219,19 @@ Result<quant::QuantizeOptions> LabOptions::options(const RunContext& context) co
   auto settings = scheme_named(scheme);
   if (!settings) return settings.error();
   made.settings = *settings;
-  std::vector<std::string> words = calib;
-  std::string size = calib_size, method_word = method;
-  if (!inputs.config.empty()) {
-    auto config = input::read_config(inputs.config);
-    if (!config) return config.error();
-    if (words.empty()) words = words_of(config->calibration);
-    if (const auto measured = words_of(config->measurement); !measured.empty()) {
-      const auto most = config->measurement[0].size;
-      auto set = set_of(measured, most && *most > 0 ? std::to_string(*most) : "all", "--measure");
-      if (!set) return set.error();
-      made.measurement = std::move(*set);
-    }
-    for (const input::ConfigCalibration& set : config->calibration) {
-      if (calib.empty() && set.size && calib_size == "32")
-        size = *set.size < 0 ? "all" : std::to_string(*set.size);
-      if (method_word.empty()) method_word = set.method;
-      if (!set.strategy.empty())
-        made.settings.per_channel = set.strategy == "CALIB_STRATEGY_PER_CHANNEL";
-    }
-    auto requests = quant::requests_from_config(*config, made.settings.precision);
-    if (!requests) return requests.error();
-    made.requests = std::move(*requests);
-  }
-  if (words.empty())
+  SampleWords words{calib, calib_size, method};
+  if (!inputs.config.empty())
+    if (auto taken = take_config(made, words); !taken) return taken.error();
+  if (words.paths.empty())
     return Error{"what should the model be calibrated with?", "--calib",
                  "name a directory of pictures or arrays like those that the model will see"};
-  auto samples = set_of(words, size, "--calib");
+  auto samples = set_of(words.paths, words.size, "--calib");
   if (!samples) return samples.error();
   if (calib.empty()) samples->option = "--config";
   made.calibration = std::move(*samples);
-  for (const auto& [word, option, place] :
-       {std::tuple{method_word, "--method", &made.settings.observer},
-        std::tuple{weight_method, "--weight-method", &made.settings.weight_observer}}) {
-    if (word.empty()) continue;
-    auto observer = quant::observer_from_text(word, option);
-    if (!observer) return observer.error();
-    *place = *observer;
-  }
-  if (!ranges.empty()) {
-    auto table = quant::ranges_from_file(ranges);
-    if (!table) return table.error();
-    made.plan.ranges = std::make_shared<quant::RangeTable>(std::move(*table));
-  }
-  if (per_tensor && per_channel)
-    return Error{"scales are by tensor or by channel", "--per-tensor --per-channel",
-                 "leave one out"};
-  if (per_tensor || per_channel) made.settings.per_channel = per_channel;
-  if (!activation_type.empty()) {
-    auto type = integer_named("--act", activation_type, "u8, s8, u16, s16, float");
-    if (!type) return type.error();
-    made.settings.precision.activations = *type;
-  }
-  if (!weight_type.empty()) {
-    auto type = integer_named("--weight", weight_type, "s4, s8, s16, float");
-    if (!type) return type.error();
-    made.settings.precision.weights = *type;
-  }
-  if (!margin.empty()) {
-    made.settings.margin = number_from<double>(margin);
-    if (!made.settings.margin || !(*made.settings.margin > 0))
-      return Error{"a factor was expected", "--margin " + margin, "for example --margin 1.5"};
-  }
-  if (weight_only) {
-    made.settings.block = number_from<int64_t>(block);
-    if (!made.settings.block || *made.settings.block < 16 || *made.settings.block > 256 ||
-        (*made.settings.block & (*made.settings.block - 1)) != 0)
-      return Error{"engines have no kernel for blocks of this size", "--block " + block,
-                   "use 16, 32, 64, 128 or 256"};
-    made.settings.precision = {std::nullopt, DType::kInt4};
-  }
-  made.settings.has_integer_bias = !float_bias;
-  made.settings.weights_are_reduced = reduced_range;
-  made.settings.is_power_of_two = power_of_two;
-  if (!mixed.empty()) {
-    auto requests = quant::requests_from_file(mixed, made.settings.precision);
-    if (!requests) return requests.error();
-    std::move(requests->begin(), requests->end(), std::back_inserter(made.requests));
-  }
-  for (const std::string& text : layers) {
-    auto request = quant::request_from_text(text, made.settings.precision);
-    if (!request) return request.error();
-    made.requests.push_back(std::move(*request));
-  }
+  if (auto set = set_observers(made, words.method); !set) return set.error();
+  if (auto set = set_types(made.settings); !set) return set.error();
+  if (auto added = add_requests(made); !added) return added.error();
   return made;
 }
 

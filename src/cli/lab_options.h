@@ -29,6 +29,17 @@ struct LabOptions {
   // A set of samples that is fed as the calibration is.
   Result<input::SampleOptions> set_of(const std::vector<std::string>& words,
                                       const std::string& size, std::string_view option) const;
+
+ private:
+  // Of the calibration, from options and configuration.
+  struct SampleWords {
+    std::vector<std::string> paths;
+    std::string size, method;
+  };
+  Result<void> take_config(quant::QuantizeOptions& made, SampleWords& words) const;
+  Result<void> set_observers(quant::QuantizeOptions& made, const std::string& method_word) const;
+  Result<void> set_types(quant::Settings& settings) const;
+  Result<void> add_requests(quant::QuantizeOptions& made) const;
 };
 
 }  // namespace plumb::cli

@@ -53,6 +53,7 @@ int run_command(int argc, char** argv) {
     cancelled = &context.cancelled;
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) end_cleanly_on(signal);
     std::signal(SIGPIPE, SIG_DFL);
+    std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
     int status = cli::kTrouble;
     try {
       status = command.run(argc - 1, argv + 1, context);

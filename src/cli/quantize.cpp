@@ -2,11 +2,11 @@
 //
 // `plumb quantize MODEL --calib SET`: calibrates a float model, writes quantized ones, and measures
 // what that costs.
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/directory_lock.h"
+#include "base/number_from_text.h"
 #include "cli/lab_options.h"
 #include "cli/output_options.h"
 #include "cli/progress.h"
@@ -21,7 +21,7 @@ struct QuantizeRequest {
   LabOptions lab;
   std::vector<std::string> measure;
   std::string measure_size = "32", directory, layers = "outputs", profile = "quantized",
-              colour = "auto", smooth;
+              colour = "auto", smooth, ranges_file;
   bool all = false, equalize = false, bias_correct = false;
   CommonOptions common;
 };
@@ -53,10 +53,46 @@ void declare_quantize_options(Options& options, QuantizeRequest& request) {
                "limits that decide pass or fail (default: quantized)");
   options.suggest([] { return names_in(judge::built_in_profiles()); });
   options.group("output");
+  options.text("--write-ranges", "FILE", request.ranges_file,
+               "ranges of activations as ONNX Runtime keeps them, too:\n.json with both ends, or "
+               ".cache with the larger magnitude");
   options.flag("--all", request.all, "show passing rows too");
   options.choice("--color", "WHEN", request.colour, {"auto", "always", "never"},
                  "auto, always or never");
   request.common.declare(options);
+}
+
+Result<quant::QuantizeOptions> options_of(const QuantizeRequest& request,
+                                          const RunContext& context) {
+  auto made = request.lab.options(context);
+  if (!made) return made;
+  if (!request.measure.empty()) {
+    auto set = request.lab.set_of(request.measure, request.measure_size, "--measure");
+    if (!set) return set.error();
+    made->measurement = std::move(*set);
+  }
+  made->equalize = request.equalize;
+  made->correct_bias = request.bias_correct;
+  if (!request.smooth.empty()) {
+    made->smooth = number_from_text<double>(request.smooth);
+    if (!made->smooth || !(*made->smooth >= 0 && *made->smooth <= 1))
+      return Error{"a strength from 0 to 1 was expected", "--smooth " + request.smooth,
+                   "for example --smooth 0.5"};
+  }
+  if (made->plan.ranges && (made->equalize || made->smooth))
+    return Error{"these repairs change the tensors that the table has ranges of",
+                 fmt::format("--ranges {} {}", made->plan.ranges->path,
+                             made->equalize ? "--equalize" : "--smooth"),
+                 "leave one of them out"};
+  made->layers = request.layers;
+  made->profile = request.profile;
+  made->directory = request.directory.empty() ? "quant" : request.directory;
+  made->ranges_file = request.ranges_file;
+  if (const auto& file = made->ranges_file;
+      !file.empty() && file.extension() != ".json" && file.extension() != ".cache")
+    return Error{"the extension tells the form of the table",
+                 "--write-ranges " + request.ranges_file, "name it .json or .cache"};
+  return made;
 }
 
 std::string how_text(const quant::QuantizeOptions& options) {
@@ -76,9 +112,11 @@ void tell_quantized(const quant::Quantized& done, const quant::QuantizeOptions& 
   if (const auto& table = options.plan.ranges)
     fmt::print("  {} ({}): ranges of {}\n", table->path, table->tool,
                counted(done.given, "tensor"));
-  for (const quant::LayerRequest& request : options.requests)
-    fmt::print("  {}: {} for {}\n", request.where, quant::text_of(request.precision),
-               counted(request.layers, "layer"));
+  for (const quant::LayerRequest& request : options.requests) {
+    const bool names_them = request.where.find(request.selector) != std::string::npos;
+    fmt::print("  {}{}: {} for {}\n", request.where, names_them ? "" : ", " + request.selector,
+               quant::text_of(request.precision), counted(request.layers, "layer"));
+  }
   for (const quant::Repair& repair : done.repairs)
     fmt::print("  {}: {:.1f} dB at the outputs, {:.1f} before; {}\n", repair.name, repair.after_db,
                repair.before_db, repair.is_kept() ? "kept" : "not kept");
@@ -112,32 +150,8 @@ int run_quantize(int argc, char** argv, RunContext& context) {
   declare_quantize_options(options, request);
   if (auto status = options.parse(argc, argv)) return *status;
   context.jobs = request.common.jobs;
-  auto made = request.lab.options(context);
+  auto made = options_of(request, context);
   if (!made) return fail_with(made.error());
-  if (!request.measure.empty()) {
-    auto set = request.lab.set_of(request.measure, request.measure_size, "--measure");
-    if (!set) return fail_with(set.error());
-    made->measurement = std::move(*set);
-  }
-  made->equalize = request.equalize;
-  made->correct_bias = request.bias_correct;
-  if (!request.smooth.empty()) {
-    double strength = 0;
-    const char* end = request.smooth.data() + request.smooth.size();
-    const auto read = std::from_chars(request.smooth.data(), end, strength);
-    if (read.ec != std::errc() || read.ptr != end || !(strength >= 0 && strength <= 1))
-      return fail_with(Error{"a strength from 0 to 1 was expected", "--smooth " + request.smooth,
-                             "for example --smooth 0.5"});
-    made->smooth = strength;
-  }
-  if (made->plan.ranges && (made->equalize || made->smooth))
-    return fail_with(Error{"these repairs change the tensors that the table has ranges of",
-                           fmt::format("--ranges {} {}", made->plan.ranges->path,
-                                       made->equalize ? "--equalize" : "--smooth"),
-                           "leave one of them out"});
-  made->layers = request.layers;
-  made->profile = request.profile;
-  made->directory = request.directory.empty() ? "quant" : request.directory;
   const auto lock = DirectoryLock::make_empty(made->directory, "-o");
   if (!lock) return fail_with(lock.error());
   auto job = quant::QuantizeJob::open(*made);

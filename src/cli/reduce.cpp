@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // `plumb reduce DIR`: puts statistics in the place of dump files, once or while they are written.
-#include <charconv>
-#include <csignal>
 #include <cstdio>
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "metrics/sketch.h"
@@ -94,10 +93,8 @@ void declare_reduce_options(Options& options, ReduceRequest& request) {
 Result<int64_t> bounded_number_from(std::string_view option, const std::string& text,
                                     int64_t least) {
   constexpr int64_t kMost = 86'400'000;  // a day
-  int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed == std::errc() && end == text.data() + text.size() && value >= least && value <= kMost)
-    return value;
+  const auto value = number_from_text<int64_t>(text);
+  if (value && *value >= least && *value <= kMost) return *value;
   return Error{fmt::format("'{}' is not a number from {} to {}", text, least, kMost),
                std::string(option), "`plumb reduce --help` shows the usage"};
 }
@@ -175,7 +172,6 @@ int run_reduce(int argc, char** argv, RunContext& context) {
   if (auto status = options.parse(argc, argv)) return *status;
   if (auto checked = check_reduce_request(request); !checked) return fail_with(checked.error());
   context.jobs = request.common.jobs;
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error like a full disk
 
   StatusLine line(ProgressBar::is_wanted(request.common));
   auto report = scan::reduce_tree(

@@ -124,6 +124,65 @@ Result<void> check_sensitivity_request(const SensitivityRequest& request) {
   return check_outputs(outputs, inputs);
 }
 
+Result<quant::SensitivityOptions> wanted_of(const SensitivityRequest& request,
+                                            quant::QuantizeOptions& made, const quant::Lab& lab) {
+  quant::SensitivityOptions wanted;
+  wanted.mode = *quant::mode_from_text(request.mode);
+  wanted.part = request.what == "weights" ? quant::Part::kWeights
+                : request.what == "acts"  ? quant::Part::kActivations
+                                          : quant::Part::kBoth;
+  wanted.settings = made.settings;
+  constexpr int kMostEngines = 4;
+  const int jobs = request.common.jobs;
+  wanted.engines = std::min(jobs > 0 ? jobs : tbb::info::default_concurrency(), kMostEngines);
+  auto precisions =
+      quant::apply_requests(lab.prepared(), lab.plan(), made.settings.precision, made.requests);
+  if (!precisions) return precisions.error();
+  wanted.precisions = std::move(*precisions);
+  return wanted;
+}
+
+Result<quant::Sensitivity> measure_layers(const SensitivityRequest& request,
+                                          const quant::QuantizeOptions& made,
+                                          const quant::SensitivityOptions& wanted,
+                                          const quant::Lab& lab, const input::SampleOptions& data,
+                                          RunContext& context) {
+  auto calibration_set = input::open_samples(made.calibration, lab.model().inputs());
+  if (!calibration_set) return calibration_set.error();
+  auto data_set = input::open_samples(data, lab.model().inputs());
+  if (!data_set) return data_set.error();
+  print_warnings(*calibration_set, request.common);
+  const auto samples = static_cast<int64_t>(data_set->size());
+  ProgressBar bar(context, request.common,
+                  static_cast<int64_t>(calibration_set->size()) +
+                      samples * (1 + quant::runs_of(lab.plan(), wanted)),
+                  "samples");
+  auto calibration = lab.calibrate(*calibration_set, {true, made.threads}, context);
+  if (!calibration) return calibration.error();
+  auto trials = quant::Trials::open(lab, *data_set, made.threads, context);
+  if (!trials) return trials.error();
+  return quant::measure_sensitivity(lab, *calibration, **trials, wanted, context);
+}
+
+std::string headline_of(const quant::Sensitivity& sensitivity, const quant::QuantizeOptions& made,
+                        const quant::Lab& lab) {
+  return fmt::format(
+      "{}: {} on {}; all of them quantized: {} dB at the outputs, top-1 agrees on {}",
+      made.model.path.string(), counted(lab.plan().layers.size(), "layer"),
+      counted(sensitivity.samples, "sample"), db_text(sensitivity.all_db),
+      share_text(sensitivity.all_agreement));
+}
+
+void print_layers(const quant::Sensitivity& sensitivity, quant::Mode mode,
+                  const std::string& headline, int top) {
+  report::Table table = table_of_layers(sensitivity, mode);
+  const size_t all = table.rows.size();
+  if (top > 0) table.rows.resize(std::min(all, static_cast<size_t>(top)));
+  fmt::print("{}\n{}", headline, table.render(terminal_width()));
+  if (table.rows.size() < all)
+    fmt::print("and {} more, --top 0 shows them\n", all - table.rows.size());
+}
+
 }  // namespace
 
 int run_sensitivity(int argc, char** argv, RunContext& context) {
@@ -147,62 +206,23 @@ int run_sensitivity(int argc, char** argv, RunContext& context) {
   if (!data) return fail_with(data.error());
   auto lab = quant::Lab::open(made->model, made->plan);
   if (!lab) return fail_with(lab.error());
-  quant::SensitivityOptions wanted;
-  wanted.mode = *quant::mode_from_text(request.mode);
-  wanted.part = request.what == "weights" ? quant::Part::kWeights
-                : request.what == "acts"  ? quant::Part::kActivations
-                                          : quant::Part::kBoth;
-  wanted.settings = made->settings;
-  wanted.engines = request.common.jobs > 0 ? std::min(request.common.jobs, 4)
-                                           : std::min(tbb::info::default_concurrency(), 4);
-  auto precisions = quant::apply_requests((*lab)->prepared(), (*lab)->plan(),
-                                          made->settings.precision, made->requests);
-  if (!precisions) return fail_with(precisions.error());
-  wanted.precisions = std::move(*precisions);
-  auto calibration_set = input::open_samples(made->calibration, (*lab)->model().inputs());
-  if (!calibration_set) return fail_with(calibration_set.error());
-  auto data_set = input::open_samples(*data, (*lab)->model().inputs());
-  if (!data_set) return fail_with(data_set.error());
-  print_warnings(*calibration_set, request.common);
-
-  std::optional<Result<quant::Sensitivity>> done;
-  {
-    const auto samples = static_cast<int64_t>(data_set->size());
-    ProgressBar bar(context, request.common,
-                    static_cast<int64_t>(calibration_set->size()) +
-                        samples * (1 + quant::runs_of((*lab)->plan(), wanted)),
-                    "samples");
-    auto calibration = (*lab)->calibrate(*calibration_set, {true, made->threads}, context);
-    if (!calibration) return context.cancelled ? kInterrupted : fail_with(calibration.error());
-    auto trials = quant::Trials::open(**lab, *data_set, made->threads, context);
-    if (!trials) return context.cancelled ? kInterrupted : fail_with(trials.error());
-    done = quant::measure_sensitivity(**lab, *calibration, **trials, wanted, context);
-  }
+  const auto wanted = wanted_of(request, *made, **lab);
+  if (!wanted) return fail_with(wanted.error());
+  const auto sensitivity = measure_layers(request, *made, *wanted, **lab, *data, context);
   if (context.cancelled) return kInterrupted;
-  if (!*done) return fail_with(done->error());
-  const quant::Sensitivity& sensitivity = **done;
-  const std::string headline =
-      fmt::format("{}: {} on {}; all of them quantized: {} dB at the outputs, top-1 agrees on {}",
-                  made->model.path.string(), counted((*lab)->plan().layers.size(), "layer"),
-                  counted(sensitivity.samples, "sample"), db_text(sensitivity.all_db),
-                  share_text(sensitivity.all_agreement));
+  if (!sensitivity) return fail_with(sensitivity.error());
+  const std::string headline = headline_of(*sensitivity, *made, **lab);
   if (!request.output.empty())
-    if (auto written = write_plot(sensitivity, wanted.mode, headline, request.output); !written)
+    if (auto written = write_plot(*sensitivity, wanted->mode, headline, request.output); !written)
       return fail_with(written.error());
-  const std::string json = quant::sensitivity_json(sensitivity, wanted, **lab);
+  const std::string json = quant::sensitivity_json(*sensitivity, *wanted, **lab);
   if (request.json == "-") {
     fmt::print("{}", json);
     return kAgreement;
   }
   if (!request.json.empty())
     if (auto written = write_file(request.json, json); !written) return fail_with(written.error());
-  if (request.common.quiet) return kAgreement;
-  report::Table table = table_of_layers(sensitivity, wanted.mode);
-  const size_t all = table.rows.size();
-  if (request.top > 0) table.rows.resize(std::min(all, static_cast<size_t>(request.top)));
-  fmt::print("{}\n{}", headline, table.render(terminal_width()));
-  if (table.rows.size() < all)
-    fmt::print("and {} more, --top 0 shows them\n", all - table.rows.size());
+  if (!request.common.quiet) print_layers(*sensitivity, wanted->mode, headline, request.top);
   return kAgreement;
 }
 

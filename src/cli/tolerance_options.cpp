@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/tolerance_options.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
+
+#include "base/number_from_text.h"
 
 namespace plumb::cli {
 
@@ -19,13 +19,10 @@ Result<void> ToleranceOptions::set(std::optional<double>& absolute,
   for (const auto& [option, text, value] :
        {std::tuple{"--atol", &atol, &absolute}, {"--rtol", &rtol, &relative}}) {
     if (text->empty()) continue;
-    double number = 0;
-    const char* end = text->data() + text->size();
-    const auto read = std::from_chars(text->data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end)
+    *value = number_from_text<double>(*text);
+    if (!*value)
       return Error{"a number was expected", fmt::format("{} {}", option, *text),
                    fmt::format("for example {} 0.01", option)};
-    *value = number;
   }
   return {};
 }

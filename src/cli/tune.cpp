@@ -5,7 +5,6 @@
 #include "quant/tune.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 
 #include "base/directory_lock.h"
 #include "base/file_sink.h"
+#include "base/number_from_text.h"
 #include "cli/lab_options.h"
 #include "cli/output_options.h"
 #include "cli/progress.h"
@@ -108,13 +108,10 @@ Result<quant::TuneOptions> options_of(const TuneRequest& request, const RunConte
   if (!request.lab.method.empty()) made.methods = {made.quantize.settings.observer};
   if (request.most_layers > 0) made.most_layers = request.most_layers;
   if (!request.most_cost.empty()) {
-    double cost = 0;
-    const char* end = request.most_cost.data() + request.most_cost.size();
-    const auto read = std::from_chars(request.most_cost.data(), end, cost);
-    if (read.ec != std::errc() || read.ptr != end || !(cost >= 1))
+    made.most_cost = number_from_text<double>(request.most_cost);
+    if (!made.most_cost || !(*made.most_cost >= 1))
       return Error{"a factor from 1 on was expected", "--max-cost " + request.most_cost,
                    "for example --max-cost 1.2"};
-    made.most_cost = cost;
   }
   const int cores = tbb::info::default_concurrency();
   made.engines = std::min(request.common.jobs > 0 ? request.common.jobs : cores, 4);
@@ -196,6 +193,47 @@ Result<quant::Quantized> write_best(quant::TuneOptions& options, const quant::Tu
   return (*job)->run(context);
 }
 
+void print_tuned(const quant::Tuned& found, const quant::TuneOptions& made, const quant::Lab& lab) {
+  const quant::Step& step = found.steps[found.best];
+  const quant::Precision narrowest = made.precisions.front();
+  const auto wider =
+      found.precisions.size() -
+      static_cast<size_t>(std::count(found.precisions.begin(), found.precisions.end(), narrowest));
+  fmt::print(
+      "{}: {} {} with {}, weights by {}, {} wider than {}: {:.2f} dB, cosine {:.6f}, agreement "
+      "{:.1f}%, {}cost {:.3f}\n",
+      made.quantize.model.path.string(), quant::text_of(made.target),
+      found.is_reached ? "is reached" : "is not reached", quant::text_of(found.method),
+      found.per_channel ? "channel" : "tensor", counted(wider, "layer"), quant::text_of(narrowest),
+      step.score.sqnr_db(), step.score.cosine(), step.score.agreement() * 100,
+      drop_text(step.score), step.cost);
+  if (found.remembered > 0)
+    fmt::print("  {} of {} trials were in the journal\n", found.remembered,
+               found.remembered + found.measured);
+  for (size_t i = 0; i < found.precisions.size(); ++i)
+    if (found.precisions[i] != narrowest)
+      fmt::print("  {}: {}\n", report::printable(lab.plan().layers[i].name),
+                 quant::text_of(found.precisions[i]));
+  fmt::print("{}", table_of_steps(found, made.target, false).render(terminal_width()));
+  fmt::print(
+      "{}: the model, mixed.json and trials.html; for a vendor's configuration "
+      "operator_conf_items.prototxt "
+      "(Pulsar),\nlayer_configs.json (pulsar2), amct_skip_layers.json, qtable.txt, "
+      "nodes_to_exclude.json (ONNX Runtime)\n",
+      made.quantize.directory.string());
+}
+
+// What the search found, beside what it writes anyway: the best model and how all trials did.
+Result<void> write_found(quant::TuneOptions& made, const quant::Tuned& found, const quant::Lab& lab,
+                         RunContext& context) {
+  if (auto written = quant::write_tuned(found, lab, made); !written) return written;
+  if (auto written = write_file(made.quantize.directory / "trials.html", trials_page(found, made));
+      !written)
+    return written;
+  if (auto best = write_best(made, found, lab, context); !best) return best.error();
+  return {};
+}
+
 }  // namespace
 
 int run_tune(int argc, char** argv, RunContext& context) {
@@ -230,42 +268,10 @@ int run_tune(int argc, char** argv, RunContext& context) {
   if (context.cancelled) return kInterrupted;
   if (!*tuned) return fail_with(tuned->error());
   const quant::Tuned& found = **tuned;
-  if (auto written = quant::write_tuned(found, **lab, *made); !written)
-    return fail_with(written.error());
-  if (auto written =
-          write_file(made->quantize.directory / "trials.html", trials_page(found, *made));
-      !written)
-    return fail_with(written.error());
-  auto best = write_best(*made, found, **lab, context);
+  auto written = write_found(*made, found, **lab, context);
   if (context.cancelled) return kInterrupted;
-  if (!best) return fail_with(best.error());
-  if (request.common.quiet) return found.is_reached ? kAgreement : kDifference;
-  const quant::Step& step = found.steps[found.best];
-  size_t wider = 0;
-  for (const quant::Precision& precision : found.precisions)
-    wider += precision != made->precisions.front();
-  fmt::print(
-      "{}: {} {} with {}, weights by {}, {} wider than {}: {:.2f} dB, cosine {:.6f}, agreement "
-      "{:.1f}%, {}cost {:.3f}\n",
-      made->quantize.model.path.string(), quant::text_of(made->target),
-      found.is_reached ? "is reached" : "is not reached", quant::text_of(found.method),
-      found.per_channel ? "channel" : "tensor", counted(wider, "layer"),
-      quant::text_of(made->precisions.front()), step.score.sqnr_db(), step.score.cosine(),
-      step.score.agreement() * 100, drop_text(step.score), step.cost);
-  if (found.remembered > 0)
-    fmt::print("  {} of {} trials were in the journal\n", found.remembered,
-               found.remembered + found.measured);
-  for (size_t i = 0; i < found.precisions.size(); ++i)
-    if (found.precisions[i] != made->precisions.front())
-      fmt::print("  {}: {}\n", report::printable((*lab)->plan().layers[i].name),
-                 quant::text_of(found.precisions[i]));
-  fmt::print("{}", table_of_steps(found, made->target, false).render(terminal_width()));
-  fmt::print(
-      "{}: the model, mixed.json and trials.html; for a vendor's configuration "
-      "operator_conf_items.prototxt "
-      "(Pulsar),\nlayer_configs.json (pulsar2), amct_skip_layers.json, qtable.txt, "
-      "nodes_to_exclude.json (ONNX Runtime)\n",
-      made->quantize.directory.string());
+  if (!written) return fail_with(written.error());
+  if (!request.common.quiet) print_tuned(found, *made, **lab);
   return found.is_reached ? kAgreement : kDifference;
 }
 

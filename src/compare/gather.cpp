@@ -249,27 +249,30 @@ Result<FirstPass> first_pass(dump::EntryReader& target, dump::EntryReader& golde
   metrics::Closeness* const closeness = beside.closeness;
   std::vector<metrics::Closeness> close;
   if (closeness != nullptr) close.assign(parts.size(), {closeness->tolerance});
-  std::vector<std::optional<metrics::DetailSums>> details(parts.size());
+  std::vector<std::optional<metrics::DetailSums>> details;
   std::optional<metrics::DetailSums> no_details;
-  if (beside.details != nullptr) no_details = *beside.details;
-  auto done = for_each_pair_piece(
-      target, golden, context, counts_as_progress,
-      [&](size_t chunk, int64_t first, const PairPiece& piece) {
-        all.add(first, piece, parts[chunk]);
-        if (closeness != nullptr) close[chunk].add(piece);
-        if (!no_details) return;
-        if (!details[chunk]) details[chunk] = no_details;
-        details[chunk]->add(piece, first);
-      },
-      [&](size_t chunk) {
-        all.append(std::move(parts[chunk]));
-        parts[chunk] = {};
-        if (closeness != nullptr)
-          closeness->append(std::exchange(close[chunk], {closeness->tolerance}));
-        if (details[chunk]) beside.details->append(*details[chunk]);
-        details[chunk].reset();
-      },
-      all.window());
+  if (beside.details != nullptr) {
+    no_details = *beside.details;
+    details.resize(parts.size());
+  }
+  const auto work = [&](size_t chunk, int64_t first, const PairPiece& piece) {
+    all.add(first, piece, parts[chunk]);
+    if (closeness != nullptr) close[chunk].add(piece);
+    if (!no_details) return;
+    if (!details[chunk]) details[chunk] = no_details;
+    details[chunk]->add(piece, first);
+  };
+  const auto merge = [&](size_t chunk) {
+    all.append(std::move(parts[chunk]));
+    parts[chunk] = {};
+    if (closeness != nullptr)
+      closeness->append(std::exchange(close[chunk], {closeness->tolerance}));
+    if (!no_details) return;
+    if (details[chunk]) beside.details->append(*details[chunk]);
+    details[chunk].reset();
+  };
+  auto done = for_each_pair_piece(target, golden, context, counts_as_progress, std::ref(work),
+                                  std::ref(merge), all.window());
   if (!done) return done.error();
   return all;
 }

@@ -47,7 +47,7 @@ std::optional<Obstacle> obstacle_of(EntryReader& target, EntryReader& golden, bo
   const Shape& ts = target.reader().shape();
   const Shape& gs = golden.reader().shape();
   const bool same_size = target.reader().count() == golden.reader().count();
-  if (is_flat ? !same_size : squeezed(ts) != squeezed(gs)) {
+  if (is_flat ? !same_size : ts != gs && squeezed(ts) != squeezed(gs)) {
     return Obstacle{
         same_size ? "shape_mismatch" : "size_mismatch",
         fmt::format("target is {}, golden is {}", plumb::to_string(ts), plumb::to_string(gs)),

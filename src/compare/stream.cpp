@@ -48,7 +48,7 @@ judge::Limits same_bytes() {
 }
 
 constexpr size_t kSmallestBatch = 8;  // rows: handing out single tiny files would cost more
-constexpr size_t kMostAtOnce = 64;    // rows that a thread has made and not handed on
+constexpr size_t kMostAtOnce = 8;     // rows that a thread has made and not handed on
 
 void complete(Side& side, EntryReader& tensor) {
   const TensorInfo& info = tensor.info();

@@ -115,6 +115,20 @@ std::string Commands::all_layers() const {
                                                             : invocation_.again + " --layers all";
 }
 
+std::string Commands::compare_all() const {
+  if (run_.command != "compare" || run_.target.path.empty() || run_.golden.path.empty()) return {};
+  std::string command = fmt::format("plumb compare {} {}", shell_word(run_.target.path),
+                                    shell_word(run_.golden.path));
+  const result::Told& told = run_.told;
+  for (const auto& [option, value] : {std::pair("--graph", &told.graph),
+                                      {"--golden-graph", &told.golden_graph},
+                                      {"--quant", &told.quant},
+                                      {"--mode", &told.mode},
+                                      {"--map", &told.name_map}})
+    if (!value->empty()) command += fmt::format(" {} {}", option, shell_word(*value));
+  return command;
+}
+
 bool Commands::has_converter() const { return run_.target.convention.starts_with("ascend"); }
 
 std::string Commands::write_config() const {

@@ -39,6 +39,7 @@ class Commands {
   std::string rank_all() const;                 // who loses most; empty without the original model
   std::string diff() const;                     // of the two models; empty if one is not known
   std::string all_layers() const;
+  std::string compare_all() const;  // of two dumps, what a selection left out as well
   // What the converter needs to leave the operator as it was, as files.
   std::string write_config() const;
   bool has_converter() const;  // the target was made by atc

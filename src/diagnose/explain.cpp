@@ -12,6 +12,7 @@
 #include "diagnose/rule.h"
 #include "diagnose/run_rule.h"
 #include "diagnose/some_steps.h"
+#include "diagnose/stretch.h"
 
 namespace plumb::diagnose {
 namespace {
@@ -32,6 +33,16 @@ size_t worst_row(const Net& net, const Node& node) {
   return *std::max_element(node.outputs.begin(), node.outputs.end(), [&](size_t a, size_t b) {
     return error_of_row(net, a) < error_of_row(net, b);
   });
+}
+
+// The same of those whose tensors are at hand: of many samples only the latest one's are.
+size_t shown_row(const Case& of, const Node& node, size_t worst) {
+  if (of.tensors.has(worst)) return worst;
+  std::optional<size_t> shown;
+  for (const size_t row : node.outputs)
+    if (of.tensors.has(row) && (!shown || error_of_row(of.net, row) > error_of_row(of.net, *shown)))
+      shown = row;
+  return shown.value_or(worst);
 }
 
 // What gives golden's tensor another type, and no more, shows the operator before it.
@@ -100,8 +111,9 @@ Suspect suspect_of(const Case& of, const Root& root) {
       of, root, node, accused, worst_row(of.net, node), std::hypot(root.in, root.noise), {},
       {}, {},   {},   {}};
   suspect.differences = differences_at(of, node, suspect.row);
-  suspect.values = node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for)
-                                   : of.tensors.pair(suspect.row);
+  const size_t shown = shown_row(of, node, suspect.row);
+  suspect.values =
+      node.stands_for ? of.tensors.pair(*node.inserted, *node.stands_for) : of.tensors.pair(shown);
   // What an inserted operator gives out tells more than what comes of it.
   if (inserted != nullptr)
     for (const int64_t producer : inserted->producers)
@@ -111,7 +123,7 @@ Suspect suspect_of(const Case& of, const Root& root) {
   suspect.levels = levels_of(*suspect.values);
   suspect.transform = find_transform(*suspect.values, suspect.noise);
   const bool is_alone = node.origins < 2 && inserted == nullptr && !node.stands_for;
-  const auto input = is_alone ? only_input(of.net, node, suspect.row, of.tensors) : nullptr;
+  const auto input = is_alone ? only_input(of.net, node, shown, of.tensors) : nullptr;
   suspect.slope =
       other_negative_slope(*suspect.values, input.get(), is_alone ? node.type : "", suspect.noise);
   return suspect;
@@ -123,7 +135,8 @@ std::vector<std::string> node_names(const Net& net, const std::vector<int64_t>& 
   return names;
 }
 
-void explain_root(const Case& of, const Root& root, std::vector<Finding>& findings) {
+void explain_root(const Case& of, const Root& root, const Stretch& stretch,
+                  std::vector<Finding>& findings) {
   const Suspect suspect = suspect_of(of, root);
   for (const Rule& rule : rules()) {
     auto finding = rule.explain(suspect);
@@ -144,8 +157,11 @@ void explain_root(const Case& of, const Root& root, std::vector<Finding>& findin
       finding->evidence.push_back(
           {fmt::format("{} ({}) belongs to {}", suspect.node.name, suspect.node.type, owner.name),
            std::nullopt, "", std::nullopt});
+    if (!stretch.nodes.empty() && !rule.name.starts_with("model-"))
+      blame_stretch(suspect, stretch, *finding);
     const bool is_told = std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
-      return each.operator_name == finding->operator_name && each.cause == finding->cause;
+      return each.operator_name == finding->operator_name && each.cause == finding->cause &&
+             (stretch.nodes.empty() || each.detail == finding->detail);
     });
     if (!is_told) findings.push_back(std::move(*finding));
     return;
@@ -283,6 +299,7 @@ void tell_own_errors(const Net& net, Run& run) {
   std::vector<const Node*> of_row(net.rows.size());  // whose output it is: the first that tells
   for (const Node& node : net.nodes) {
     if (!node.out.is_known() || std::isinf(node.out.relative) || std::isinf(in_of(node))) continue;
+    if (node.unseen > 0 && std::isnan(node.own)) continue;  // whose error it is nobody knows
     for (const size_t place : node.outputs)
       if (of_row[place] == nullptr) of_row[place] = &node;
   }
@@ -300,17 +317,8 @@ void tell_own_errors(const Net& net, Run& run) {
 
 // Own errors that nobody has to guess: measured, or made of inputs that are golden's bit for bit.
 bool is_own_known(const Node& node) {
-  return !std::isnan(node.own) ||
-         (node.knows_inputs && node.in.relative == 0 && !node.outputs.empty() && !node.is_source);
-}
-
-// Without a graph, who reads what was not compared would be held to be who made its error.
-bool comes_after_known(const Net& net, const Node& node) {
-  if (net.has_edges || !node.inputs.empty() || node.outputs.empty()) return true;
-  for (size_t row = node.outputs[0]; row-- > 0;)
-    if (const result::Row& before = net.run.rows[row]; !before.is_filtered())
-      return before.verdict != result::Verdict::kNotCompared;
-  return true;
+  return !std::isnan(node.own) || (node.knows_inputs && node.unseen == 0 && node.in.relative == 0 &&
+                                   !node.outputs.empty() && !node.is_source);
 }
 
 // Where nothing is out of limits gains are anything: who is named must have an error of its own,
@@ -329,7 +337,7 @@ class Quiet {
   }
   bool stands_out(const Root& root) const {
     const Node& node = net_.nodes[static_cast<size_t>(root.node)];
-    if (!is_measured_ || !comes_after_known(net_, node)) return false;
+    if (!is_measured_ || root.after_unseen) return false;
     if (root.is_hidden) return true;
     if (!((std::isnan(node.own) ? root.out : node.own) >= kQuietLeast)) return false;
     return is_own_known(node) || (is_product(node.type) && root.ratio >= kQuietStep);
@@ -348,11 +356,18 @@ bool may_stand_out(const Net& net) {
   });
 }
 
-void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
+bool compares_outputs_alone(const Run& run) {
+  return run.command == "run" &&
+         std::all_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
+           return row.is_model_output || row.verdict == result::Verdict::kNotCompared;
+         });
+}
+
+void explain_operators(Run& run, bool fails, Tensors& tensors, const RunContext& context,
                        const AtHand& at_hand) {
   run.findings.clear();
   Net net = net_of(run);
-  const bool fails = differs(run), is_odd = looks_odd(run);
+  const bool is_odd = looks_odd(run);
   const bool is_worth_it = fails || is_odd || may_stand_out(net);
   if (is_worth_it) {
     look_at_quantizers(net, tensors, context);
@@ -366,15 +381,18 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
   const bool has_quantizers = std::any_of(net.nodes.begin(), net.nodes.end(),
                                           [](const Node& node) { return node.stands_for; });
   const bool is_on_grids = look_at_grids(net, tensors, context) || has_quantizers;
-  const Roots roots = roots_of(net, tensors);
+  Roots roots = roots_of(net, tensors);
+  // Of a model that was run for its outputs alone there is more to say.
+  if (compares_outputs_alone(run))
+    std::erase_if(roots.roots, [](const Root& root) { return root.after_unseen; });
+  const std::vector<Stretch> stretches = stretches_of(net, roots);
   const Commands commands(run, at_hand.invocation);
   const Case of{run, net, roots, tensors, commands, at_hand.models, is_on_grids};
   const Quiet quiet(net);
-  for (const Root& root : roots.roots) {
-    if (context.cancelled) return;
-    if (!fails && !quiet.stands_out(root)) continue;
-    explain_root(of, root, run.findings);
-  }
+  for (size_t i = 0; i < roots.roots.size() && !context.cancelled; ++i)
+    if (fails || quiet.stands_out(roots.roots[i]))
+      explain_root(of, roots.roots[i], stretches[i], run.findings);
+  if (context.cancelled) return;
   // That values stand on a grid is no news where somebody quantized and all limits hold.
   if (!fails && !is_odd)
     std::erase_if(run.findings, [](const Finding& each) { return each.rule == "levels"; });
@@ -393,8 +411,9 @@ void explain_operators(Run& run, Tensors& tensors, const RunContext& context,
 }  // namespace
 
 void explain(Run& run, Tensors tensors, const RunContext& context, const AtHand& at_hand) {
-  explain_operators(run, tensors, context, at_hand);
-  if (!context.cancelled) explain_as_a_whole(run);
+  const bool fails = differs(run);
+  explain_operators(run, fails, tensors, context, at_hand);
+  if (!context.cancelled) explain_as_a_whole(run, fails);
 }
 
 Invocation invocation_of(const Spec& spec) {

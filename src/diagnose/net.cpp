@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
+
+#include <fmt/format.h>
 
 #include "tensor/shape.h"
 
@@ -38,7 +41,9 @@ class Builder {
     in_.resize(net_.nodes.size());
     size_t place = 0;
     for (const Row& row : run_.rows) add_row(row, place++);
-    show_sources();
+    show_by_readers();
+    show_by_movers();
+    mark_shown();
     add_order();
     for (size_t i = 0; i < net_.nodes.size(); ++i) net_.nodes[i].out = error_of(out_[i]);
     blind_.assign(net_.nodes.size(), false);
@@ -104,8 +109,11 @@ class Builder {
   }
 
   void add_facts(const Row& row, RowFacts& facts) {
-    const metrics::Value error = run_.value(row, "rel_euclid");
-    if (error.is_defined() && !std::isnan(error.number())) facts.error = error.number();
+    if (const double error = value(row, relative_); !std::isnan(error)) facts.error = error;
+    const bool is_compared = row.target && row.golden && row.verdict != Verdict::kNotCompared;
+    const bool is_output = row.any_side().slot.starts_with("output");
+    facts.is_seen = is_output && is_compared;
+    facts.is_lost = is_output && !is_compared && !row.has_no_counterpart();
     facts.scope = scopes_.try_emplace({row.step, row.rank}, static_cast<uint32_t>(scopes_.size()))
                       .first->second;
     if (!row.target) return;
@@ -122,7 +130,10 @@ class Builder {
         (row.reasons[0] == "no_counterpart" || row.reasons[0] == "inside_fusion") &&
         row.target->slot.starts_with("output"))
       net_.nodes[static_cast<size_t>(row.node)].inserted = place;
-    if (!row.target || !row.golden || row.verdict == Verdict::kNotCompared) return;
+    if (!row.target || !row.golden || row.verdict == Verdict::kNotCompared) {
+      if (row.target && row.node >= 0) lost_.emplace(row.node, net_.rows[place].slot);
+      return;
+    }
     const int64_t at = node_of(row);
     Node& node = net_.nodes[static_cast<size_t>(at)];
     const bool is_input = row.target->slot.starts_with("input");
@@ -135,7 +146,9 @@ class Builder {
     add_error(row, (is_input ? in_ : out_)[static_cast<size_t>(at)]);
     if (is_input) return;
     ++net_.output_types[row.target->dtype];
-    if (row.own_error && row.own_error->measured && !(node.own >= row.own_error->value))
+    // Of zeros any error is infinitely large.
+    if (row.own_error && row.own_error->measured && std::isfinite(row.own_error->value) &&
+        !(node.own >= row.own_error->value))
       node.own = row.own_error->value;
     node.fails |= row.verdict == Verdict::kFail;
     node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
@@ -158,26 +171,70 @@ class Builder {
     }
   }
 
-  // Inputs of the model, and constants, seldom have a dump of their own: who reads them shows them.
-  void show_sources() {
+  // Inputs of the model, and constants, seldom have a dump of their own, and those of operators may
+  // be lost: who reads them shows them.
+  void show_by_readers() {
     if (!run_.network) return;
     std::map<int64_t, std::map<std::string, int64_t>> sources;
     for (const result::NetworkEdge& edge : run_.network->edges)
       if (const Node& from = net_.nodes[static_cast<size_t>(edge.from)];
-          from.is_source && from.outputs.empty())
+          from.outputs.empty() && !from.inserted)
         sources[edge.to].emplace("input:" + std::to_string(edge.input), edge.from);
     for (const auto& [reader, slots] : sources)
       for (const size_t place : net_.nodes[static_cast<size_t>(reader)].inputs) {
         const Row& row = run_.rows[place];
-        const auto source = slots.find(row.target->slot);
-        if (source == slots.end()) continue;
-        Node& node = net_.nodes[static_cast<size_t>(source->second)];
-        node.outputs.push_back(place);
-        ++net_.output_types[row.target->dtype];
-        node.fails |= row.verdict == Verdict::kFail;
-        node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
-        add_error(row, out_[static_cast<size_t>(source->second)]);
+        if (const auto source = slots.find(row.target->slot); source != slots.end())
+          show(source->second, row, place);
       }
+  }
+
+  // What moves the values of an operator that only the target seems to have may be what golden's
+  // tensor of that name was paired with: it shows them.
+  void show_by_movers() {
+    for (Node& mover : net_.nodes) {
+      if (!only_moves_values(mover.type) || mover.outputs.empty()) continue;
+      for (const int64_t at : mover.producers) {
+        const Node& producer = net_.nodes[static_cast<size_t>(at)];
+        if (!producer.inserted || !producer.outputs.empty()) continue;
+        for (const size_t place : mover.outputs)
+          if (const Row& row = run_.rows[place]; row.golden->operator_name == producer.name)
+            show(at, row, place);
+      }
+    }
+  }
+
+  void show(int64_t at, const Row& row, size_t place) {
+    Node& node = net_.nodes[static_cast<size_t>(at)];
+    node.outputs.push_back(place);
+    ++net_.output_types[row.target->dtype];
+    node.fails |= row.verdict == Verdict::kFail;
+    node.is_odd |= row.verdict != Verdict::kPass || row.suspicious;
+    add_error(row, out_[static_cast<size_t>(at)]);
+  }
+
+  // 0 if no row has such a slot.
+  uint32_t slot_number(std::string_view side, int64_t index) const {
+    const auto number = net_.slots.find(fmt::format("{}:{}", side, index));
+    return number == net_.slots.end() ? 0 : number->second;
+  }
+
+  bool was_compared(const std::vector<size_t>& rows, uint32_t slot) const {
+    return slot > 0 && std::any_of(rows.begin(), rows.end(),
+                                   [&](size_t row) { return net_.rows[row].slot == slot; });
+  }
+
+  // Who reads what that was compared. Where slots are counted otherwise any output will do.
+  void mark_shown() {
+    if (!run_.network) return;
+    for (const result::NetworkEdge& edge : run_.network->edges) {
+      const Node& from = net_.nodes[static_cast<size_t>(edge.from)];
+      Node& to = net_.nodes[static_cast<size_t>(edge.to)];
+      const uint32_t output = slot_number("output", edge.output);
+      const bool is_lost =
+          lost_.contains({edge.from, output}) && !was_compared(from.outputs, output);
+      to.shown.push_back(from.is_source || (!from.outputs.empty() && !is_lost) ||
+                         was_compared(to.inputs, slot_number("input", edge.input)));
+    }
   }
 
   static Error error_of(const Sum& sum) {
@@ -235,11 +292,21 @@ class Builder {
     if (!node.in.is_known()) node.in = given;
     if (!std::isnan(given.slice) && !(node.in.slice >= given.slice)) node.in.slice = given.slice;
     if (!node.out.is_known() && !node.is_source) node.out = node.in;
+    add_unseen(node);
     const auto is_blind = [&](int64_t producer) { return blind_[static_cast<size_t>(producer)]; };
     const bool reads_blindly = std::any_of(node.producers.begin(), node.producers.end(), is_blind);
     if (!node.in.is_known() && reads_blindly) node.knows_inputs = false;
     blind_[static_cast<size_t>(at)] =
         !node.is_source && !node.out.is_known() && (reads_blindly || !only_moves_values(node.type));
+  }
+
+  // What only quantizes shows the operator that gives it what it quantizes: the two are one.
+  void add_unseen(Node& node) const {
+    for (size_t i = 0; i < node.producers.size(); ++i) {
+      const Node& producer = net_.nodes[static_cast<size_t>(node.producers[i])];
+      const bool are_one = hands_on(producer) || only_quantizes(node.type);
+      if (!node.shown[i]) node.unseen = std::max(node.unseen, producer.unseen + (are_one ? 0 : 1));
+    }
   }
 
   // Without edges the order of execution has to do: an operator reads nothing worse than what was
@@ -254,7 +321,10 @@ class Builder {
       net_.nodes.front().is_source = true;
     for (Node& node : net_.nodes) {
       node.knows_inputs = node.in.is_known() || run_.is_ordered || net_.nodes.size() == 1;
-      if (!node.in.is_known() && run_.is_ordered) node.in = worst;
+      if (!node.in.is_known() && run_.is_ordered) {
+        node.in = worst;
+        node.unseen = std::ssize(lost_before(net_, node));
+      }
       if (node.out.is_known() && !std::isinf(node.out.relative)) worse(worst, node.out);
     }
   }
@@ -265,6 +335,7 @@ class Builder {
   int odd_[4] = {-1, -1, -1, -1};
   std::vector<Sum> out_, in_;
   std::vector<bool> blind_;  // operators that computed something nobody compared
+  std::set<std::pair<int64_t, uint32_t>> lost_;  // nodes and slots that were not compared
   std::unordered_map<std::string_view, int64_t> by_name_;
   std::map<std::pair<std::optional<int64_t>, std::optional<int64_t>>, uint32_t> scopes_;
 };
@@ -332,6 +403,18 @@ bool is_product(std::string_view type) {
   return std::any_of(std::begin(kTypes), std::end(kTypes), [&](std::string_view known) {
     return type.find(known) != std::string_view::npos;
   });
+}
+
+bool hands_on(const Node& node) {
+  return node.is_source || node.inserted || only_moves_values(node.type);
+}
+
+std::vector<size_t> lost_before(const Net& net, const Node& node) {
+  std::vector<size_t> lost;
+  if (node.outputs.empty()) return lost;
+  for (size_t row = node.outputs[0]; row-- > 0 && !net.rows[row].is_seen;)
+    if (net.rows[row].is_lost) lost.push_back(row);
+  return lost;
 }
 
 std::vector<size_t> rows_given(const Net& net, const Node& node, size_t producer) {

@@ -31,6 +31,7 @@ struct Node {
   std::string_view name, type;          // borrowed from the run or the net
   std::vector<int64_t> producers;       // nodes, one for each input that has one
   std::vector<int64_t> read;            // ... and which of their outputs
+  std::vector<bool> shown;              // ... and whether that was compared, here or there
   std::vector<int64_t> consumers;       // nodes
   std::vector<size_t> outputs, inputs;  // rows that were compared, by place
   // Rows of arguments that are no tensors (a stride, a flag) and differ. They are no error that
@@ -52,8 +53,11 @@ struct Node {
   double grain = 0;   // of quantized values, where all are: rms of half a step, relative to golden
   double hidden = 0;  // error of the usual channels, which one large channel hides
   bool knows_inputs = true;  // else `in` tells nothing
-  bool fails = false;        // an output of it is out of limits, or not finite as golden's is
-  bool is_odd = false;       // ... or near a limit
+  // Operators before it, one behind the other, that computed what nobody compared: `in` is the
+  // error before them, and who made a step since then nobody can tell.
+  int64_t unseen = 0;
+  bool fails = false;   // an output of it is out of limits, or not finite as golden's is
+  bool is_odd = false;  // ... or near a limit
 };
 
 // What is asked of many rows, which are not looked up for it: by place among them.
@@ -61,6 +65,8 @@ struct RowFacts {
   double error = std::numeric_limits<double>::infinity();  // rel_euclid; infinite if there is none
   int64_t elements = -1;         // of the target; negative if its shape is not known
   uint32_t slot = 0, scope = 0;  // the same number for the same target slot; step and rank
+  bool is_seen = false;          // an output that was compared
+  bool is_lost = false;          // ... or was not, though the other side should have it
 };
 
 struct Net {
@@ -92,6 +98,14 @@ bool may_be_in_quantizer(std::string_view type);
 
 // A convolution, a dense layer, a product of matrices; perhaps with more behind it.
 bool is_product(std::string_view type);
+
+// Whose values tell as much of what it reads, if they were not compared: a source, what golden does
+// not have, what changes no values.
+bool hands_on(const Node& node);
+
+// Where nothing tells who reads what: rows of operators that ran since the last one that was
+// compared before this one, latest first.
+std::vector<size_t> lost_before(const Net& net, const Node& node);
 
 // The rows of what an operator is given by one of its producers (by place): of the output that it
 // reads, or of all where slots do not tell.

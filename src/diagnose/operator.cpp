@@ -53,6 +53,13 @@ std::optional<size_t> missing_before(const Suspect& suspect) {
   return std::nullopt;
 }
 
+// What it reads, where that is known; without a graph only what came before it is.
+std::string_view what_agrees(const Suspect& suspect) {
+  if (!suspect.node.in.is_known() || 3 * suspect.root.in >= suspect.root.out) return "";
+  const bool knows_reads = suspect.of.net.has_edges || !suspect.node.inputs.empty();
+  return knows_reads ? " from inputs that agree" : " where what ran before it agrees";
+}
+
 }  // namespace
 
 // Two arrays that nothing is known of are no operators.
@@ -73,13 +80,12 @@ std::optional<result::Finding> explain_operator(const Suspect& suspect) {
         gone->golden->operator_name, gone->golden->type, suspect.accused);
   } else {
     const double cosine = suspect.value("cosine");
-    const bool inputs_agree = 3 * suspect.root.in < suspect.root.out;
     if (!std::isnan(cosine))
       finding.evidence.push_back(evidence_of(
           suspect,
           fmt::format("cosine {}{}",
                       cosine > 0.9995 ? fmt::format("{:.8g}", cosine) : short_text(cosine),
-                      inputs_agree ? " from inputs that agree" : ""),
+                      what_agrees(suspect)),
           "cosine", cosine));
     finding.advice = fmt::format(
         "{}{} computes something else than the original: compare its attributes and weights "

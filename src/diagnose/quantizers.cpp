@@ -42,6 +42,18 @@ bool gives_numbers(const Node& node) {
          node.type.find("FakeQuant") != std::string_view::npos;
 }
 
+// Eight bits over all of golden's range cost as much, whoever quantizes.
+double grain_of_all(const compare::PairValues& values) {
+  double squares = 0, low = 0, high = 0;
+  for (const double value : values.golden) {
+    squares += value * value / static_cast<double>(values.golden.size());
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  constexpr double kSteps = 255;
+  return squares > 0 ? (high - low) / kSteps / std::sqrt(12 * squares) : 0;
+}
+
 }  // namespace
 
 void look_at_quantizers(Net& net, Tensors& tensors, const RunContext& context) {
@@ -62,6 +74,7 @@ void look_at_quantizers(Net& net, Tensors& tensors, const RunContext& context) {
     left -= 3 * std::ssize(both->target);
     node.stands_for = row;
     node.own = own;
+    node.grain = grain_of_all(*both);
     node.in.relative = distance(read->target, read->golden, read->golden);
     node.out.relative = distance(both->target, both->golden, both->golden);
     readers.insert(readers.end(), node.consumers.begin(), node.consumers.end());

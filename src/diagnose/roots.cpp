@@ -74,12 +74,15 @@ class Finder {
       found_.roots.push_back({at, 0, kAnything, found_.noise, kAnything, false, {}});
       return;
     }
-    if (!is_seen(each) || !each.out.is_known() || !each.knows_inputs) return;
+    const bool after_unseen = each.unseen > 0 && std::isnan(each.own);
+    if (!is_seen(each) || !each.out.is_known() || (!each.knows_inputs && !after_unseen)) return;
     const double in = each.in.is_known() && !each.is_source ? each.in.relative : 0;
     if (std::isinf(in)) return;
     const bool is_measured = !std::isnan(each.own) && !std::isinf(each.out.relative);
-    const double noise =
-        std::max({usual_[kind_of(each)], each.grain, reads_quantized_weights(each) ? kWeights : 0});
+    const double unseen = after_unseen ? static_cast<double>(each.unseen) : 0;
+    const double noise = std::max({usual_[kind_of(each)], each.grain,
+                                   reads_quantized_weights(each) ? kWeights : 0}) *
+                         std::sqrt(1 + unseen);
     double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
                                : each.out.relative / std::hypot(in, noise);
     const double hidden = each.hidden / usual_[kind_of(each)];
@@ -88,14 +91,19 @@ class Finder {
     const bool is_hidden =
         hidden >= kOwnStep && !(each.own <= kHandedOn * each.out.relative) && comes_to_light(each);
     if (is_hidden) ratio = std::max(ratio, hidden);
-    if (is_measured && !is_hidden && each.grain == 0 && each.own < kTailStep * tail_[kind_of(each)])
+    const bool has_tail = each.grain == 0 || each.stands_for;
+    if (is_measured && !is_hidden && has_tail && each.own < kTailStep * tail_[kind_of(each)])
       return;
-    if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
+    // Gains of products are anything.
+    const bool is_gain = is_product(each.type) && in >= noise;
+    if (!(ratio >= (is_measured || is_gain ? kOwnStep : kStep)) || (each.is_source && !each.is_odd))
+      return;
     // What a conversion left behind and nobody reads does no harm.
     if (each.is_constant && net_.has_edges && each.consumers.empty()) return;
     // Of a step from good inputs all is its own, and has to be as large as what is measured.
     if (!is_measured && in < noise && each.out.relative < kOwnStep * noise) return;
-    found_.roots.push_back({at, in, each.out.relative, noise, ratio, false, {}, is_hidden});
+    found_.roots.push_back(
+        {at, in, each.out.relative, noise, ratio, false, {}, is_hidden, after_unseen});
   }
 
   // A product with weights on 8 bits adds so much.
@@ -159,7 +167,8 @@ class Finder {
     for (const Node& each : net_.nodes) {
       if (each.is_source || !is_seen(each) || std::isinf(each.out.relative)) continue;
       const double in = each.in.is_known() ? each.in.relative : 0;
-      const bool is_step = std::isnan(each.own) && each.knows_inputs && in <= kStep * noise &&
+      const bool is_step = std::isnan(each.own) && each.knows_inputs && each.unseen == 0 &&
+                           in <= kStep * noise &&
                            each.out.relative >= kStep * std::hypot(in, noise);
       if (!(each.own > 0) && !is_step && !(each.out.relative <= kStep * noise)) continue;
       measured += each.own > 0;

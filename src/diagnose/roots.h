@@ -21,6 +21,7 @@ struct Root {
   bool is_behind = false;  // another root may have caused it: it may only make that error larger
   std::vector<int64_t> consequences;  // nodes that inherit from it, in order of execution
   bool is_hidden = false;             // its own output hides the error behind one large channel
+  bool after_unseen = false;          // the step may be that of operators that were not compared
 };
 
 struct Roots {

@@ -28,6 +28,7 @@ std::span<const RunRule> run_rules();
 
 // Adds what they find, in its place among the findings. Asked again, it replaces what it added.
 void explain_as_a_whole(result::Run& run);
+void explain_as_a_whole(result::Run& run, bool is_different);  // as `differs` has told
 // Some pair does not agree, or nobody can tell.
 bool differs(const result::Run& run);
 

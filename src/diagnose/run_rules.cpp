@@ -35,13 +35,14 @@ bool differs(const result::Run& run) {
   });
 }
 
-void explain_as_a_whole(result::Run& run) {
+void explain_as_a_whole(result::Run& run) { explain_as_a_whole(run, differs(run)); }
+
+void explain_as_a_whole(result::Run& run, bool is_different) {
   std::erase_if(run.findings, [](const result::Finding& finding) {
     return std::any_of(run_rules().begin(), run_rules().end(),
                        [&](const RunRule& rule) { return rule.name == finding.rule; });
   });
   std::vector<result::Finding> added;
-  const bool is_different = differs(run);
   for (const RunRule& rule : run_rules()) {
     auto finding = rule.explain({run, is_different, run.findings});
     if (!finding) continue;

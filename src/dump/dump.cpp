@@ -261,9 +261,14 @@ constexpr std::array<std::string_view, 5> kKinds{"input", "output", "parameter",
 }  // namespace
 
 std::string to_string(const Slot& slot) {
-  const std::string_view kind = kKinds[static_cast<size_t>(slot.kind)];
-  if (slot.index == kNamed) return fmt::format("{}:{}", kind, slot.path);
-  return fmt::format("{}:{}{}{}", kind, slot.index, slot.path.empty() ? "" : ".", slot.path);
+  std::string text(kKinds[static_cast<size_t>(slot.kind)]);
+  text += ':';
+  if (slot.index != kNamed) {
+    const fmt::format_int digits(slot.index);
+    text.append(digits.data(), digits.size());
+    if (!slot.path.empty()) text += '.';
+  }
+  return text += slot.path.str();
 }
 
 std::optional<Slot> slot_from_text(std::string_view text) {

@@ -2,13 +2,14 @@
 #include "dump/dump_json.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 #include <simdjson.h>
+
+#include "base/number_from_text.h"
 
 namespace plumb::dump {
 namespace {
@@ -84,11 +85,7 @@ std::optional<double> number_in_json(json::value value) {
       if (token == literal.stand_in) return literal.value;
     return {};
   }
-  double number = 0;
-  const char* end = token.data() + token.size();
-  const auto parsed = std::from_chars(token.data(), end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end) return {};
-  return number;
+  return number_from_text<double>(token);
 }
 
 // As Python would print it, more or less; cut where it gets long.
@@ -150,11 +147,9 @@ std::optional<Shape> shape_of(json::value value) {
   shape.reserve(kUsualRank);
   for (auto item : value.get_array()) {
     const std::string_view token = right_trimmed(item.value().raw_json_token());
-    int64_t dim = 0;
-    const char* end = token.data() + token.size();
-    const auto parsed = std::from_chars(token.data(), end, dim);
-    if (parsed.ec != std::errc() || parsed.ptr != end || dim < 0) return {};
-    shape.push_back(dim);
+    const auto dim = number_from_text<int64_t>(token);
+    if (!dim || *dim < 0) return {};
+    shape.push_back(*dim);
   }
   return shape;
 }
@@ -383,6 +378,43 @@ class Calls {
   uint32_t order_ = 0;  // within the call
 };
 
+Error damage_at(size_t position, simdjson::error_code code, size_t file_bytes) {
+  const auto where = [&](std::string_view why) {
+    return fmt::format("byte {}: {}", position, why);
+  };
+  switch (code) {
+    case simdjson::DEPTH_ERROR:
+      return Error{"arguments are nested too deeply",
+                   where(fmt::format("more than {} levels", kMaxNesting)),
+                   "leave this call out of the dump"};
+    case simdjson::CAPACITY:
+      return Error{"a name is too long", where(fmt::format("more than {} bytes", kMaxNameBytes)),
+                   "leave this call out of the dump"};
+    case simdjson::MEMALLOC:
+      return Error{"dump.json would take too much memory",
+                   where(fmt::format("the calls up to here need more than {} times the file's "
+                                     "{} bytes",
+                                     kMaxEntryGrowth, file_bytes)),
+                   "shorten the names of the calls, or dump fewer of them"};
+    default:
+      return Error{"dump.json is damaged", where(simdjson::error_message(code)),
+                   "copy the file again, or wait until its writer has finished"};
+  }
+}
+
+// What the calls of "data" read and gave.
+void add_calls(json::object data, Calls& calls) {
+  for (auto call : data) {
+    const std::string name(std::string_view(call.unescaped_key()));
+    json::value arguments = call.value();
+    if (name.ends_with(kSaved)) {
+      calls.add_saved(name, arguments);
+    } else if (arguments.type() == json::json_type::object) {
+      calls.add(name, arguments.get_object());
+    }
+  }
+}
+
 }  // namespace
 
 bool is_dump_json(std::string_view head) {
@@ -400,34 +432,11 @@ Result<DumpJson> parse_dump_json(Bytes file) {
         "dump fewer steps, or one rank to a file"};
   simdjson::padded_string text(as_text(file));
   replace_literals(text.data(), text.size());
-  const auto damaged = [&](size_t position, simdjson::error_code code) {
-    const auto where = [&](std::string_view why) {
-      return fmt::format("byte {}: {}", position, why);
-    };
-    switch (code) {
-      case simdjson::DEPTH_ERROR:
-        return Error{"arguments are nested too deeply",
-                     where(fmt::format("more than {} levels", kMaxNesting)),
-                     "leave this call out of the dump"};
-      case simdjson::CAPACITY:
-        return Error{"a name is too long", where(fmt::format("more than {} bytes", kMaxNameBytes)),
-                     "leave this call out of the dump"};
-      case simdjson::MEMALLOC:
-        return Error{"dump.json would take too much memory",
-                     where(fmt::format("the calls up to here need more than {} times the file's "
-                                       "{} bytes",
-                                       kMaxEntryGrowth, text.size())),
-                     "shorten the names of the calls, or dump fewer of them"};
-      default:
-        return Error{"dump.json is damaged", where(simdjson::error_message(code)),
-                     "copy the file again, or wait until its writer has finished"};
-    }
-  };
   DumpJson dump;
   dump.entries.reserve(file.size() / kUsualEntryBytes);
   json::parser parser;
   json::document document;
-  if (const auto code = parser.iterate(text).get(document)) return damaged(0, code);
+  if (const auto code = parser.iterate(text).get(document)) return damage_at(0, code, text.size());
   bool has_data = false;
   try {
     Calls calls(dump, kMaxEntryGrowth * file.size() + kFreeBytes);
@@ -440,21 +449,13 @@ Result<DumpJson> parse_dump_json(Bytes file) {
         dump.data_directory = string_or_empty(value);
       } else if (key == "data" && value.type() == json::json_type::object) {
         has_data = true;
-        for (auto call : value.get_object()) {
-          const std::string name(std::string_view(call.unescaped_key()));
-          json::value arguments = call.value();
-          if (name.ends_with(kSaved)) {
-            calls.add_saved(name, arguments);
-          } else if (arguments.type() == json::json_type::object) {
-            calls.add(name, arguments.get_object());
-          }
-        }
+        add_calls(value.get_object(), calls);
       }
     }
   } catch (const simdjson::simdjson_error& failure) {
     const char* at = text.data();
     if (document.current_location().get(at) != simdjson::SUCCESS) at = text.data() + text.size();
-    return damaged(static_cast<size_t>(at - text.data()), failure.error());
+    return damage_at(static_cast<size_t>(at - text.data()), failure.error(), text.size());
   }
   if (!has_data)
     return Error{"dump.json lists no calls", "byte 0: there is no object \"data\"",

@@ -18,8 +18,9 @@ std::string wrong_size(const MemoryTensor& tensor) {
       fmt::format("{} {}", name_of(tensor.dtype), plumb::to_string(tensor.shape));
   if (!needed) return what + " is impossibly large";
   if (tensor.strides.empty()) {
-    if (static_cast<uint64_t>(*needed) <= tensor.bytes.size()) return {};
-    return fmt::format("{} needs {} bytes, {} are there", what, *needed, tensor.bytes.size());
+    const auto bytes = static_cast<uint64_t>(*needed);
+    if (bytes <= tensor.bytes.size()) return {};
+    return fmt::format("{} needs {} bytes, {} are there", what, bytes, tensor.bytes.size());
   }
   const auto bits = checked_mul(static_cast<int64_t>(tensor.bytes.size()), 8);
   const int64_t stored = bits.value_or(INT64_MAX) / bits_of(tensor.dtype);

@@ -2,7 +2,8 @@
 #include "dump/names.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/number_from_text.h"
 
 namespace plumb::dump {
 namespace {
@@ -39,10 +40,8 @@ bool is_digits(std::string_view text) {
 }
 
 std::optional<int64_t> number_from(std::string_view text) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  if (!is_digits(text) || std::from_chars(text.data(), end, value).ec != std::errc()) return {};
-  return value;
+  if (!is_digits(text)) return {};
+  return number_from_text<int64_t>(text);
 }
 
 int64_t timestamp_from(std::string_view digits) {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/csv.h"
+#include "base/number_from_text.h"
 #include "dump/names.h"
 
 namespace plumb::dump {
@@ -21,15 +21,6 @@ std::vector<std::string_view> cells_of(std::string_view line) {
     if (comma == std::string_view::npos) return cells;
     line.remove_prefix(comma + 1);
   }
-}
-
-// nullopt for "", "NA", "-": not computed.
-std::optional<double> number_in_cell(std::string_view cell) {
-  double value = 0;
-  const char* end = cell.data() + cell.size();
-  const auto parsed = std::from_chars(cell.data(), end, value);
-  if (cell.empty() || parsed.ec != std::errc() || parsed.ptr != end) return {};
-  return value;
 }
 
 enum Column : size_t {
@@ -84,10 +75,11 @@ Result<std::vector<Entry>> parse_statistics_csv(std::string_view text) {
     statistics.dtype = cell(kTypeColumn);
     if (is_digits(cell(kShapeColumn).substr(0, 1)))
       statistics.shape = shape_from_text(cell(kShapeColumn));
-    statistics.max = number_in_cell(cell(kMaxColumn));
-    statistics.min = number_in_cell(cell(kMinColumn));
-    statistics.mean = number_in_cell(cell(kMeanColumn));
-    statistics.l2 = number_in_cell(cell(kNormColumn));
+    // "", "NA" and "-": not computed.
+    statistics.max = number_from_text<double>(cell(kMaxColumn));
+    statistics.min = number_from_text<double>(cell(kMinColumn));
+    statistics.mean = number_from_text<double>(cell(kMeanColumn));
+    statistics.l2 = number_from_text<double>(cell(kNormColumn));
     statistics.nan_count = number_from(cell(kNanColumn));
     const auto negative = number_from(cell(kNegativeColumn)),
                positive = number_from(cell(kPositiveColumn));

@@ -58,28 +58,64 @@ void read_directory(const std::string& relative, Tree& tree, std::vector<std::st
   for (errno = 0; const dirent* item = ::readdir(directory.get()); errno = 0) {
     const std::string_view name = item->d_name;
     if (name == "." || name == "..") continue;
-    std::string path = relative.empty() ? std::string(name) : fmt::format("{}/{}", relative, name);
+    const auto path = [&] {
+      return relative.empty() ? std::string(name) : fmt::format("{}/{}", relative, name);
+    };
     struct stat status;
     if (item->d_type == DT_DIR) {
-      deeper.push_back(std::move(path));
+      deeper.push_back(path());
     } else if (::fstatat(::dirfd(directory.get()), item->d_name, &status, 0) != 0) {
       auto error = system_error("cannot look at the file", full + "/" + item->d_name, errno);
-      tree.skipped.push_back({path, "file cannot be read", std::move(error)});
+      tree.skipped.push_back({path(), "file cannot be read", std::move(error)});
     } else if (S_ISREG(status.st_mode)) {
       tree.files.push_back({paths.add(relative, name), static_cast<uint64_t>(status.st_size)});
     } else if (!S_ISDIR(status.st_mode)) {
-      tree.skipped.push_back({path, "neither a file nor a directory", {}});
+      tree.skipped.push_back({path(), "neither a file nor a directory", {}});
     } else if (struct stat own;
                ::fstatat(::dirfd(directory.get()), item->d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 &&
                S_ISLNK(own.st_mode)) {
-      tree.skipped.push_back(skip_link(path, tree));
+      tree.skipped.push_back(skip_link(path(), tree));
     } else {
-      deeper.push_back(std::move(path));  // a file system that does not fill in d_type
+      deeper.push_back(path());  // a file system that does not fill in d_type
     }
   }
   if (errno != 0)
     tree.skipped.push_back({relative, "directory was read only in part",
                             system_error("cannot read on in the directory", full, errno)});
+}
+
+// Of the whole path; NUL, which none has, behind its end.
+char letter_at(const FilePath& path, size_t i) {
+  const std::string_view start = path.prefix(), name = path.name();
+  if (i < start.size()) return start[i];
+  return i - start.size() < name.size() ? name[i - start.size()] : '\0';
+}
+
+// By path. Names of a dump start alike: the eight letters behind what all share tell most apart,
+// and are compared as a number.
+void sort_by_path(std::vector<TreeFile>& files) {
+  if (files.size() < 2) return;
+  const std::string first = files.front().path;
+  size_t shared = first.size();
+  for (const TreeFile& file : files) {
+    size_t at = 0;
+    while (at < shared && letter_at(file.path, at) == first[at]) ++at;
+    shared = at;
+  }
+  std::vector<std::pair<uint64_t, size_t>> order(files.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    uint64_t letters = 0;
+    for (size_t at = shared; at < shared + 8; ++at)
+      letters = letters << 8 | static_cast<unsigned char>(letter_at(files[i].path, at));
+    order[i] = {letters, i};
+  }
+  std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : files[a.second].path < files[b.second].path;
+  });
+  std::vector<TreeFile> sorted;
+  sorted.reserve(files.size());
+  for (const auto& [letters, place] : order) sorted.push_back(std::move(files[place]));
+  files = std::move(sorted);
 }
 
 }  // namespace
@@ -124,8 +160,7 @@ Result<Tree> walk(const std::filesystem::path& path) {
   paths.finish();
   if (tree.files.empty() && tree.skipped.size() == 1 && tree.skipped[0].file.empty())
     return *std::move(tree.skipped[0].error);  // the directory named cannot be read itself
-  const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
-  std::sort(tree.files.begin(), tree.files.end(), by_path);
+  sort_by_path(tree.files);
   std::sort(tree.skipped.begin(), tree.skipped.end(),
             [](const Skipped& a, const Skipped& b) { return a.file < b.file; });
   return tree;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -16,6 +17,7 @@
 #include "engine/channel_blocks.h"
 #include "engine/dump_index.h"
 #include "engine/fusion_origins.h"
+#include "graph/scores.h"
 #include "io/npy.h"
 #include "io/reader.h"
 #include "tensor/decode.h"
@@ -192,10 +194,22 @@ class Dumper {
     const int64_t start = now_us();
     std::set<std::string_view> given;  // by the model
     std::unordered_map<std::string_view, const graph::Operator*> by_name = graph.by_name();
-    for (const graph::Edge& edge : graph.outputs)
-      if (const auto producer = by_name.find(edge.producer); producer != by_name.end())
-        if (edge.output >= 0 && edge.output < std::ssize(producer->second->outputs))
-          given.insert(producer->second->outputs[static_cast<size_t>(edge.output)].name);
+    const auto tensor_at = [&](const graph::Edge& edge) -> std::string_view {
+      const auto producer = by_name.find(edge.producer);
+      const bool is_there = producer != by_name.end() && edge.output >= 0 &&
+                            edge.output < std::ssize(producer->second->outputs);
+      return is_there ? producer->second->outputs[static_cast<size_t>(edge.output)].name
+                      : std::string_view();
+    };
+    std::map<std::string_view, std::string_view> as_read;  // scores, as they are rounded
+    for (const graph::Edge& edge : graph.outputs) {
+      given.insert(tensor_at(edge));
+      if (const auto scores = graph::scores_behind(graph, edge); scores && wishes_.scores) {
+        const std::string_view made = tensor_at(graph::before_rounding(graph, *scores));
+        as_read.emplace(made, tensor_at(*scores));
+        given.insert(made);
+      }
+    }
     for (const graph::Operator& op : graph.operators) {
       prepared_.timestamps.push_back(start + std::ssize(prepared_.timestamps));
       for (size_t k = 0; k < op.outputs.size(); ++k) {
@@ -218,6 +232,8 @@ class Dumper {
           listed.tensor = out->second;
         }
         if (listed.tensor.empty() || (wishes_.outputs_only && !given.contains(tensor))) continue;
+        if (const auto rounded = as_read.find(tensor); rounded != as_read.end())
+          listed.tensor = rounded->second;
         listed.file = prepared_.names.name(op.name, fmt::to_string(k), prepared_.timestamps.back());
         if (!is_input(op)) prepared_.wanted.push_back(prepared_.tensors.size() - 1);
       }

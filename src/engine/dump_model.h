@@ -16,6 +16,7 @@ struct DumpWishes {
   int threads = 1;
   bool inputs = false;        // a file for each input of an operator, too
   bool outputs_only = false;  // nothing but what the model gives
+  bool scores = false;        // ... and the scores such shares are made of, as they are read
   bool as_npz = false;        // one archive instead of a file for each tensor
   bool synced = true;         // the index is on the disk when done; a scratch dump need not be
   int64_t batch_outputs = 0;  // tensors held in memory at a time; 0: as many as memory allows

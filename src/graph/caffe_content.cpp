@@ -3,11 +3,11 @@
 // What the layers of a Caffe network are told (see model_content.h): parameters in the prototxt,
 // blobs in the .caffemodel, which is a NetParameter of caffe.proto with a layer for each name.
 #include <algorithm>
-#include <charconv>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "base/proto_wire.h"
 #include "graph/caffe_weights.h"
 #include "graph/model_content.h"
@@ -135,10 +135,9 @@ using Words = std::map<std::string, std::vector<std::string>, std::less<>>;  // 
 AttributeValue value_from_words(const std::vector<std::string>& words) {
   std::vector<double> numbers;
   for (const std::string& word : words) {
-    float number = 0;
-    const char* end = word.data() + word.size();
-    if (const auto read = std::from_chars(word.data(), end, number); read.ptr != end) break;
-    numbers.push_back(static_cast<double>(number));
+    const auto number = number_from_text<float>(word);
+    if (!number) break;
+    numbers.push_back(static_cast<double>(*number));
   }
   if (numbers.size() != words.size()) return words.size() == 1 ? AttributeValue(words[0]) : words;
   if (numbers.size() == 1) return numbers[0];

@@ -192,7 +192,6 @@ ConstantTensor ConstantTensor::dequantized(std::vector<double> scale, std::vecto
                                            int64_t axis, DType to) const {
   ConstantTensor view = *this;
   view.dtype_ = to;
-  view.is_dequantized_ = true;
   view.steps_.push_back({Step::Kind::kDequantize, to, std::move(scale), std::move(zero), axis});
   return view;
 }

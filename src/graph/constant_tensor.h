@@ -26,7 +26,6 @@ class ConstantTensor {
   DType dtype() const { return dtype_; }  // of the numbers that are read
   const Shape& shape() const { return shape_; }
   int64_t elements() const { return elements_; }
-  bool is_dequantized() const { return is_dequantized_; }
 
   // Elements from `first` on, row-major, as many as there is room for.
   void read(int64_t first, std::span<double> out) const;
@@ -70,7 +69,6 @@ class ConstantTensor {
   int64_t elements_ = 0;
   std::vector<int64_t> strides_;  // in elements as stored, by axis; empty: plain order
   std::vector<Step> steps_;
-  bool is_dequantized_ = false;
 };
 
 // The nearest number that a type has: floats of 16 and 32 bits; others stay as they are.

@@ -531,13 +531,4 @@ ModelDiff diff_models(const ModelContent& target, const ModelContent& golden,
   return diff;
 }
 
-std::vector<Difference> diff_operators(const ModelContent& target, int target_operator,
-                                       const ModelContent& golden, int golden_operator,
-                                       const DiffOptions& options) {
-  PairTotals totals;
-  std::vector<Difference> found;
-  compare_pair({target, target_operator, golden, golden_operator}, options, totals, found);
-  return found;
-}
-
 }  // namespace plumb::graph

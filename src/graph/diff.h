@@ -102,11 +102,6 @@ struct ModelDiff {
 ModelDiff diff_models(const ModelContent& target, const ModelContent& golden,
                       const ModelAlignment& alignment, const DiffOptions& options = {});
 
-// One pair alone, for whoever has paired operators otherwise.
-std::vector<Difference> diff_operators(const ModelContent& target, int target_operator,
-                                       const ModelContent& golden, int golden_operator,
-                                       const DiffOptions& options = {});
-
 // schema plumb.diff/1
 struct DiffPaths {
   std::string target, golden;

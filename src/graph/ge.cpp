@@ -2,10 +2,11 @@
 #include "graph/ge.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/format.h>
+
+#include "base/number_from_text.h"
 
 namespace plumb::graph {
 namespace {
@@ -120,10 +121,8 @@ void GeOperator::add_input(std::string_view text) {
   Edge edge;
   const size_t colon = text.rfind(':');  // names of other frameworks may have colons themselves
   if (colon != std::string_view::npos && colon > 0 && is_digit(text.back())) {
-    const char* end = text.data() + text.size();
-    const auto parsed = std::from_chars(text.data() + colon + 1, end, edge.output);
-    if (parsed.ec == std::errc() && parsed.ptr == end && edge.output >= 0)
-      edge.producer = without_slice(text.substr(0, colon));
+    edge.output = number_from_text<decltype(edge.output)>(text.substr(colon + 1)).value_or(-1);
+    if (edge.output >= 0) edge.producer = without_slice(text.substr(0, colon));
   }
   if (edge.producer.empty()) {
     edge.output = 0;

@@ -5,12 +5,12 @@
 // the text is read once, front to back, and what is not wanted is stepped over. What versions of
 // atc write differently: single floats as text (since 2021), single strings with C escapes, an
 // empty message in a list as null.
-#include <charconv>
 #include <cstring>
 
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "base/number_from_text.h"
 #include "graph/ge.h"
 #include "graph/memory_limit.h"
 #include "graph/readers.h"
@@ -273,9 +273,7 @@ class GeJsonReader {
     int64_t number = 0;
     if (is(value, json::json_type::string)) {
       const std::string_view digits = value.get_string();
-      const char* end = digits.data() + digits.size();
-      const auto parsed = std::from_chars(digits.data(), end, number);
-      if (parsed.ec == std::errc() && parsed.ptr == end) return number;
+      if (const auto parsed = number_from_text<int64_t>(digits)) return *parsed;
     } else if (value.get(number) == simdjson::SUCCESS) {
       return number;
     }
@@ -287,12 +285,9 @@ class GeJsonReader {
     double number = 0;
     if (is(value, json::json_type::string)) {
       const std::string_view digits = value.get_string();
-      const char* end = digits.data() + digits.size();
-      const auto parsed = std::from_chars(digits.data(), end, number);
-      if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-    } else if (value.get(number) != simdjson::SUCCESS) {
-      return std::nullopt;
+      return number_from_text<double>(digits);
     }
+    if (value.get(number) != simdjson::SUCCESS) return std::nullopt;
     return number;
   }
 

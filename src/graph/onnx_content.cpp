@@ -5,7 +5,6 @@
 // shapes, DequantizeLinear and QuantizeLinear.
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -13,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "graph/model_content.h"
 #include "graph/onnx_build.h"
 #include "graph/onnx_defaults.h"
@@ -153,12 +153,8 @@ AttributeValue value_from(const OnnxAttribute::Value& value) {
 
 // The text in a table: a whole number, another number, or a word.
 AttributeValue value_from(std::string_view text) {
-  const char* end = text.data() + text.size();
-  int64_t whole = 0;
-  if (auto read = std::from_chars(text.data(), end, whole); read.ptr == end) return whole;
-  float real = 0;
-  if (auto read = std::from_chars(text.data(), end, real); read.ptr == end)
-    return static_cast<double>(real);
+  if (const auto whole = number_from_text<int64_t>(text)) return *whole;
+  if (const auto real = number_from_text<float>(text)) return static_cast<double>(*real);
   return std::string(text);
 }
 

@@ -2,13 +2,13 @@
 #include "graph/onnx_external.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/mapped_file.h"
+#include "base/number_from_text.h"
 #include "graph/onnx_edit.h"
 #include "graph/onnx_fields.h"
 #include "graph/onnx_wire.h"
@@ -129,10 +129,9 @@ class ExternalFiles {
 
   // An empty text is 0.
   static bool number(std::string_view text, uint64_t& value) {
-    const char* end = text.data() + text.size();
-    if (text.empty()) return true;
-    const auto read = std::from_chars(text.data(), end, value);
-    return read.ec == std::errc() && read.ptr == end;
+    const auto read = number_from_text<uint64_t>(text);
+    if (read) value = *read;
+    return read || text.empty();
   }
 
   DataPlace place_;

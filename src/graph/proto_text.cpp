@@ -2,9 +2,10 @@
 #include "graph/proto_text.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
+
+#include "base/number_from_text.h"
 
 namespace plumb::graph {
 namespace {
@@ -63,15 +64,6 @@ void append_escaped(std::string& out, std::string_view text, size_t& at) {
   }
 }
 
-template <class T>
-std::optional<T> parsed(std::string_view word) {
-  T value{};
-  const auto end = word.data() + word.size();
-  const auto result = std::from_chars(word.data(), end, value);
-  if (result.ec != std::errc() || result.ptr != end) return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
 std::string ProtoTextField::text() const {
@@ -97,14 +89,14 @@ std::string ProtoTextField::text() const {
 
 std::optional<int64_t> ProtoTextField::integer() const {
   if (kind != Kind::kWord) return std::nullopt;
-  return parsed<int64_t>(value);
+  return number_from_text<int64_t>(value);
 }
 
 std::optional<double> ProtoTextField::number() const {
   if (kind != Kind::kWord) return std::nullopt;
   std::string_view word = value;
   if (word.ends_with('f') && !word.ends_with("inf")) word.remove_suffix(1);
-  return parsed<double>(word);
+  return number_from_text<double>(word);
 }
 
 std::optional<bool> ProtoTextField::boolean() const {

@@ -61,7 +61,6 @@ Around around(const result::Run& run, std::string_view op) {
     found.rows.push_back(row);
     found.are_weights.push_back(is_weight);
   };
-  std::vector<bool> constant_inputs;
   for (const diagnose::Node& node : net.nodes) {
     if (node.name != op) continue;
     for (const size_t row : node.outputs) add(row, false);

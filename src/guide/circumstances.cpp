@@ -2,10 +2,10 @@
 #include "guide/circumstances.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "scan/env.h"
 
 namespace plumb::guide {
@@ -70,25 +70,22 @@ Result<double> share_from(const std::string& text, const std::string& name, bool
   const bool has_sign = digits.ends_with('%');
   if (has_sign) digits.remove_suffix(1);
   while (digits.ends_with(' ')) digits.remove_suffix(1);
-  double value = 0;
-  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool percent = has_sign || value > 1;
-  if (failure != std::errc() || end != digits.data() + digits.size() || !(value >= 0) ||
-      value > 100)
+  const auto value = number_from_text<double>(digits);
+  if (!value || !(*value >= 0) || *value > 100)
     return Error{fmt::format("'{}' is no share", text), fmt::format("{} {}", name, text),
                  "give percent or a share: 76.1, 76.1% or 0.761"};
+  const bool percent = has_sign || *value > 1;
   if (is_percent != nullptr) *is_percent = percent;
-  return percent ? value / 100 : value;
+  return percent ? *value / 100 : *value;
 }
 
 Result<int64_t> count_from(const std::string& text, const std::string& name, int64_t least) {
-  int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value < least)
+  const auto value = number_from_text<int64_t>(text);
+  if (!value || *value < least)
     return Error{fmt::format("'{}' is no number of samples", text),
                  fmt::format("{} {}", name, text),
                  fmt::format("give a whole number, {} or more", least)};
-  return value;
+  return *value;
 }
 
 Result<result::Circumstances> circumstances_from(const CircumstanceOptions& options) {

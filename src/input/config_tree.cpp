@@ -2,12 +2,12 @@
 #include "input/config_tree.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/number_from_text.h"
 #include "graph/proto_text.h"
 
 namespace plumb::input {
@@ -277,10 +277,7 @@ std::optional<double> ConfigNode::number() const {
   if (kind != Kind::kWord) return std::nullopt;
   std::string_view word = value;
   if (word.ends_with('f') && !word.ends_with("inf")) word.remove_suffix(1);
-  double number = 0;
-  const auto read = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (read.ec != std::errc() || read.ptr != word.data() + word.size()) return std::nullopt;
-  return number;
+  return number_from_text<double>(word);
 }
 
 Result<ConfigNode> tree_from_prototxt(std::string_view text) {

@@ -2,13 +2,13 @@
 #include "input/labels.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "base/csv.h"
 #include "base/mapped_file.h"
+#include "base/number_from_text.h"
 #include "input/gzip.h"
 #include "io/inflate.h"
 
@@ -52,10 +52,7 @@ std::string base_name(std::string_view path) {
 
 // A number, or a name of the list.
 std::optional<int64_t> class_from(std::string_view word, const ClassNames* names) {
-  int64_t value = 0;
-  const char* const last = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), last, value);
-  if (error == std::errc{} && stop == last) return value;
+  if (const auto value = number_from_text<int64_t>(word)) return value;
   return names == nullptr ? std::nullopt : names->of(word);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rules applied to files, and what they found as JSON.
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/json_values.h"
+#include "base/number_from_text.h"
 #include "graph/importers.h"
 #include "input/lint.h"
 
@@ -14,10 +14,8 @@ namespace {
 
 Result<std::optional<double>> tolerance_from(std::string_view option, const std::string& text) {
   if (text.empty()) return std::optional<double>();
-  double value = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec == std::errc() && read.ptr == end && value >= 0) return std::optional(value);
+  const auto value = number_from_text<double>(text);
+  if (value && *value >= 0) return value;
   return Error{"a number was expected", fmt::format("{} {}", option, text),
                fmt::format("for example {} 0.01", option)};
 }

@@ -111,6 +111,17 @@ void each_image_step(const Config& config, Use&& use) {
     }
 }
 
+// How a configuration of that kind divides before it subtracts; empty if it cannot.
+std::string_view division_before(ConfigKind kind) {
+  switch (kind) {
+    case ConfigKind::kPulsar:
+      return "divide by 255 first (`affine_preprocess { slope: 1 slope_divisor: 255 }` in front of "
+             "input_normalization), or ";
+    case ConfigKind::kPlain: return "divide by 255 first (\"scale\": 0.00392156862745098), or ";
+    default: return "";
+  }
+}
+
 }  // namespace
 
 void check_lengths(const LintRule& rule, const LintInput& input, LintReport& report) {
@@ -190,17 +201,6 @@ void check_std_slip(const LintRule& rule, const LintInput& input, LintReport& re
             fmt::format("write {} instead of {}", slip[0] < 1 ? "0.225" : "57.375", slip[2]));
     }
   });
-}
-
-// How a configuration of that kind divides before it subtracts; empty if it cannot.
-std::string_view division_before(ConfigKind kind) {
-  switch (kind) {
-    case ConfigKind::kPulsar:
-      return "divide by 255 first (`affine_preprocess { slope: 1 slope_divisor: 255 }` in front of "
-             "input_normalization), or ";
-    case ConfigKind::kPlain: return "divide by 255 first (\"scale\": 0.00392156862745098), or ";
-    default: return "";
-  }
 }
 
 // Whether a mean is of values of 0 to 1 where they are 0 to 255 (kSmall), or the other way round.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/number_from_text.h"
 
 namespace plumb::input {
 namespace {
@@ -306,10 +307,8 @@ Result<Resize> resize_from_text(std::string_view text) {
   if (word == "short") {
     resize.kind = ResizeKind::kShortSide;
     if (rest.ends_with("+crop")) rest.remove_suffix(5);
-    const auto end = rest.data() + rest.size();
-    const auto read = std::from_chars(rest.data(), end, resize.short_side);
-    if (read.ec != std::errc() || read.ptr != end || resize.short_side < 1 ||
-        resize.short_side > 1 << 16)
+    resize.short_side = number_from_text<decltype(resize.short_side)>(rest).value_or(0);
+    if (resize.short_side < 1 || resize.short_side > 1 << 16)
       return bad_resize(text, "the length of the shorter side was expected after 'short:'");
     return resize;
   }
@@ -374,6 +373,39 @@ Result<PictureAxes> picture_axes(const Port& port, AxisOrder layout) {
   return axes;
 }
 
+namespace {
+
+// Pixels of height, width, channels in the colours that the model takes.
+Result<void> check_fit(const Tensor& pixels, const PictureAxes& axes, ColorSpace color,
+                       const Port& port) {
+  const int64_t height = pixels.shape[0], width = pixels.shape[1], channels = pixels.shape[2];
+  if ((axes.has_channels ? axes.channels.value_or(channels) : 1) != channels)
+    return Error{"the colours do not fit the model's input",
+                 fmt::format("{} has {} channel{}, input '{}' takes {} ({})", name_of(color),
+                             channels, channels == 1 ? "" : "s", port.name, to_string(port.shape),
+                             layout_name(axes.layout)),
+                 "pass --input-color GRAY, BGR or RGB, or --layout NHWC if the channels are last"};
+  if (axes.height.value_or(height) != height || axes.width.value_or(width) != width)
+    return Error{"the picture does not fit the model's input",
+                 fmt::format("the picture is {}x{}, input '{}' takes {} ({})", width, height,
+                             port.name, to_string(port.shape), layout_name(axes.layout)),
+                 "check --layout and --resize"};
+  return {};
+}
+
+// Of the wanted type. Numbers that were computed are rounded to a float in any case; to an integer
+// only if told to.
+Result<Tensor> as_computed(Tensor values, DType dtype, bool cast) {
+  auto tensor = converted(std::move(values), dtype, cast || kind_of(dtype) == DKind::kFloat);
+  if (!tensor)
+    tensor.error().remedy =
+        "leave out mean, std and scale for this input, which takes whole numbers (in `plumb run`, "
+        "--golden-config and --target-config are for one side alone); or pass --cast to round";
+  return tensor;
+}
+
+}  // namespace
+
 Result<Tensor> apply(const Preprocess& how, const Image& image, const Port& port,
                      const StageSink& sink) {
   if (!port.dtype)
@@ -405,18 +437,8 @@ Result<Tensor> apply(const Preprocess& how, const Image& image, const Port& port
   const Tensor pixels = tensor_of(*made);
   if (auto told = tell("3_color", pixels); !told) return told.error();
 
-  const int64_t height = pixels.shape[0], width = pixels.shape[1], channels = pixels.shape[2];
-  if ((axes->has_channels ? axes->channels.value_or(channels) : 1) != channels)
-    return Error{"the colours do not fit the model's input",
-                 fmt::format("{} has {} channel{}, input '{}' takes {} ({})", name_of(color),
-                             channels, channels == 1 ? "" : "s", port.name, to_string(port.shape),
-                             layout_name(axes->layout)),
-                 "pass --input-color GRAY, BGR or RGB, or --layout NHWC if the channels are last"};
-  if (axes->height.value_or(height) != height || axes->width.value_or(width) != width)
-    return Error{"the picture does not fit the model's input",
-                 fmt::format("the picture is {}x{}, input '{}' takes {} ({})", width, height,
-                             port.name, to_string(port.shape), layout_name(axes->layout)),
-                 "check --layout and --resize"};
+  if (auto fits = check_fit(pixels, *axes, color, port); !fits) return fits.error();
+  const int64_t channels = pixels.shape[2];
   for (const Modification& change : how.modifications)
     if (auto fine = check(change, channels); !fine) return fine.error();
 
@@ -430,15 +452,8 @@ Result<Tensor> apply(const Preprocess& how, const Image& image, const Port& port
   }
   Tensor values = modified(ordered, how.modifications, channels, axes->layout);
   if (auto told = tell("5_modified", values); !told) return told.error();
-  // Numbers that were computed are rounded to a float in any case; to an integer only if told to.
-  const bool is_float = kind_of(*port.dtype) == DKind::kFloat;
-  auto tensor = converted(std::move(values), *port.dtype, how.cast || is_float);
-  if (!tensor) {
-    tensor.error().remedy =
-        "leave out mean, std and scale for this input, which takes whole numbers (in `plumb run`, "
-        "--golden-config and --target-config are for one side alone); or pass --cast to round";
-    return tensor;
-  }
+  auto tensor = as_computed(std::move(values), *port.dtype, how.cast);
+  if (!tensor) return tensor;
   if (auto told = tell("6_tensor", *tensor); !told) return told.error();
   return tensor;
 }

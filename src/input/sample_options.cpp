@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest.h"
+#include "base/number_from_text.h"
 #include "input/config.h"
 
 namespace plumb::input {
@@ -168,12 +169,9 @@ Result<std::pair<std::string, Shape>> shape_from(const std::string& text) {
 }
 
 Result<uint64_t> seed_from(const std::string& text) {
-  uint64_t seed = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, seed);
-  if (read.ec != std::errc() || read.ptr != end)
-    return Error{"a whole number was expected", "--seed " + text, "for example --seed 0"};
-  return seed;
+  const auto seed = number_from_text<uint64_t>(text);
+  if (!seed) return Error{"a whole number was expected", "--seed " + text, "for example --seed 0"};
+  return *seed;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "input/source.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include "base/counted.h"
 #include "base/mapped_file.h"
 #include "base/nearest.h"
+#include "base/number_from_text.h"
 #include "dump/memory.h"
 #include "input/open_axes.h"
 #include "io/file.h"
@@ -242,11 +242,9 @@ bool is_raw_name(std::string_view path) {
 Source source_from_text(std::string_view text) {
   const size_t mark = text.rfind('#');
   if (mark == text.npos || mark + 1 == text.size()) return {std::string(text), {}, {}};
-  int64_t index = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data() + mark + 1, end, index);
-  if (read.ec != std::errc() || read.ptr != end || index < 0) return {std::string(text), {}, {}};
-  return {std::string(text.substr(0, mark)), index, {}};
+  const auto index = number_from_text<int64_t>(text.substr(mark + 1));
+  if (!index || *index < 0) return {std::string(text), {}, {}};
+  return {std::string(text.substr(0, mark)), *index, {}};
 }
 
 Source source_in_memory(NamedTensor tensor) {

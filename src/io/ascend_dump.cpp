@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "base/number_from_text.h"
 #include "base/proto_wire.h"
 #include "io/ascend_message.h"
 #include "io/ascend_record.h"
@@ -363,11 +363,8 @@ std::optional<int64_t> ffts_thread(std::string_view file_name) {
   if (last == std::string_view::npos || last == 0) return std::nullopt;
   const size_t before = file_name.rfind('.', last - 1);
   if (before == std::string_view::npos) return std::nullopt;
-  int64_t thread = -1;
-  const char* end = file_name.data() + last;
-  const auto [stop, code] = std::from_chars(file_name.data() + before + 1, end, thread);
-  if (code != std::errc() || stop != end || thread < 0) return std::nullopt;
-  return thread;
+  const auto thread = number_from_text<int64_t>(file_name.substr(before + 1, last - before - 1));
+  return thread && *thread >= 0 ? thread : std::nullopt;
 }
 
 }  // namespace plumb::io

@@ -4,11 +4,11 @@
 // layout asked for.
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "base/proto_wire.h"
 #include "io/ascend_dump.h"
 #include "io/ascend_message.h"
@@ -33,11 +33,9 @@ Result<std::pair<size_t, int64_t>> slot_of(std::string_view name) {
   if (name.empty()) return std::pair(size_t{kOutput}, int64_t{0});
   const size_t dot = name.rfind('.');
   for (size_t kind = 0; dot != std::string_view::npos && kind < kKindNames.size(); ++kind) {
-    int64_t index = -1;
-    const char* end = name.data() + name.size();
-    const auto [stop, code] = std::from_chars(name.data() + dot + 1, end, index);
-    if (name.substr(0, dot) == kKindNames[kind] && code == std::errc() && stop == end && index >= 0)
-      return std::pair(kind, index);
+    const auto index = number_from_text<int64_t>(name.substr(dot + 1));
+    if (name.substr(0, dot) == kKindNames[kind] && index && *index >= 0)
+      return std::pair(kind, *index);
   }
   return Error{"an Ascend dump has no place for a tensor of this name", fmt::format("'{}'", name),
                "name the tensors input.0, input.1, ... and output.0, ..., or write npz"};

@@ -2,10 +2,10 @@
 //
 // Tensor files of the Ascend Transformer Boost library: lines of text, name=value, up to `$End=1`,
 // then the elements. Types are numbered as in the graph engine. Read by msprobe's ATB comparison.
-#include <charconv>
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "io/ascend_record.h"
 #include "io/npy.h"
 #include "io/reader.h"
@@ -26,21 +26,13 @@ struct AtbHeader {
   size_t end = 0;  // where the elements start
 };
 
-std::optional<int64_t> integer_from(std::string_view text) {
-  int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, code] = std::from_chars(text.data(), end, value);
-  if (text.empty() || code != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
 std::optional<Shape> dims_from(std::string_view text) {
   if (text.ends_with(',')) text.remove_suffix(1);
   Shape dims;
   if (text.empty()) return dims;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    const auto dim = integer_from(text.substr(at, comma - at));
+    const auto dim = number_from_text<int64_t>(text.substr(at, comma - at));
     if (!dim || *dim < 0) return std::nullopt;
     dims.push_back(*dim);
     at = comma + 1;
@@ -74,10 +66,10 @@ Result<AtbHeader> read_atb_header(Bytes file) {
                    "read the file it names, with --dtype and --shape"};
     bool is_understood = true;
     if (name == "dtype") {
-      header.dtype = integer_from(value);
+      header.dtype = number_from_text<int64_t>(value);
       is_understood = header.dtype.has_value();
     } else if (name == "format") {
-      const auto format = integer_from(value);
+      const auto format = number_from_text<int64_t>(value);
       is_understood = format.has_value();
       header.format = format.value_or(0);
     } else if (name == "dims") {

@@ -65,6 +65,10 @@ struct TensorReader::State {
 
   // Completes the checksum with what lies behind the last element, and compares.
   Result<void> finish_crc();
+
+  Result<void> hold(const Format& format, Bytes file, const TensorInfo& info, uint64_t needed);
+  Result<void> hold_plain(Bytes file, const TensorInfo& info, uint64_t needed);
+  Result<void> hold_deflated(Bytes file, const TensorInfo& info, uint64_t needed);
 };
 
 namespace {
@@ -226,6 +230,69 @@ Result<void> TensorReader::State::finish_crc() {
   return compare_crc(crc, *expected_crc);
 }
 
+// The plain bytes of a tensor and what their checksum covers beside them.
+Result<void> TensorReader::State::hold_plain(Bytes file, const TensorInfo& info, uint64_t needed) {
+  if (info.size_bytes < needed) return too_short(info, needed, info.size_bytes);
+  stored = file.subspan(info.offset_bytes, needed);
+  if (!info.crc32) return {};
+  const uint64_t begin = info.crc_offset_bytes, at = info.offset_bytes;
+  const auto end = checked_add(begin, info.crc_size_bytes);
+  if (!end || *end > file.size() || begin > at || *end < at + needed)
+    return Error{"checksummed range does not hold the tensor",
+                 fmt::format("byte {}: tensor, byte {}: {} bytes under the checksum", at, begin,
+                             info.crc_size_bytes),
+                 "report this as a bug"};
+  expected_crc = info.crc32;
+  crc = crc32(0, file.subspan(begin, at - begin));
+  crc_tail = file.subspan(at + needed, *end - at - needed);
+  return {};
+}
+
+// Unpacked piece by piece as it is read, or now if its elements are wanted in another order.
+Result<void> TensorReader::State::hold_deflated(Bytes file, const TensorInfo& info,
+                                                uint64_t needed) {
+  const auto end = checked_add(info.skip_bytes, needed);
+  if (!end || *end > info.crc_size_bytes)
+    return too_short(info, needed,
+                     info.crc_size_bytes - std::min(info.skip_bytes, info.crc_size_bytes));
+  packed = file.subspan(info.offset_bytes, info.size_bytes);
+  if (!map && dtype == info.dtype) {
+    inflater.emplace(packed);
+    skip_bytes = info.skip_bytes;
+    member_bytes = info.crc_size_bytes;
+    expected_crc = info.crc32;
+    return {};
+  }
+  auto all = inflate_all(packed, info, needed, unpacked);
+  if (!all) return all.error();
+  stored = *all;
+  return {};
+}
+
+// Where the bytes of the elements are, `needed` of them.
+Result<void> TensorReader::State::hold(const Format& format, Bytes file, const TensorInfo& info,
+                                       uint64_t needed) {
+  switch (info.packing) {
+    case Packing::kPlain: return hold_plain(file, info, needed);
+    case Packing::kDeflated: return hold_deflated(file, info, needed);
+    case Packing::kFormat: {
+      auto loaded = format.load(file, info, unpacked);
+      if (!loaded) return loaded.error();
+      if (loaded->size() < needed) return too_short(info, needed, loaded->size());
+      stored = loaded->first(needed);
+      return {};
+    }
+    case Packing::kValues:
+      if (info.values == nullptr || info.values->size() < needed)
+        return too_short(info, needed, info.values == nullptr ? 0 : info.values->size());
+      values = info.values;
+      stored = Bytes(*values).first(needed);
+      mapping = nullptr;
+      return {};
+  }
+  return {};
+}
+
 TensorReader::TensorReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TensorReader::TensorReader(TensorReader&&) noexcept = default;
 TensorReader& TensorReader::operator=(TensorReader&&) noexcept = default;
@@ -292,56 +359,7 @@ Result<TensorReader> TensorReader::open(const Format& format, Bytes file, const 
                              info.size_bytes, file.size()),
                  "copy the file again; it is truncated"};
 
-  switch (info.packing) {
-    case Packing::kPlain:
-      if (info.size_bytes < needed) return too_short(info, needed, info.size_bytes);
-      s.stored = file.subspan(info.offset_bytes, needed);
-      if (info.crc32) {
-        const uint64_t begin = info.crc_offset_bytes, at = info.offset_bytes;
-        const auto end = checked_add(begin, info.crc_size_bytes);
-        if (!end || *end > file.size() || begin > at || *end < at + needed)
-          return Error{"checksummed range does not hold the tensor",
-                       fmt::format("byte {}: tensor, byte {}: {} bytes under the checksum", at,
-                                   begin, info.crc_size_bytes),
-                       "report this as a bug"};
-        s.expected_crc = info.crc32;
-        s.crc = crc32(0, file.subspan(begin, at - begin));
-        s.crc_tail = file.subspan(at + needed, *end - at - needed);
-      }
-      break;
-    case Packing::kDeflated: {
-      const auto end = checked_add(info.skip_bytes, needed);
-      if (!end || *end > info.crc_size_bytes)
-        return too_short(info, needed,
-                         info.crc_size_bytes - std::min(info.skip_bytes, info.crc_size_bytes));
-      s.packed = file.subspan(info.offset_bytes, info.size_bytes);
-      if (!s.map && s.dtype == info.dtype) {
-        s.inflater.emplace(s.packed);
-        s.skip_bytes = info.skip_bytes;
-        s.member_bytes = info.crc_size_bytes;
-        s.expected_crc = info.crc32;
-      } else {
-        auto all = inflate_all(s.packed, info, needed, s.unpacked);
-        if (!all) return all.error();
-        s.stored = *all;
-      }
-      break;
-    }
-    case Packing::kFormat: {
-      auto loaded = format.load(file, info, s.unpacked);
-      if (!loaded) return loaded.error();
-      if (loaded->size() < needed) return too_short(info, needed, loaded->size());
-      s.stored = loaded->first(needed);
-      break;
-    }
-    case Packing::kValues:
-      if (info.values == nullptr || info.values->size() < needed)
-        return too_short(info, needed, info.values == nullptr ? 0 : info.values->size());
-      s.values = info.values;
-      s.stored = Bytes(*s.values).first(needed);
-      s.mapping = nullptr;
-      break;
-  }
+  if (auto held = s.hold(format, file, info, needed); !held) return held.error();
   // What is handed out is then not what is stored, or nothing: check now.
   if (s.expected_crc && (s.map || s.dtype != s.stored_dtype || s.count == 0)) {
     s.crc = crc32(s.crc, s.stored);

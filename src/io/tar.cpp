@@ -2,11 +2,11 @@
 //
 // Tar archives of npy files, read where they lie. Described by POSIX under `pax`; GNU tar writes
 // long names and large sizes in its own way.
-#include <charconv>
 
 #include <fmt/format.h>
 
 #include "base/checked.h"
+#include "base/number_from_text.h"
 #include "io/archive_member.h"
 
 namespace plumb::io {
@@ -24,10 +24,7 @@ std::string_view field(Bytes block, size_t at, size_t size) {
 std::optional<uint64_t> octal(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   text = text.substr(0, text.find(' '));
-  uint64_t value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, 8);
-  if (text.empty() || code != std::errc() || end != text.data() + text.size()) return {};
-  return value;
+  return number_from_text<uint64_t>(text, 8);
 }
 
 // Octal, or binary behind a byte of 0x80 as GNU tar writes what octal cannot hold.

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "base/checked.h"
 #include "io/format.h"
 
 namespace plumb::io {

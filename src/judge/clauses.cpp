@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include <fmt/format.h>
+
+#include "base/number_from_text.h"
 
 namespace plumb::judge {
 
@@ -20,7 +21,8 @@ constexpr double kDoubleInDecibel = 6.0205999132796239;  // 20 log10(2)
 }  // namespace
 
 double rounded(double value, int digits) {
-  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
+  const std::string text = fmt::format("{:.{}e}", value, digits - 1);
+  return number_from_text<double>(text).value_or(value);  // the largest may have no such neighbour
 }
 
 int digits_of(double value) {

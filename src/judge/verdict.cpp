@@ -167,6 +167,7 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
     LimitOutcome outcome;
   };
   std::vector<Tested> tested;
+  tested.reserve(limits.limits.size());
   for (const Limit& limit : limits.limits) {
     const Value value = value_of(limit);
     tested.push_back({&limit, value, limit_outcome(limit, value)});

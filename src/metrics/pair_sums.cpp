@@ -296,7 +296,8 @@ bool are_whole(const float* group, int64_t count) {
 template <class T>
 bool all_whole(const T* values, int64_t count) {
   for (int64_t first = 0; first < count; first += kGroup)
-    if (!are_whole(values + first, std::min(kGroup, count - first))) return false;
+    if (!is_whole(values[first]) || !are_whole(values + first, std::min(kGroup, count - first)))
+      return false;
   return true;
 }
 // Whole, a half of that, or a power of two. From 64 on halves are the steps of bfloat16 itself.

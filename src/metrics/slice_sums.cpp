@@ -188,22 +188,23 @@ std::vector<SliceSums::Squares> SliceSums::of_outer(const Axis& axis) const {
 
 std::vector<SliceSums::Squares> SliceSums::of_inner(const Axis& axis) const {
   std::vector<Squares> slices(static_cast<size_t>(axis.length));
-  const auto sum = [&](const std::vector<double>& terms, int64_t first) {
-    return lane_sum(terms.data() + first, axis.stride);
-  };
-  for (int64_t place = 0; place < period_;) {
-    for (Squares& slice : slices) {
-      slice.dd += axis.stride == 1 ? sums_[static_cast<size_t>(place)] : sum(sums_, place);
-      if (!golden_.empty())
-        slice.gg += axis.stride == 1 ? golden_[static_cast<size_t>(place)] : sum(golden_, place);
-      place += axis.stride;
+  const auto add = [&](const std::vector<double>& terms, double Squares::*sum) {
+    const double* place = terms.data();
+    for (const double* const end = place + period_; place < end;) {
+      for (Squares& slice : slices) {
+        slice.*sum += axis.stride == 1 ? *place : lane_sum(place, axis.stride);
+        place += axis.stride;
+      }
     }
-  }
+  };
+  add(sums_, &Squares::dd);
+  if (!golden_.empty()) add(golden_, &Squares::gg);
   return slices;
 }
 
 double SliceSums::median_of(const std::vector<Squares>& slices) {
   std::vector<double> errors;
+  errors.reserve(slices.size());
   for (const Squares& slice : slices) errors.push_back(slice.dd);
   const auto median = errors.begin() + (std::ssize(errors) - 1) / 2;
   std::nth_element(errors.begin(), median, errors.end());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -260,16 +261,15 @@ void Matcher::lead_back(Tensor& tensor, Match& match) const {
   tensor = *origin;
 }
 
-Match Matcher::through(const Operator& first, int64_t index, bool asks_before) const {
-  Match match;
+// Goes from an output to the one that it hands on, over as many operators as that takes. Tells in
+// `match` how, or why that leads nowhere.
+const Operator* Matcher::maker_of(const Operator& first, int64_t& index, Match& match) const {
   const Operator* op = &first;
-  const Shape* const shape = shape_of(first, index);
-  std::string path;
   for (size_t steps = 0; hands_on_output(*op, index); ++steps) {
     if (op->inputs.empty() || steps > target_->operators.size()) {
       match.reason = "no_counterpart";
       match.message = fmt::format("nothing feeds {}", op->name);
-      return match;
+      return nullptr;
     }
     const auto slot = std::min<size_t>(static_cast<size_t>(index), op->inputs.size() - 1);
     const Edge& edge = op->inputs[slot];
@@ -278,13 +278,48 @@ Match Matcher::through(const Operator& first, int64_t index, bool asks_before) c
       match.reason = "ambiguous_pair";
       match.message = fmt::format("the graph has no operator {}, which feeds {}",
                                   edge.producer.empty() ? "by that name" : edge.producer, op->name);
-      return match;
+      return nullptr;
     }
-    path += fmt::format("{}{} hands on ", path.empty() ? "" : ", ", op->name);
-    path += fmt::format("{}:{}", edge.producer, edge.output);
+    match.evidence += fmt::format("{}{} hands on {}:{}", match.evidence.empty() ? "" : ", ",
+                                  op->name, edge.producer, edge.output);
     op = producer->second;
     index = edge.output;
   }
+  return op;
+}
+
+// The golden operator that yields what `op` was made from.
+void Matcher::find_golden_maker(const Operator& op, Tensor origin, Match& match) const {
+  if (golden_ == nullptr) {
+    match.golden = std::move(origin);
+    return;
+  }
+  const auto outputs = golden_outputs_.find(text_of(origin));
+  if (outputs == golden_outputs_.end()) {
+    match.reason = "no_golden";
+    match.message = fmt::format("no operator of the golden graph yields {}", text_of(origin));
+    return;
+  }
+  const auto& candidates = outputs->second;
+  const auto same = std::find_if(candidates.begin(), candidates.end(),
+                                 [&](const Tensor& t) { return t.op == op.name; });
+  if (candidates.size() > 1 && same == candidates.end()) {
+    match.reason = "ambiguous_pair";
+    match.message = fmt::format("{} operators of the golden graph yield {}", candidates.size(),
+                                text_of(origin));
+    return;
+  }
+  match.golden = same == candidates.end() ? candidates.front() : *same;
+  if (text_of(*match.golden) != text_of(origin))
+    match.evidence += fmt::format(", as does {} of golden", text_of(*match.golden));
+}
+
+Match Matcher::through(const Operator& first, int64_t index, bool asks_before) const {
+  Match match;
+  const Shape* const shape = shape_of(first, index);
+  const Operator* op = maker_of(first, index, match);
+  if (op == nullptr) return match;
+  const std::string path = std::exchange(match.evidence, {});
   if (const Shape* own = shape_of(*op, index); own != nullptr && shape != nullptr)
     match.is_reshaped = is_reshape(*own, *shape);
   match.is_source = is_never_dumped(*op);
@@ -306,28 +341,7 @@ Match Matcher::through(const Operator& first, int64_t index, bool asks_before) c
   } else if (is_dequant(*op)) {
     match.dequantized_layer = layer_of(origin->op);
   }
-  if (golden_ == nullptr) {
-    match.golden = std::move(origin);
-    return match;
-  }
-  const auto outputs = golden_outputs_.find(text_of(*origin));
-  if (outputs == golden_outputs_.end()) {
-    match.reason = "no_golden";
-    match.message = fmt::format("no operator of the golden graph yields {}", text_of(*origin));
-    return match;
-  }
-  const auto& candidates = outputs->second;
-  const auto same = std::find_if(candidates.begin(), candidates.end(),
-                                 [&](const Tensor& t) { return t.op == op->name; });
-  if (candidates.size() > 1 && same == candidates.end()) {
-    match.reason = "ambiguous_pair";
-    match.message = fmt::format("{} operators of the golden graph yield {}", candidates.size(),
-                                text_of(*origin));
-    return match;
-  }
-  match.golden = same == candidates.end() ? candidates.front() : *same;
-  if (text_of(*match.golden) != text_of(*origin))
-    match.evidence += fmt::format(", as does {} of golden", text_of(*match.golden));
+  find_golden_maker(*op, std::move(*origin), match);
   return match;
 }
 

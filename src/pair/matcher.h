@@ -69,6 +69,8 @@ class Matcher {
  private:
   // `asks_before`: also what was quantized, one step back and no further: a damaged graph may lead
   // in a circle.
+  const graph::Operator* maker_of(const graph::Operator& first, int64_t& index, Match& match) const;
+  void find_golden_maker(const graph::Operator& op, Tensor origin, Match& match) const;
   Match through(const graph::Operator& op, int64_t index, bool asks_before = true) const;
   std::optional<Tensor> origin_of(const graph::Operator& op, int64_t index, Match& match) const;
   void lead_back(Tensor& tensor, Match& match) const;

@@ -45,6 +45,10 @@ size_t inputs_called(const Matcher& matcher, std::string_view name, std::string_
   }));
 }
 
+Pairing found_as(std::string_view op, const Slot& slot, Match& match) {
+  return Pairing::with(op, slot, match.rule, std::move(match.evidence));
+}
+
 }  // namespace
 
 // Tensors of an operator mostly follow each other.
@@ -324,68 +328,83 @@ std::optional<Pairing> Partners::by_graph(const Entry& target) const {
   return pairing;
 }
 
-// Where golden has the tensor: as the output it is, or in another guise.
-Pairing Partners::find_in_dump(Match& match) const {
+bool Partners::golden_has(std::string_view op, const Slot& slot) const {
+  return !op.empty() && golden_tensors_.contains(tensor_text(op, slot));
+}
+
+// Some tools save the inputs of a model as input_<name>, which reads as an input slot, and leave
+// out the scopes before it.
+std::optional<Pairing> Partners::find_as_model_input(Match& match) const {
   const std::string& name = match.golden->op;
-  const Slot output{SlotKind::kOutput, match.golden->output, {}};
-  const auto golden = golden_names_.find(name);
-  const auto has = [&](std::string_view op, const Slot& slot) {
-    return !op.empty() && golden_tensors_.contains(tensor_text(op, slot));
-  };
-  const auto found_as = [&](std::string_view op, const Slot& slot) {
-    return Pairing::with(op, slot, match.rule, std::move(match.evidence));
-  };
-  if (has(golden.name, output)) return found_as(golden.name, output);
-  const std::string numbered = fmt::format("{}:{}", name, output.index);
-  const Slot only{SlotKind::kOutput, 0, {}};
-  if (const auto tensor = golden_names_.find(numbered);
-      without_number(tensor.name) != tensor.name && has(tensor.name, only))
-    return found_as(tensor.name, only);
-  // Some tools save the inputs of a model as input_<name>, which reads as an input slot, and leave
-  // out the scopes before it.
-  const Slot input{SlotKind::kInput, output.index, {}};
+  const Slot input{SlotKind::kInput, match.golden->output, {}};
   const auto source = golden_names_.find(without_input(name));
-  if (has(source.name, input)) return found_as(source.name, input);
-  if (const std::string_view last = last_part(name); last != name && match.is_source) {
-    const auto inner = golden_names_.find(without_input(last));
-    const size_t sharing = has(inner.name, input) ? inputs_called(*matcher_, name, last) : 0;
-    if (sharing == 1) return found_as(inner.name, input);
-    if (sharing > 1)
-      return Pairing::none("ambiguous_pair",
-                           fmt::format("{} inputs of the model end in {}, which golden has as {}",
-                                       sharing, last, tensor_text(inner.name, input)));
-  }
-  // A tensor that its maker did not dump may have been dumped by those who read it.
+  if (golden_has(source.name, input)) return found_as(source.name, input, match);
+  const std::string_view last = last_part(name);
+  if (last == name || !match.is_source) return std::nullopt;
+  const auto inner = golden_names_.find(without_input(last));
+  if (!golden_has(inner.name, input)) return std::nullopt;
+  const size_t sharing = inputs_called(*matcher_, name, last);
+  if (sharing == 0) return std::nullopt;
+  if (sharing == 1) return found_as(inner.name, input, match);
+  return Pairing::none("ambiguous_pair",
+                       fmt::format("{} inputs of the model end in {}, which golden has as {}",
+                                   sharing, last, tensor_text(inner.name, input)));
+}
+
+// A tensor that its maker did not dump may have been dumped by those who read it. `golden`: what
+// its dump calls the maker, if that is there without this output.
+std::optional<Pairing> Partners::find_at_readers(Match& match, std::string_view golden) const {
   std::optional<std::pair<std::string_view, Slot>> damaged;
   for (const Tensor& reader : matcher_->golden_readers(*match.golden)) {
     const Slot read{SlotKind::kInput, reader.output, {}};
     const auto found = golden_names_.find(reader.op);
-    if (!has(found.name, read)) {
+    if (!golden_has(found.name, read)) {
       if (std::find(damaged_.begin(), damaged_.end(), found.name) != damaged_.end())
         damaged.emplace(found.name, read);
       continue;
     }
     match.evidence += fmt::format(", which golden has as {}", tensor_text(found.name, read));
-    return found_as(found.name, read);
+    return found_as(found.name, read, match);
   }
-  if (!golden.name.empty()) return found_as(golden.name, output);  // there, without this output
-  if (damaged) return found_as(damaged->first, damaged->second);
-  // A model that was not quantized lacks the operators that do it.
+  if (!golden.empty())
+    return found_as(golden, {SlotKind::kOutput, match.golden->output, {}}, match);
+  if (damaged) return found_as(damaged->first, damaged->second, match);
+  return std::nullopt;
+}
+
+// A model that was not quantized lacks the operators that do it.
+std::optional<Pairing> Partners::find_unquantized(Match& match) const {
   if (match.before_quantization) {
     match.rule = "before-quantization";
     const auto found = golden_names_.find(match.before_quantization->op);
     if (!found.name.empty())
-      return found_as(found.name, {SlotKind::kOutput, match.before_quantization->output, {}});
+      return found_as(found.name, {SlotKind::kOutput, match.before_quantization->output, {}},
+                      match);
   }
-  if (const auto layer = golden_names_.find(match.dequantized_layer); !layer.name.empty()) {
-    match.rule = "dequantized-layer";
-    const std::string_view folded = folded_into(layer.name, match.dequantized_layer);
-    if (folded.empty()) return found_as(layer.name, {});
-    return Pairing::none(
-        "ambiguous_pair",
-        fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells", layer.name,
-                    folded));
-  }
+  const auto layer = golden_names_.find(match.dequantized_layer);
+  if (layer.name.empty()) return std::nullopt;
+  match.rule = "dequantized-layer";
+  const std::string_view folded = folded_into(layer.name, match.dequantized_layer);
+  if (folded.empty()) return found_as(layer.name, {}, match);
+  return Pairing::none("ambiguous_pair",
+                       fmt::format("{} or what was folded into it, perhaps {}; --quant FILE tells",
+                                   layer.name, folded));
+}
+
+// Where golden has the tensor: as the output it is, or in another guise.
+Pairing Partners::find_in_dump(Match& match) const {
+  const std::string& name = match.golden->op;
+  const Slot output{SlotKind::kOutput, match.golden->output, {}};
+  const auto golden = golden_names_.find(name);
+  if (golden_has(golden.name, output)) return found_as(golden.name, output, match);
+  const std::string numbered = fmt::format("{}:{}", name, output.index);
+  const Slot only{SlotKind::kOutput, 0, {}};
+  if (const auto tensor = golden_names_.find(numbered);
+      without_number(tensor.name) != tensor.name && golden_has(tensor.name, only))
+    return found_as(tensor.name, only, match);
+  if (auto found = find_as_model_input(match)) return *std::move(found);
+  if (auto found = find_at_readers(match, golden.name)) return *std::move(found);
+  if (auto found = find_unquantized(match)) return *std::move(found);
   if (golden.several)
     return Pairing::none("ambiguous_pair",
                          fmt::format("several golden operators are written as {} is", name));

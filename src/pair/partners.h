@@ -47,6 +47,10 @@ class Partners {
   std::optional<Match> match_of(const dump::Entry& target) const;
   Pairing by_written_name(const dump::Entry& target) const;
   bool may_be_quantized(const dump::Entry& target) const;
+  bool golden_has(std::string_view op, const dump::Slot& slot) const;
+  std::optional<Pairing> find_as_model_input(Match& match) const;
+  std::optional<Pairing> find_at_readers(Match& match, std::string_view golden) const;
+  std::optional<Pairing> find_unquantized(Match& match) const;
   Pairing find_in_dump(Match& match) const;
   const graph::Operator* made_of(std::string_view golden) const;  // the target's, by the graph
 

@@ -516,6 +516,15 @@ std::vector<PlannedRow> pair_alike(const DumpSet& target, const DumpSet& golden,
   return rows;
 }
 
+// Two files with one tensor each are a pair, whatever they are called.
+void pair_only_tensors(Candidates& targets, const Candidates& goldens) {
+  if (targets.size() != 1 || goldens.size() != 1) return;
+  Pairing only = Pairing::with(goldens[0].name(), goldens[0].slot(), "only-tensor");
+  if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
+  targets[0].pairing = std::move(only);
+  targets[0].has_namesake = false;
+}
+
 }  // namespace
 
 const RareFacts& PlannedRow::rare() const {
@@ -548,14 +557,8 @@ std::vector<PlannedRow> make_plan(const DumpSet& target, const DumpSet& golden,
         if (c.pairing->owner != nullptr)
           owners.try_emplace(c.entry, c.pairing->owner->operator_name);
       }
-  // Two files with one tensor each are a pair, whatever they are called.
-  if (target.is_single_file && golden.is_single_file && targets.size() == 1 &&
-      goldens.size() == 1 && options.map.empty()) {
-    Pairing only = Pairing::with(goldens[0].name(), goldens[0].slot(), "only-tensor");
-    if (only.op == targets[0].name() && only.slot == targets[0].slot()) only.rule = "name";
-    targets[0].pairing = std::move(only);
-    targets[0].has_namesake = false;
-  }
+  if (target.is_single_file && golden.is_single_file && options.map.empty())
+    pair_only_tensors(targets, goldens);
   std::vector<PlannedRow> rows;
   rows.reserve(
       std::max(targets.size(), goldens.size()));  // rows are large: growing would copy them

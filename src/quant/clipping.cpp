@@ -131,10 +131,25 @@ Range least_square_range(std::span<const float> values, Range all, const Scheme&
 
 double entropy_threshold(const Histogram& histogram, bool is_signed) {
   constexpr double kSmoothing = 1e-4;
+  // How few numbers happen to fall into many bins looks like a loss inside of each level.
+  constexpr int64_t kNumbersInBin = 50;
+  constexpr size_t kBinsInLevel = 4;
+  // So does a number that is there again and again, as behind a flat background: a level that holds
+  // it and its neighbours counts for more than all that lies beyond.
+  constexpr double kMostClipped = 0.01;
   const size_t levels = is_signed ? 128 : 256;
   std::vector<int64_t> counts = histogram.magnitudes();
   // The zeros behind a Relu are no part of the shape; they are represented by any grid.
   if (!is_signed && counts.size() > 1) counts[0] = counts[1];
+  double width = histogram.width();
+  while (std::ssize(counts) * kNumbersInBin > histogram.total()) {
+    for (size_t bin = 0; bin < counts.size(); bin += 2)
+      counts[bin / 2] = counts[bin] + (bin + 1 < counts.size() ? counts[bin + 1] : 0);
+    counts.resize((counts.size() + 1) / 2);
+    width *= 2;
+    if (counts.size() < kBinsInLevel * levels)
+      return static_cast<double>(counts.size()) * width;  // nothing can be told
+  }
   counts.resize((counts.size() + levels - 1) / levels * levels);
   // Up to each bin: numbers, bins that are not empty, and the sum of n ln n.
   std::vector<int64_t> numbers{0}, filled{0};
@@ -151,6 +166,7 @@ double entropy_threshold(const Histogram& histogram, bool is_signed) {
   for (size_t n = levels; n <= counts.size(); n += levels) {
     if (numbers[n] == 0) continue;
     const double beyond = total - static_cast<double>(numbers[n]);
+    if (beyond > kMostClipped * total) continue;
     const auto own = static_cast<double>(counts[n - 1]), last = own + beyond;
     // Sum of P ln P, then minus sum of P ln Q, where Q is the same for all bins of a level.
     double divergence =
@@ -172,7 +188,7 @@ double entropy_threshold(const Histogram& histogram, bool is_signed) {
     least = divergence;
     best = n;
   }
-  return static_cast<double>(best) * histogram.width();
+  return static_cast<double>(best) * width;
 }
 
 }  // namespace plumb::quant

@@ -20,7 +20,9 @@ Range least_square_range(std::span<const float> values, Range all, const Scheme&
 // The magnitude up to which numbers, told apart by 128 levels (256 if none is negative), differ
 // least from all of them in relative entropy (Kullback-Leibler): of thresholds at each multiple of
 // that many bins, the largest of equally good ones. What lies beyond counts to the last bin; a bin
-// of levels where nothing was counted gets 1e-4 of all.
+// of levels where nothing was counted gets 1e-4 of all. No more than 1 % of the numbers lie
+// beyond. Bins hold 50 numbers on average: neighbours are merged for that, and where fewer than 4
+// bins are left for each level all numbers are inside.
 double entropy_threshold(const Histogram& histogram, bool is_signed);
 
 }  // namespace plumb::quant

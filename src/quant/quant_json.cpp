@@ -3,6 +3,7 @@
 // What a quantization is, as JSON: for people and scripts (quant.json), with the options that led
 // to it (config.expanded.json), and as AMCT describes one (quant_graph.json; the form is described
 // in graph/ge_json.cpp).
+#include <algorithm>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -230,6 +231,26 @@ std::string quant_json(const Lab& lab, const Quantization& made, const Calibrati
 
 std::string quant_graph_json(const Lab& lab, const Quantization& made) {
   return text_of_json(GraphWriter(lab, made).write());
+}
+
+std::string calibration_table(const Lab& lab, const Quantization& made, bool is_json) {
+  Json tensors = Json::object();
+  std::string lines;
+  const auto end = [](double number) {
+    return Json{{"data", number_json(number)}, {"dtype", "float32"}, {"CLS", "numpy.array"}};
+  };
+  const Plan& plan = lab.plan();
+  for (size_t i = 0; i < plan.quantizers.size(); ++i) {
+    if (!made.activations[i]) continue;
+    const Range& range = made.activations[i]->range;
+    for (const auto* names : {&plan.quantizers[i].tensors, &plan.quantizers[i].passed})
+      for (const std::string& name : *names) {
+        tensors[name] = {
+            {"lowest", end(range.lo)}, {"highest", end(range.hi)}, {"CLS", "TensorData"}};
+        lines += fmt::format("{} {}\n", name, std::max(-range.lo, range.hi));
+      }
+  }
+  return is_json ? text_of_json({{"CLS", "TensorsData"}, {"data", std::move(tensors)}}) : lines;
 }
 
 std::string expanded_config_json(const QuantizeOptions& options, const Lab& lab) {

@@ -313,7 +313,9 @@ Result<void> QuantizeJob::write(const State& state, std::span<const Repair> repa
         std::pair{"quant_graph.json", quant_graph_json(lab, state.made)},
         std::pair{"config.expanded.json", expanded_config_json(options_, lab)}})
     if (auto written = write_file(options_.directory / name, text); !written) return written;
-  return {};
+  const fs::path& table = options_.ranges_file;
+  if (table.empty()) return {};
+  return write_file(table, calibration_table(lab, state.made, table.extension() == ".json"));
 }
 
 }  // namespace plumb::quant

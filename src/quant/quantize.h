@@ -28,6 +28,7 @@ struct QuantizeOptions {
   std::string profile = "quantized";
   int threads = 1;  // of the engine
   std::filesystem::path directory;
+  std::filesystem::path ranges_file;  // for others, .json or .cache; empty: none
 };
 
 // Something that was tried, at the outputs, on samples of the calibration; it stays if it helps.
@@ -96,6 +97,9 @@ std::string quant_json(const Lab& lab, const Quantization& made, const Calibrati
                        std::span<const Repair> repairs = {});
 // The same quantization in the form that AMCT writes, for `plumb compare --quant`.
 std::string quant_graph_json(const Lab& lab, const Quantization& made);
+// The ranges as ONNX Runtime keeps them: JSON with both ends, or lines of a tensor and its largest
+// magnitude.
+std::string calibration_table(const Lab& lab, const Quantization& made, bool is_json);
 // All options that were in effect.
 std::string expanded_config_json(const QuantizeOptions& options, const Lab& lab);
 

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "graph/scores.h"
+
 namespace plumb::quant {
 namespace {
 
@@ -15,20 +17,15 @@ constexpr int64_t kMostKept = int64_t{1} << 30;  // bytes of samples
 
 // Tensors of the model's surface that are its scores.
 std::vector<std::string> scores_of(const Lab& lab) {
-  const graph::OnnxGraph& graph = lab.prepared().model.graph;
-  const graph::Wiring wiring(graph);
+  const graph::Graph& graph = lab.model().graph();
+  const auto by_name = graph.by_name();
   std::vector<std::string> names;
-  for (const graph::OnnxValue& output : graph.outputs) {
-    std::string_view name = output.name;
-    const auto producer = wiring.producer_of(name);
-    if (producer) {
-      const graph::OnnxNode& node = graph.nodes[*producer];
-      if (node.is_standard() && !node.inputs.empty() &&
-          (node.type == "Softmax" || node.type == "LogSoftmax" || node.type == "Sigmoid") &&
-          wiring.producer_of(node.inputs[0]))
-        name = node.inputs[0];
-    }
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  for (const graph::Edge& output : graph.outputs) {
+    const graph::Edge edge = graph::scores_behind(graph, output).value_or(output);
+    const auto producer = by_name.find(edge.producer);
+    if (producer == by_name.end()) continue;
+    const std::string& name = producer->second->outputs[static_cast<size_t>(edge.output)].name;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What trials have shown, kept in a file as they end: a line each, with a checksum, so that what a
-// crash cut off is not believed. The first line says of what; a journal of something else is
-// refused.
+// What trials have shown, kept in a file as they end: a line each. The first line says of what; a
+// journal of something else is refused.
 #pragma once
 
 #include <filesystem>
@@ -10,12 +9,12 @@
 #include <mutex>
 #include <set>
 
+#include "base/journal.h"
 #include "quant/trial.h"
 
 namespace plumb::quant {
 
-// A line of the journal, with its end; nullopt if a line (without it) is not whole or says no
-// score.
+// A line of the journal; nullopt if it says no score.
 struct TrialLine {
   std::string trial;
   Score score;
@@ -28,7 +27,6 @@ class TrialJournal {
   // `subject` tells all that decides a score but the trial itself.
   static Result<std::unique_ptr<TrialJournal>> open(const std::filesystem::path& path,
                                                     const std::string& subject, bool is_fresh);
-  ~TrialJournal();
 
   // From any thread.
   std::optional<Score> find(const std::string& trial) const;
@@ -37,12 +35,10 @@ class TrialJournal {
   Result<void> add(const std::string& trial, const Score& score);
 
  private:
-  TrialJournal() = default;
-  Result<void> append(const std::string& text);
+  explicit TrialJournal(Journal file) : file_(std::move(file)) {}
 
   mutable std::mutex mutex_;
-  std::filesystem::path path_;
-  int descriptor_ = -1;
+  Journal file_;
   std::map<std::string, Score, std::less<>> scores_;
   std::set<std::string, std::less<>> read_;  // as it was opened
 };

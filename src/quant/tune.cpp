@@ -337,7 +337,8 @@ class Search {
 
 // Empty if no target needs them.
 Result<std::vector<std::optional<int64_t>>> labels_of_samples(const input::Samples& data,
-                                                              const TuneOptions& options) {
+                                                              const TuneOptions& options,
+                                                              const RunContext& context) {
   if (options.labels.empty()) return std::vector<std::optional<int64_t>>();
   std::vector<std::string> files;
   for (size_t i = 0; i < data.size(); ++i) {
@@ -346,6 +347,10 @@ Result<std::vector<std::optional<int64_t>>> labels_of_samples(const input::Sampl
   }
   auto found = input::labels_of(files, options.labels, options.classes);
   if (!found) return found.error();
+  const auto missing = std::count(found->labels.begin(), found->labels.end(), std::nullopt);
+  if (missing > 0)
+    context.tell(fmt::format("{} of {} samples have no label: they count for no point of top-1",
+                             missing, files.size()));
   return std::move(found->labels);
 }
 
@@ -403,7 +408,7 @@ Result<Tuned> tune(const Lab& lab, input::Samples& calibration, input::Samples& 
                    const TuneOptions& options, RunContext& context) {
   auto start = start_of(lab, options);
   if (!start) return start.error();
-  auto labels = labels_of_samples(data, options);
+  auto labels = labels_of_samples(data, options, context);
   if (!labels) return labels.error();
   auto journal =
       TrialJournal::open(options.quantize.directory / "journal.jsonl",

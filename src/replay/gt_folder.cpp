@@ -218,6 +218,35 @@ std::vector<std::string> models_in(const fs::path& directory) {
   return models;
 }
 
+bool has_no_header(const dump::Skipped& skipped) {
+  return fs::path(skipped.file).extension() == ".bin";
+}
+
+// A directory or a file, and a file that tells neither type nor shape as what is left out.
+Result<dump::DumpSet> open_dump_or_bare(const fs::path& path, const fs::path& root) {
+  auto set = dump::open_dump(path);
+  if (set || root == path || path.extension() != ".bin") return set;
+  dump::DumpSet bare;
+  bare.root = root;
+  bare.convention = "plain";
+  bare.skipped.push_back({path.filename().string(), std::string(dump::kNoHeader), set.error()});
+  return bare;
+}
+
+Error untyped(const fs::path& path, const std::map<std::string, Type>& types) {
+  std::vector<std::string> names;
+  for (const auto& [name, type] : types) names.push_back(name);
+  if (names.empty())
+    return {"neither side tells type and shape",
+            fmt::format("{}: a file without a header", path.string()),
+            "name the gt folder or a .npy on the other side, or compare the two by `plumb "
+            "compare` with --dtype and --shape"};
+  return {"the other side has no tensor of that name",
+          fmt::format("{}: a file without a header", path.string()),
+          did_you_mean(path.stem().string(), names) +
+              fmt::format("it has: {}", fmt::join(names, ", "))};
+}
+
 }  // namespace
 
 Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
@@ -225,14 +254,7 @@ Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
   std::error_code ignored;
   const bool is_file = fs::is_regular_file(path, ignored);
   const fs::path root = is_file ? path.parent_path() : path;
-  auto set = dump::open_dump(path);
-  if (!set && is_file && path.extension() == ".bin") {
-    dump::DumpSet bare;
-    bare.root = root;
-    bare.convention = "plain";
-    bare.skipped.push_back({path.filename().string(), std::string(dump::kNoHeader), set.error()});
-    set = std::move(bare);
-  }
+  auto set = open_dump_or_bare(path, root);
   if (!set) {
     auto description = is_file ? engine::why_not_run(path) : std::nullopt;
     return description ? std::move(*description) : set.error();
@@ -240,9 +262,6 @@ Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
   if (const auto models = models_in(path); set->entries.empty() && !models.empty())
     return Error{"this directory holds models, not results", path.string(),
                  fmt::format("name one of them: {}", fmt::join(models, ", "))};
-  const auto has_no_header = [](const dump::Skipped& skipped) {
-    return fs::path(skipped.file).extension() == ".bin";
-  };
   // What lies beside the npy file of its name is the same once more.
   std::erase_if(set->skipped, [&](const dump::Skipped& skipped) {
     const fs::path file = root / skipped.file;
@@ -271,19 +290,7 @@ Result<dump::DumpSet> open_results(const fs::path& path, const fs::path& other,
     set->entries.push_back(entry_of(name, each.file, type->second, file->bytes()));
     files->push_back(std::move(*file));
   }
-  if (is_file && !skipped.empty()) {
-    std::vector<std::string> names;
-    for (const auto& [name, type] : types) names.push_back(name);
-    if (names.empty())
-      return Error{"neither side tells type and shape",
-                   fmt::format("{}: a file without a header", path.string()),
-                   "name the gt folder or a .npy on the other side, or compare the two by `plumb "
-                   "compare` with --dtype and --shape"};
-    return Error{"the other side has no tensor of that name",
-                 fmt::format("{}: a file without a header", path.string()),
-                 did_you_mean(path.stem().string(), names) +
-                     fmt::format("it has: {}", fmt::join(names, ", "))};
-  }
+  if (is_file && !skipped.empty()) return untyped(path, types);
   set->skipped = std::move(skipped);
   set->memory = std::move(files);
   dump::sort_entries(set->entries);

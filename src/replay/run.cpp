@@ -10,9 +10,11 @@
 #include "base/directory_lock.h"
 #include "base/side_thread.h"
 #include "base/threads.h"
+#include "pair/matcher.h"
 #include "replay/feed.h"
 #include "replay/gt_folder.h"
 #include "replay/inner_progress.h"
+#include "replay/quantized_outputs.h"
 #include "replay/run_comparison.h"
 
 namespace plumb::replay {
@@ -69,6 +71,19 @@ std::vector<std::string> inputs_in_gt(const RunSide& model, const RunSide& resul
   return inputs;
 }
 
+// Where a quantized model is judged against the float one. Optimised models have no such tensors.
+bool shows_scores(const RunOptions& options, const RunSide& target, const RunSide& golden) {
+  if (!target.model || !golden.model ||
+      options.target.optimization != engine::Optimization::kDisabled ||
+      options.golden.optimization != engine::Optimization::kDisabled)
+    return false;
+  const graph::Graph &checked = target.model->graph(), &plain = golden.model->graph();
+  const bool is_quantized =
+      options.profile.empty() && pair::is_quantized(checked) && !pair::is_quantized(plain);
+  return (is_quantized || options.profile == kQuantizedProfile) &&
+         scores_behind_outputs(checked).size() == scores_behind_outputs(plain).size();
+}
+
 engine::DumpWishes dump_options(const RunOptions& options, const RunSideOptions& side) {
   engine::DumpWishes dump;
   dump.optimization = side.optimization;
@@ -116,10 +131,13 @@ class SampleRunner {
       if (!made) return made.error();
       gt_.emplace(std::move(*made));
     }
-    if (target_.model)
-      target_dumper_.emplace(*target_.model, dump_options(options_, options_.target));
-    if (golden_.model)
-      golden_dumper_.emplace(*golden_.model, dump_options(options_, options_.golden));
+    for (auto [side, asked, dumper] : {std::tuple{&target_, &options_.target, &target_dumper_},
+                                       {&golden_, &options_.golden, &golden_dumper_}}) {
+      if (!side->model) continue;
+      engine::DumpWishes dump = dump_options(options_, *asked);
+      dump.scores = shows_scores(options_, target_, golden_);
+      dumper->emplace(*side->model, std::move(dump));
+    }
     const InnerProgress samples_count(context_);
     std::optional<Error> problem;
     size_t next = 0;
@@ -185,7 +203,13 @@ class SampleRunner {
     return {};
   }
 
-  void explain() { comparison_.explain(target_, golden_, context_); }
+  void explain() {
+    if (result().profile == kQuantizedProfile)
+      judge_quantized_outputs(
+          golden_.model ? scores_behind_outputs(golden_.model->graph()) : ScoresBehind(),
+          scores_.counts(), result());
+    comparison_.explain(target_, golden_, context_);
+  }
   result::Run& result() { return comparison_.run; }
 
  private:

@@ -44,9 +44,9 @@ void call_by_tensor(dump::DumpSet& set, const engine::Dump& given) {
 
 std::shared_ptr<graph::Graph> graph_of(const RunSide& side, const dump::DumpSet& set) {
   if (side.given) return std::make_shared<graph::Graph>(engine::graph_of(*side.given));
-  if (set.convention != "plumb-dump" || set.entries.empty()) return nullptr;
-  const dump::FilePath& file = set.entries.front().parts.front().file;
-  auto graph = graph::load_graph(set.absolute(std::string(file.prefix()) + "dump.json"));
+  const auto file = set.own_graph();
+  if (!file) return nullptr;
+  auto graph = graph::load_graph(*file);
   return graph ? std::make_shared<graph::Graph>(std::move(*graph)) : nullptr;
 }
 

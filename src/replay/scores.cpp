@@ -48,6 +48,13 @@ std::optional<std::string> Scores::labels_doubt() const {
   return std::nullopt;
 }
 
+const result::Disagreement* Scores::Counts::disagreement_on(int64_t sample) const {
+  const auto found = std::lower_bound(
+      disagreements.begin(), disagreements.end(), sample,
+      [](const result::Disagreement& each, int64_t wanted) { return each.sample < wanted; });
+  return found != disagreements.end() && found->sample == sample ? &*found : nullptr;
+}
+
 void Scores::judge_classes(const Session& session, const std::vector<result::Row>& rows) {
   const SessionState& state = session.state();
   const size_t sample = samples_.empty() ? 0 : samples_.size() - 1;
@@ -67,8 +74,8 @@ void Scores::judge_classes(const Session& session, const std::vector<result::Row
     ++of->samples;
     const int64_t target_class = first_class(*target), golden_class = first_class(*golden);
     of->agree += target_class == golden_class;
-    if (target_class != golden_class && !of->first_disagreement)
-      of->first_disagreement = {static_cast<int64_t>(sample), target_class, golden_class};
+    if (target_class != golden_class)
+      of->disagreements.push_back({static_cast<int64_t>(sample), target_class, golden_class});
     const auto label = labels_.of(sample, files_);
     if (!label) continue;
     if (of->labelled++ == 0)  // the first five of ten say little
@@ -88,7 +95,7 @@ std::vector<result::Accuracy> Scores::accuracy() const {
     made.output = of.output;
     made.samples = of.samples;
     made.agree = share_of(of.agree, of.samples);
-    made.first_disagreement = of.first_disagreement;
+    if (!of.disagreements.empty()) made.first_disagreement = of.disagreements.front();
     made.labelled = of.labelled;
     for (const Top& top : of.top)
       made.top.push_back(

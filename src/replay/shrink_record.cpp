@@ -10,6 +10,7 @@
 #include "base/file_sink.h"
 #include "base/json_values.h"
 #include "base/mapped_file.h"
+#include "base/number_from_text.h"
 
 namespace plumb::replay {
 namespace {
@@ -71,7 +72,7 @@ Json json_of(const FileMark& mark) {
 FileMark mark_from(const Json& json) {
   FileMark mark{json.at("path"), json.at("bytes"), 0, json.at("nodes")};
   const std::string crc = json.at("crc32");
-  std::from_chars(crc.data(), crc.data() + crc.size(), mark.crc32, 16);
+  mark.crc32 = number_from_text<uint32_t>(crc, 16).value_or(0);
   return mark;
 }
 

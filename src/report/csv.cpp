@@ -2,6 +2,7 @@
 #include "report/csv.h"
 
 #include "base/csv.h"
+#include "base/shortest.h"
 #include "base/utf8.h"
 #include "report/row_cells.h"
 #include "result/value_text.h"
@@ -14,10 +15,12 @@ struct CsvCells {
   std::string& line;
 
   void text(std::string_view name) {
-    if (is_plain_csv(name))
-      line += name;
-    else
-      append_csv_text(line, is_plain_text(name) ? name : printable(name));
+    if (is_plain_csv(name)) {
+      line.append(name.size() + 1, ',');  // both at once
+      name.copy(line.data() + line.size() - name.size() - 1, name.size());
+      return;
+    }
+    append_csv_text(line, is_plain_text(name) ? name : printable(name));
     line += ',';
   }
   void count(std::optional<int64_t> count) {
@@ -26,9 +29,12 @@ struct CsvCells {
     line += ',';
   }
   void value(const metrics::Metric& metric, const metrics::Value* value) {
+    char text[kShortestRoom + 1];
+    char* end = text;
     if (value != nullptr && value->is_defined())
-      result::append_exact(line, metric, value->number());
-    line += ',';
+      end = result::write_exact(text, metric, value->number());
+    *end++ = ',';
+    line.append(text, static_cast<size_t>(end - text));
   }
 };
 

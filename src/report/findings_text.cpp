@@ -72,6 +72,13 @@ std::string finding_title(const Finding& finding) {
   for (const CauseWords& stage : kStages)
     if (stage.cause == finding.detail && finding.operator_name.empty())
       return std::string(stage.words);
+  const std::vector<std::string_view> suspects = suspects_of(finding);
+  if (!suspects.empty()) {
+    const std::string place = fmt::format("somewhere from {} to {}", printable(suspects.front()),
+                                          printable(suspects.back()));
+    return finding.cause == "unknown" ? place
+                                      : place + fmt::format(": {}", cause_in_words(finding.cause));
+  }
   std::string title =
       finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name);
   title += fmt::format(": {}", cause_in_words(finding.cause));
@@ -79,8 +86,22 @@ std::string finding_title(const Finding& finding) {
   return title;
 }
 
+std::vector<std::string_view> suspects_of(const Finding& finding) {
+  constexpr std::string_view kAmong = "among:";
+  std::vector<std::string_view> suspects;
+  if (!finding.operator_name.empty() || !finding.detail.starts_with(kAmong)) return suspects;
+  std::string_view rest = std::string_view(finding.detail).substr(kAmong.size());
+  for (size_t end = rest.find(','); end != rest.npos; end = rest.find(',')) {
+    suspects.push_back(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  suspects.push_back(rest);
+  return suspects;
+}
+
 bool has_culprit(const Run& run) {
-  return !run.findings.empty() && run.findings.front().cause != "unknown";
+  return !run.findings.empty() &&
+         (run.findings.front().cause != "unknown" || !suspects_of(run.findings.front()).empty());
 }
 
 void add_culprit(const Run& run, Block& block) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plumb/row.h"
 #include "report/block.h"
@@ -16,6 +17,9 @@ std::string_view cause_in_words(std::string_view cause);
 
 // "pw2_scale: the operator computes something else (attribute:epsilon)".
 std::string finding_title(const result::Finding& finding);
+
+// Operators one of which is to blame, as what lies between was not compared; else none.
+std::vector<std::string_view> suspects_of(const result::Finding& finding);
 
 // Somebody or something is to blame.
 bool has_culprit(const result::Run& run);

@@ -18,11 +18,13 @@ std::string series(size_t number, size_t x, size_t y, bool is_line, std::string_
                        column_name(column), last);
   };
   const std::string_view look =
-      is_line ? "<c:spPr><a:ln w=\"19050\"><a:solidFill><a:srgbClr val=\"B07A00\"/></a:solidFill>"
-                "<a:prstDash val=\"dash\"/></a:ln></c:spPr><c:marker><c:symbol "
-                "val=\"none\"/></c:marker>"
-              : "<c:spPr><a:ln w=\"19050\"><a:noFill/></a:ln></c:spPr><c:marker><c:symbol "
-                "val=\"circle\"/><c:size val=\"4\"/></c:marker>";
+      is_line
+          ? "<c:spPr><a:ln w=\"19050\"><a:solidFill><a:srgbClr val=\"B07A00\"/></a:solidFill>"
+            "<a:prstDash val=\"dash\"/></a:ln></c:spPr><c:marker><c:symbol "
+            "val=\"none\"/></c:marker>"
+          : "<c:spPr><a:ln w=\"9525\"><a:solidFill><a:srgbClr val=\"B4BDC9\"/></a:solidFill></a:ln>"
+            "</c:spPr><c:marker><c:symbol val=\"circle\"/><c:size val=\"5\"/><c:spPr><a:solidFill>"
+            "<a:srgbClr val=\"1F57D2\"/></a:solidFill><a:ln><a:noFill/></a:ln></c:spPr></c:marker>";
   return fmt::format(
       "<c:ser><c:idx val=\"{0}\"/><c:order val=\"{0}\"/><c:tx><c:strRef><c:f>'{1}'!${2}$1</c:f>"
       "</c:strRef></c:tx>{3}<c:xVal>{4}</c:xVal><c:yVal>{5}</c:yVal><c:smooth val=\"0\"/></c:ser>",

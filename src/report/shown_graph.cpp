@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "report/text.h"
 
 namespace plumb::report {
 namespace {

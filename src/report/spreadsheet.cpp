@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/csv.h"
+#include "base/number_from_text.h"
 #include "report/text.h"
 
 namespace plumb::report {
@@ -35,26 +35,28 @@ std::string styles() {
       "<sz val=\"11\"/><color rgb=\"FF000000\"/><name val=\"Calibri\"/><family val=\"2\"/></font>";
   std::string fills, formats;
   // In the order of Fill, behind two that are reserved. Black reads well on all of them.
-  for (std::string_view colour : {"FFFF0000", "FFFFFF00", "FF92D050", "FFEDEDED", "FFD9D9D9"})
+  for (std::string_view colour : {"FFFF0000", "FFFFFF00", "FF92D050", "FFEDEDED", "FFD9D9D9",
+                                  "FFFBD9DE", "FFFDF0C8", "FFE2F2EC", "FFF29AA6"})
     fills += fmt::format(
         "<fill><patternFill patternType=\"solid\"><fgColor rgb=\"{}\"/>"
         "</patternFill></fill>",
         colour);
-  for (int fill : {0, 2, 3, 4, 5, 6})
+  constexpr int kTitle = 6, kBroken = 10;
+  for (int fill : {0, 2, 3, 4, 5, kTitle, 7, 8, 9, kBroken})
     for (std::string_view wrapping : {"", " horizontal=\"left\" wrapText=\"1\""})
       for (std::string_view prefix : {"", " quotePrefix=\"1\""})
         formats += fmt::format(
             "<xf numFmtId=\"0\" fontId=\"{}\" fillId=\"{}\" borderId=\"0\" "
             "xfId=\"0\"{} applyFont=\"1\" applyFill=\"1\" applyAlignment=\"1\">"
             "<alignment vertical=\"top\"{}/></xf>",
-            fill == 6 ? 1 : 0, fill, prefix, wrapping);
+            fill == kTitle || fill == kBroken ? 1 : 0, fill, prefix, wrapping);
   return fmt::format(
-      "<styleSheet xmlns=\"{}\"><fonts count=\"2\"><font>{}<font><b/>{}</fonts><fills count=\"7\">"
+      "<styleSheet xmlns=\"{}\"><fonts count=\"2\"><font>{}<font><b/>{}</fonts><fills count=\"11\">"
       "<fill><patternFill patternType=\"none\"/></fill>"
       "<fill><patternFill patternType=\"gray125\"/></fill>{}</fills><borders count=\"1\"><border>"
       "<left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count=\"1\">"
       "<xf numFmtId=\"0\" fontId=\"0\" fillId=\"0\" borderId=\"0\"/></cellStyleXfs>"
-      "<cellXfs count=\"24\">{}</cellXfs><cellStyles count=\"1\">"
+      "<cellXfs count=\"40\">{}</cellXfs><cellStyles count=\"1\">"
       "<cellStyle name=\"Normal\" xfId=\"0\" builtinId=\"0\"/></cellStyles></styleSheet>",
       kMain, kFont, kFont, fills, formats);
 }
@@ -142,10 +144,8 @@ SheetCell SheetCell::count(std::optional<int64_t> count) {
 }
 
 SheetCell SheetCell::number(std::string text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number =
-      error == std::errc() && end == text.data() + text.size() && std::isfinite(number);
+  const auto number = number_from_text<double>(text);
+  const bool is_number = number && std::isfinite(*number);
   SheetCell cell(std::move(text));
   cell.is_number_ = is_number;
   return cell;
@@ -220,8 +220,9 @@ void Spreadsheet::add_row(std::span<const SheetCell> cells, Fill fill) {
     const SheetCell& cell = cells[i];
     if (cell.text().empty() && fill == Fill::kNone) continue;
     const bool is_quoted = !cell.is_number() && starts_like_formula(cell.text());
-    fmt::format_to(out, "<c r=\"{}{}\" s=\"{}\"", column_name(i), rows_,
-                   format_of(fill, is_quoted, i < columns_.size() && columns_[i].wraps));
+    fmt::format_to(
+        out, "<c r=\"{}{}\" s=\"{}\"", column_name(i), rows_,
+        format_of(cell.fill_on(fill), is_quoted, i < columns_.size() && columns_[i].wraps));
     if (cell.text().empty()) {
       row_ += "/>";
     } else if (cell.is_number()) {

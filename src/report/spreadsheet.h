@@ -19,8 +19,20 @@
 
 namespace plumb::report {
 
-// Titles are bold, on a darker grey.
-enum class Fill : uint8_t { kNone, kRed, kYellow, kGreen, kGrey, kTitle };
+// Titles are bold, on a darker grey. Red, yellow and green are those of other tools' tables; the
+// ones of ours are light, so that numbers read well on them, and what broke a limit is bold.
+enum class Fill : uint8_t {
+  kNone,
+  kRed,
+  kYellow,
+  kGreen,
+  kGrey,
+  kTitle,
+  kFail,
+  kNear,
+  kPass,
+  kBroken
+};
 
 class SheetCell {
  public:
@@ -34,12 +46,19 @@ class SheetCell {
   // The number that the text stands for, or the text if it is none.
   static SheetCell number(std::string text);
 
+  SheetCell on(Fill fill) && {  // instead of that of its row
+    fill_ = fill;
+    return std::move(*this);
+  }
+
   bool is_number() const { return is_number_; }
   const std::string& text() const { return text_; }  // of a number, as it is written
+  Fill fill_on(Fill row) const { return fill_ == Fill::kNone ? row : fill_; }
 
  private:
   std::string text_;
   bool is_number_ = false;
+  Fill fill_ = Fill::kNone;
 };
 
 struct SheetColumn {

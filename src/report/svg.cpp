@@ -50,7 +50,10 @@ std::string rules(const Theme& theme) {
       {"n3", theme.none}, {"n4", theme.line}, {"near", theme.near}};
   for (const auto& [kind, colour] : kinds)
     css += fmt::format(".{0}.box,.{0}.cross{{stroke:{1}}}.{0}.mark{{fill:{1}}}", kind, colour);
-  return css + fmt::format(".n1.box{{fill:{};fill-opacity:.25}}", theme.fail);
+  return css + fmt::format(
+                   ".n1.box{{fill:{0};fill-opacity:.25}}.beyond,.culprit{{fill:{0}}}"
+                   ".culprit{{stroke:{1}}}.spot{{stroke:{0}}}",
+                   theme.fail, theme.paper);
 }
 
 std::string style() {
@@ -59,6 +62,8 @@ std::string style() {
       ".grid{{stroke-width:1}}.limit{{stroke-dasharray:6 4}}.edge,.cross{{fill:none}}"
       ".stub{{stroke-dasharray:3 "
       "3}}.bad{{opacity:.6}}.box{{stroke-width:1.5}}.cross{{stroke-width:2}}"
+      ".beyond{{opacity:.06}}.spot{{fill:none;stroke-width:2}}"
+      ".culprit{{font-weight:600;paint-order:stroke;stroke-width:5px;stroke-linejoin:round}}"
       ".n1.box{{stroke-width:3}}.n3.box{{stroke-dasharray:4 "
       "3}}.n1.origin.box{{stroke-width:6;fill-opacity:.6}}{}"
       "@media (prefers-color-scheme:dark){{{}}}</style>\n",
@@ -77,6 +82,24 @@ std::string kind_of(const Row& row) {
   return fmt::format("n{}", static_cast<int>(row.verdict));
 }
 
+// Where errors begin to be too large: the limit on them, or what one on the ratio of signal to
+// noise amounts to.
+struct Bound {
+  double error = 0;  // 0: there is none
+  std::string words;
+
+  explicit Bound(const Run& run) {
+    const UsualLimits limits(run);
+    if (const result::AppliedLimit* limit = limits.of("rel_euclid")) {
+      error = limit->value;
+      words = fmt::format("limit {}", error);
+    } else if (const result::AppliedLimit* ratio = limits.of("sqnr_db")) {
+      error = std::pow(10, -ratio->value / 20);
+      words = fmt::format("limit SQNR {} dB", ratio->value);
+    }
+  }
+};
+
 struct Course {
   struct Point {
     const Row* row;
@@ -86,7 +109,7 @@ struct Course {
   double low = -6, high = 0;  // decades
   const Row* worst = nullptr;
 
-  explicit Course(const Run& run) {
+  Course(const Run& run, const Bound& bound) {
     double most = 0, least = 1;
     for (const Row& row : run.rows.all()) {
       const double error = relative_error(run, row);
@@ -98,6 +121,10 @@ struct Course {
         most = std::max(most, error);
       }
     }
+    if (bound.error > 0) {
+      most = std::max(most, bound.error);
+      least = std::min(least, 0.9 * bound.error);  // not on the ground, where zeros lie
+    }
     if (most > 0) high = std::ceil(std::log10(most) + 0.1);
     low = std::clamp(std::floor(std::log10(least)), high - 9, high - 2);
   }
@@ -106,7 +133,7 @@ struct Course {
 class Plot {
  public:
   Plot(const Run& run, const Put& put, double top)
-      : run_(run), put_(put), top_(top), course_(run) {}
+      : run_(run), put_(put), top_(top), bound_(run), course_(run, bound_) {}
 
   void draw(std::string_view culprit) {
     put_(fmt::format(
@@ -117,19 +144,25 @@ class Plot {
           fmt::format("<path class=\"grid\" d=\"M{} {}H{}\"/><text class=\"dim\" x=\"{}\" y=\"{}\" "
                       "text-anchor=\"end\">1e{}</text>\n",
                       kAxis, y(decade), kWidth - kMargin, kAxis - 8, y(decade) + 4, decade));
-    const result::AppliedLimit* const limit = UsualLimits(run_).of("rel_euclid");
-    if (limit != nullptr && limit->value > 0)
+    if (bound_.error > 0) {
+      const double height = at(bound_.error);
       put_(fmt::format(
-          "<path class=\"grid limit\" d=\"M{0} {1}H{2}\"/><text x=\"{2}\" y=\"{3}\" "
-          "text-anchor=\"end\">limit {4}</text>\n",
-          kAxis, at(limit->value), kWidth - kMargin, at(limit->value) - 5, limit->value));
+          "<rect class=\"beyond\" x=\"{0}\" y=\"{1:.1f}\" width=\"{2}\" height=\"{3:.1f}\"/>"
+          "<path class=\"grid limit\" d=\"M{0} {4:.1f}H{5}\"/>"
+          "<text x=\"{0}\" y=\"{6:.1f}\" dx=\"6\">{7}</text>\n",
+          kAxis, top_, kWidth - kMargin - kAxis, std::max(0.0, height - top_), height,
+          kWidth - kMargin, height - 5, bound_.words));
+    }
     for (size_t i = 0; i < course_.points.size(); ++i) add_mark(i);
     if (const std::optional<size_t> i = place_to_name(culprit)) {
       const double left = x(*i);
-      put_(fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"{}\">▼ {}</text>\n", left,
+      // Before it errors are small: the name hides nothing there.
+      const bool is_left = left > kWidth / 4;
+      const std::string name = shown(course_.points[*i].row->target->operator_name, 60);
+      put_(fmt::format("<text class=\"culprit\" x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n",
+                       left + (is_left ? 5 : -5),
                        std::max(top_ + 12, at(course_.points[*i].error) - 12),
-                       left > kWidth / 2 ? "end" : "start",
-                       shown(course_.points[*i].row->target->operator_name, 60)));
+                       is_left ? " text-anchor=\"end\"" : "", is_left ? name + " ▼" : "▼ " + name));
     }
     if (course_.points.empty())
       put_(fmt::format("<text class=\"dim\" x=\"{}\" y=\"{}\">no relative error is known</text>\n",
@@ -178,12 +211,14 @@ class Plot {
   const Run& run_;
   const Put& put_;
   const double top_;
+  const Bound bound_;
   const Course course_;
 };
 
 // Where the graph begins and how much smaller it is drawn.
 struct Frame {
   double top, scale;
+  bool has_names() const { return scale > 0.3; }
 };
 
 void put_edges(const ShownGraph& graph, const graph::Drawings& drawings, const Put& put) {
@@ -223,6 +258,27 @@ void put_nodes(const ShownGraph& graph, const graph::DrawingSpec& spec, const gr
   }
 }
 
+// A ring around the culprit, and its name where the scale leaves no room for names.
+void put_culprit(const ShownGraph& graph, const graph::DrawingSpec& spec,
+                 const graph::Drawing& fold, const Frame& frame, std::string_view culprit,
+                 const Put& put) {
+  const auto found = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                  [&](const ShownNode& node) { return node.name == culprit; });
+  if (culprit.empty() || found == graph.nodes.end()) return;
+  const auto i = static_cast<size_t>(found - graph.nodes.begin());
+  const double wide = spec.node_width * frame.scale, high = spec.node_height * frame.scale;
+  const double left = kMargin + fold.x[i] * frame.scale, top = frame.top + fold.y[i] * frame.scale;
+  put(fmt::format(
+      "<rect class=\"spot\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+      "rx=\"6\"/>\n",
+      left - 5, top - 5, wide + 10, high + 10));
+  if (frame.has_names()) return;
+  const bool is_left = left + wide > kWidth / 2;
+  put(fmt::format("<text class=\"culprit\" x=\"{:.1f}\" y=\"{:.1f}\"{}>{}</text>\n",
+                  is_left ? left - 11 : left + wide + 11, top + high / 2 + 4,
+                  is_left ? " text-anchor=\"end\"" : "", shown(culprit, 60)));
+}
+
 }  // namespace
 
 void write_svg(const Run& run, const Put& put) {
@@ -250,15 +306,17 @@ void write_svg(const Run& run, const Put& put) {
   put(style());
   put(fmt::format("<rect class=\"paper\" width=\"{}\" height=\"{:.0f}\"/>\n", kWidth, height));
   const result::Summary s = run.summary();
-  put(fmt::format("<text class=\"title\" x=\"{}\" y=\"36\">{}: {}</text>\n", kMargin,
-                  xml_text(verdict_word(s)), shown(headline(run, s), 120)));
+  // Who and why first; without either how many.
+  std::string title(headline(run, s)), below;
   std::string_view culprit;
   if (has_culprit(run)) {
-    const result::Finding& first = run.findings.front();
-    culprit = first.operator_name;
-    put(fmt::format("<text x=\"{}\" y=\"60\">{}</text>\n", kMargin,
-                    shown(finding_title(first), 160)));
+    culprit = run.findings.front().operator_name;
+    below = std::exchange(title, finding_title(run.findings.front()));
   }
+  put(
+      fmt::format("<text class=\"title\" x=\"{0}\" y=\"36\">{1}: {2}</text>\n"
+                  "<text x=\"{0}\" y=\"60\">{3}</text>\n",
+                  kMargin, xml_text(verdict_word(s)), shown(title, 110), shown(below, 160)));
   Plot(run, put, plot_top).draw(culprit);
   if (graph != nullptr) {
     put(fmt::format(
@@ -268,8 +326,9 @@ void write_svg(const Run& run, const Put& put) {
     put(fmt::format("<g transform=\"translate({} {:.1f}) scale({:.4f})\">\n", kMargin, frame.top,
                     frame.scale));
     put_edges(*graph, drawings, put);
-    put_nodes(*graph, spec, drawings.folds.front(), frame.scale > 0.3, put);
+    put_nodes(*graph, spec, drawings.folds.front(), frame.has_names(), put);
     put("</g>\n");
+    put_culprit(*graph, spec, drawings.folds.front(), frame, culprit, put);
   }
   put("</svg>\n");
 }

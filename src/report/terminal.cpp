@@ -60,20 +60,22 @@ std::string golden_cell(const Row& row) {
 }
 
 // A step, rank or graph that all rows share says nothing.
-template <class Member>
-bool varies(const Run& run, Member Row::*member) {
-  return std::any_of(run.rows.begin(), run.rows.end(),
-                     [&](const Row& row) { return row.*member != run.rows.front().*member; });
-}
+struct Varying {
+  explicit Varying(const Run& run) {
+    const Row& first = run.rows.front();
+    for (const Row& row : run.rows) {
+      steps |= row.step != first.step;
+      ranks |= row.rank != first.rank;
+      graphs |= row.graph != first.graph;
+    }
+  }
+  bool steps = false, ranks = false, graphs = false;
+};
 
 // The table of rows. Steps, ranks and graphs are shown if they vary, metrics if the run has them.
 class Rows {
  public:
-  Rows(const Run& run, const TerminalStyle& style)
-      : style_(style),
-        steps_(varies(run, &Row::step)),
-        ranks_(varies(run, &Row::rank)),
-        graphs_(varies(run, &Row::graph)) {
+  Rows(const Run& run, const TerminalStyle& style) : style_(style), varying_(run) {
     for (const std::string& name : style.metrics)
       for (const Metric* metric : run.metrics)
         if (metric->name == name) shown_.push_back(metric);
@@ -95,14 +97,14 @@ class Rows {
     std::vector<std::string> cells = {std::string(marked_verdict(row)),
                                       printable(side.operator_name) + (is_culprit ? " ◄" : ""),
                                       printable(side.slot),
-                                      steps_ ? number(row.step) : "",
-                                      ranks_ ? number(row.rank) : "",
+                                      varying_.steps ? number(row.step) : "",
+                                      varying_.ranks ? number(row.rank) : "",
                                       reason_cell(row, style_)};
     for (const Metric* metric : shown_)
       cells.push_back(row.values.empty() ? "" : rounded_text(run.metrics, row, metric->name));
     cells.insert(cells.end(), {both(row, shape_text),
                                both(row, [](const Side& s) { return printable(s.dtype); }),
-                               golden_cell(row), graphs_ ? printable(row.graph) : "",
+                               golden_cell(row), varying_.graphs ? printable(row.graph) : "",
                                row.reasons.empty() ? "" : printable(row.message)});
     table_.rows.push_back(std::move(cells));
     if (style_.colour) table_.colours.push_back(sgr(colour_of(row)));
@@ -112,7 +114,7 @@ class Rows {
 
  private:
   const TerminalStyle& style_;
-  const bool steps_, ranks_, graphs_;
+  const Varying varying_;
   std::vector<const Metric*> shown_;
   Table table_;
 };

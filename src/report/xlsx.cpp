@@ -33,9 +33,9 @@ using result::undefined_text;
 
 Fill fill_of(Colour colour) {
   switch (colour) {
-    case Colour::kRed: return Fill::kRed;
-    case Colour::kYellow: return Fill::kYellow;
-    case Colour::kGreen: return Fill::kGreen;
+    case Colour::kRed: return Fill::kFail;
+    case Colour::kYellow: return Fill::kNear;
+    case Colour::kGreen: return Fill::kPass;
     case Colour::kGrey: break;
   }
   return Fill::kGrey;
@@ -63,7 +63,7 @@ void add_side_rows(std::string_view name, const InputSide& side, Spreadsheet& bo
 }
 
 void add_baseline_rows(const result::Baseline& baseline, Spreadsheet& book) {
-  book.add({"baseline", baseline_text(baseline)}, baseline.holds() ? Fill::kGreen : Fill::kRed);
+  book.add({"baseline", baseline_text(baseline)}, baseline.holds() ? Fill::kPass : Fill::kFail);
   for (const std::string& warning : baseline.warnings) book.add({"", "warning: " + warning});
   for (const result::TensorChange& change : baseline.tensors)
     if (change.is_worse)
@@ -97,7 +97,7 @@ void add_summary(const Run& run, Spreadsheet& book) {
   book.add({"profile", limits_text(run)});
   if (run.samples.size() > 1) book.add({"samples", SheetCell::count(std::ssize(run.samples))});
   for (const result::Accuracy& of : run.accuracy) book.add({"classes", accuracy_text(run, of)});
-  for (const std::string& doubt : run.doubts) book.add({"warning", doubt}, Fill::kYellow);
+  for (const std::string& doubt : run.doubts) book.add({"warning", doubt}, Fill::kNear);
   for (const std::string& warning : run.warnings) book.add({"warning", warning});
   if (run.interrupted) book.add({"interrupted", "what was not reached is not compared"});
   if (run.baseline) add_baseline_rows(*run.baseline, book);
@@ -114,7 +114,7 @@ void add_summary(const Run& run, Spreadsheet& book) {
   for (const auto& [name, count] : totals) book.add({name, SheetCell::count(count)});
   book.add({"coverage", coverage_text(s)});
   for (const std::string& output : run.outputs_not_compared)
-    book.add({"output not compared", output}, Fill::kYellow);
+    book.add({"output not compared", output}, Fill::kNear);
   const auto reasons = reasons_of(run);
   if (reasons.empty()) return;
   book.add({});
@@ -122,7 +122,9 @@ void add_summary(const Run& run, Spreadsheet& book) {
   for (const auto& [reason, count] : reasons) book.add({reason, SheetCell::count(count)});
 }
 
+// The cells of a row; numbers that break a limit stand out.
 struct SheetCells {
+  const Row& row;
   std::vector<SheetCell> cells;
 
   void text(std::string_view name) { cells.emplace_back(printable(name)); }
@@ -135,7 +137,13 @@ struct SheetCells {
     else if (metric.print == metrics::Print::kHex)
       cells.emplace_back(exact_text(metric, value->number()));
     else
-      cells.push_back(SheetCell::number(value->number()));
+      cells.push_back(SheetCell::number(value->number()).on(fill_of(metric)));
+  }
+  Fill fill_of(const metrics::Metric& metric) const {
+    const bool is_broken = std::any_of(row.reasons.begin(), row.reasons.end(), [&](const auto& r) {
+      return r.starts_with("limit:") && std::string_view(r).substr(6) == metric.name;
+    });
+    return is_broken ? Fill::kBroken : Fill::kNone;
   }
 };
 
@@ -226,10 +234,9 @@ void pack_xlsx(const Run& run, FileSink& sink) {
   });
   const auto stubs = name == columns.end() ? 0 : name - columns.begin() + 1;
   book.begin("Rows", columns, static_cast<size_t>(stubs));
-  SheetCells line;
   int64_t id = 0;
   for (const Row& row : run.rows) {
-    line.cells.clear();
+    SheetCells line{row, {}};
     add_row_cells(run, id++, row, line);
     book.add(line.cells, fill_of(row));
   }

@@ -16,6 +16,7 @@
 
 #include "base/base64.h"
 #include "base/mapped_file.h"
+#include "base/number_from_text.h"
 #include "result/json_fields.h"
 #include "result/row_line.h"
 
@@ -66,11 +67,9 @@ std::optional<double> special_number(std::string_view word) {
 }
 
 std::optional<double> checksum_from(std::string_view digits) {
-  uint32_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, failure] = std::from_chars(digits.data(), end, number, 16);
-  if (digits.size() != 8 || failure != std::errc() || stop != end) return std::nullopt;
-  return number;
+  const auto number = number_from_text<uint32_t>(digits, 16);
+  if (digits.size() != 8 || !number) return std::nullopt;
+  return *number;
 }
 
 // A number, a word for what JSON has no number for, eight hexadecimal digits for a checksum, or
@@ -550,9 +549,9 @@ struct RowLineReader::Parser {
       RowKey key;
       key.id = object.find_field("id").get_int64();
       const std::string_view stamp = object.find_field("stamp").get_string();
-      const char* const end = stamp.data() + stamp.size();
-      if (std::from_chars(stamp.data(), end, key.stamp, 16).ptr != end)
-        return odd(fmt::format("'{}' is no stamp", shown(stamp)));
+      const auto number = number_from_text<decltype(key.stamp)>(stamp, 16);
+      if (!number) return odd(fmt::format("'{}' is no stamp", shown(stamp)));
+      key.stamp = *number;
       use(document);
       return key;
     } catch (const Complaint& complaint) {

@@ -4,6 +4,7 @@
 #include "result/json_write.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <span>
 #include <utility>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/shortest.h"
 #include "base/utf8.h"
 #include "result/json_fields.h"
 #include "result/row_line.h"
@@ -24,6 +26,7 @@ using metrics::Metric;
 // In front of the members of an object and of the elements of a list that stand on lines of their
 // own; others follow each other in one line.
 constexpr std::string_view kMember = "\n    ", kElement = "\n      ", kComma = ", ";
+constexpr size_t kMostKey = 64;  // characters of a member's name, and what stands around it
 
 template <class T>
 void append_object(std::string& json, const T& object, std::string_view indent = "");
@@ -35,11 +38,16 @@ void append(std::string& json, int64_t value) {
   const fmt::format_int digits(value);
   json.append(digits.data(), digits.size());
 }
-void append(std::string& json, const Metric& metric, double value) {
+// With what stands before it.
+void append(std::string& json, const Metric& metric, double value, std::string_view key = {}) {
   const bool is_text = !std::isfinite(value) || metric.print == metrics::Print::kHex;
-  if (is_text) json += '"';
-  append_exact(json, metric, value);
-  if (is_text) json += '"';
+  char text[kMostKey + kShortestRoom];
+  assert(key.size() + 2 < kMostKey);
+  char* end = text + key.copy(text, key.size());
+  if (is_text) *end++ = '"';
+  end = write_exact(end, metric, value);
+  if (is_text) *end++ = '"';
+  json.append(text, static_cast<size_t>(end - text));
 }
 void append(std::string& json, double value) { append(json, Metric{"", ""}, value); }
 void append(std::string& json, Verdict verdict) { append(json, name_of(verdict)); }
@@ -114,14 +122,18 @@ class Members {
     begin(name);
     json_ += fmt::format("{:.3f}", std::isfinite(value) ? value : 0);
   }
+  // Put together beside the text: appending piece by piece was a tenth of writing a result.
   std::string& begin(std::string_view name) {
-    if (indent_.empty()) {
-      json_ += is_first_ ? "\"" : ", \"";
-    } else {
-      json_.append(is_first_ ? "" : ",").append(indent_) += '"';
-    }
-    is_first_ = false;
-    return json_.append(name).append("\": ");
+    char key[kMostKey];
+    char* end = key;
+    const auto add = [&](std::string_view piece) { end = piece.copy(end, piece.size()) + end; };
+    if (!std::exchange(is_first_, false)) add(indent_.empty() ? kComma : kComma.substr(0, 1));
+    add(indent_);
+    add("\"");
+    assert(name.size() + 16 < kMostKey);
+    add(name);
+    add("\": ");
+    return json_.append(key, static_cast<size_t>(end - key));
   }
   std::string& json() { return json_; }
 
@@ -213,9 +225,10 @@ class RowMembers : public Members {
     const size_t known = std::min(keys_.size(), row.values.size());
     std::string& json = begin(numbers) += '{';
     for (size_t i = 0; i < known; ++i) {
-      json += key(i, i == 0);
-      row.values[i].is_defined() ? append(json, *metrics_[i], row.values[i].number())
-                                 : void(json += "null");
+      if (row.values[i].is_defined())
+        append(json, *metrics_[i], row.values[i].number(), key(i, i == 0));
+      else
+        (json += key(i, i == 0)) += "null";
     }
     json += '}';
     begin(reasons) += '{';

@@ -1,44 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result/row_bytes.h"
 
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "result/json_fields.h"
 
 namespace plumb::result {
 namespace {
 
-struct RowPacker {
-  std::string& out;
+// Room at the end of `out` is filled with zeros a row at a time, not for every member.
+class RowPacker {
+ public:
+  explicit RowPacker(std::string& out) : out_(out), used_(out.size()) {}
+  void finish() { out_.resize(used_); }
 
-  template <class T>
-  void number(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  void number(const auto& value) { numbers(value); }
+  template <class... T>
+  void numbers(const T&... values) {
+    static_assert((std::is_trivially_copyable_v<T> && ...));
+    char* at = more((sizeof values + ...));
+    ((std::memcpy(at, &values, sizeof values), at += sizeof values), ...);
   }
   // Most are short.
   void size(size_t count) {
-    out += static_cast<char>(count < 255 ? count : 255);
+    *more(1) = static_cast<char>(count < 255 ? count : 255);
     if (count >= 255) number(static_cast<uint32_t>(count));
   }
   void text(const std::string& value) {
     size(value.size());
-    out += value;
+    if (!value.empty()) std::memcpy(more(value.size()), value.data(), value.size());
   }
   void word(const std::string_view& value) {
     size(value.size());
     if (!value.empty()) number(value.data());
   }
+  // All numbers, then those that are undefined or bounds, which few are, by their places.
   void values(const std::vector<metrics::Value>& values) {
     size(values.size());
+    char* at = more(sizeof(double) * values.size());
+    size_t others = 0;
     for (const metrics::Value& value : values) {
-      number(value.is_defined());
-      if (value.is_defined())
-        number(value.number());
-      else
-        number(value);
+      const double known = value.number();
+      std::memcpy(at, &known, sizeof known);
+      at += sizeof known;
+      others += !value.is_defined();
     }
+    size(others);
+    for (uint32_t i = 0; others > 0 && i < values.size(); ++i)
+      if (!values[i].is_defined()) numbers(i, values[i]);
   }
   void list(const auto& items, const auto& use) {
     size(items.size());
@@ -48,6 +60,17 @@ struct RowPacker {
     number(static_cast<bool>(item));
     if (item) use(*item);
   }
+
+ private:
+  // Room for so many bytes, to be filled at once.
+  char* more(size_t count) {
+    constexpr size_t kRoom = 1024;  // most rows take less
+    if (out_.size() - used_ < count) out_.resize(used_ + std::max(count, kRoom));
+    return out_.data() + std::exchange(used_, used_ + count);
+  }
+
+  std::string& out_;
+  size_t used_;
 };
 
 struct RowUnpacker {
@@ -65,6 +88,10 @@ struct RowUnpacker {
     std::memcpy(static_cast<void*>(&value), at, sizeof value);
     at += sizeof value;
   }
+  void numbers(auto&... values) {
+    if (!has((sizeof values + ...))) return;
+    ((std::memcpy(static_cast<void*>(&values), at, sizeof values), at += sizeof values), ...);
+  }
   size_t size() {
     uint8_t count = 0;
     number(count);
@@ -75,6 +102,7 @@ struct RowUnpacker {
   }
   void text(std::string& value) {
     const size_t count = size();
+    if (count == 0) return value.clear();
     if (!has(count)) return;
     if (value.size() != count) value.resize(count);  // that of the row before is often as long
     std::memcpy(value.data(), at, count);
@@ -87,19 +115,22 @@ struct RowUnpacker {
     value = is_good ? std::string_view(start, count) : std::string_view();
   }
   void values(std::vector<metrics::Value>& values) {
-    values.clear();
     const size_t count = size();
-    values.reserve(count);
-    for (size_t i = 0; i < count && is_good; ++i) {
-      bool is_defined = false;
+    if (!has(sizeof(double) * count)) return;
+    values.resize(count, metrics::Value::of(0));
+    const char* from = at;
+    for (metrics::Value& value : values) {
       double known = 0;
-      metrics::Value value = metrics::Value::of(0);
-      number(is_defined);
-      if (is_defined)
-        number(known);
-      else
-        number(value);
-      values.push_back(is_defined ? metrics::Value::of(known) : value);
+      std::memcpy(&known, from, sizeof known);
+      value = metrics::Value::of(known);
+      from += sizeof known;
+    }
+    at = from;
+    for (size_t others = size(); others > 0 && is_good; --others) {
+      uint32_t place = 0;
+      number(place);
+      is_good = is_good && place < count;
+      if (is_good) number(values[place]);
     }
   }
   void list(auto& items, const auto& use) {
@@ -148,7 +179,8 @@ void judgement_members(auto& bytes, Any<Judgement> auto& judgement) {
 void row_members(auto& bytes, Any<Row> auto& row) {
   const auto number = [&](auto& value) { bytes.number(value); };
   const auto judgement = [&](auto& value) { judgement_members(bytes, value); };
-  bytes.number(row.index);
+  bytes.numbers(row.index, row.is_model_output, row.node, row.verdict, row.suspicious,
+                row.target_shows, row.bytes);
   bytes.maybe(row.step, number);
   bytes.maybe(row.rank, number);
   bytes.text(row.graph);
@@ -156,11 +188,7 @@ void row_members(auto& bytes, Any<Row> auto& row) {
     bytes.maybe(*side, [&](auto& value) { side_members(bytes, value); });
   bytes.word(row.pairing_rule);
   bytes.text(row.pairing_evidence);
-  bytes.number(row.is_model_output);
-  bytes.number(row.node);
   bytes.values(row.values);
-  bytes.number(row.verdict);
-  bytes.number(row.suspicious);
   bytes.list(row.reasons, [&](auto& reason) { bytes.text(reason); });
   bytes.text(row.message);
   bytes.text(row.hint);
@@ -168,9 +196,7 @@ void row_members(auto& bytes, Any<Row> auto& row) {
     bytes.maybe(in.float16, judgement);
     bytes.maybe(in.bfloat16, judgement);
   });
-  bytes.number(row.target_shows);
   bytes.maybe(row.if_inner, judgement);
-  bytes.number(row.bytes);
   bytes.maybe(row.own_error, [&](auto& error) {
     bytes.number(error.value);
     bytes.number(error.inherited);
@@ -181,8 +207,9 @@ void row_members(auto& bytes, Any<Row> auto& row) {
 }  // namespace
 
 void append_row_bytes(std::string& bytes, const Row& row) {
-  RowPacker packer{bytes};
+  RowPacker packer(bytes);
   row_members(packer, row);
+  packer.finish();
 }
 
 bool read_row_bytes(std::string_view bytes, Row& row) {

@@ -17,6 +17,8 @@ using metrics::Print;
 // Counts are whole and below 2^53; anything else prints as it is.
 bool is_whole(double number) { return std::abs(number) < 9e15 && std::trunc(number) == number; }
 
+}  // namespace
+
 char* write_exact(char* out, const metrics::Metric& metric, double number) {
   if (!std::isfinite(number))  // a NaN whatever its sign
     return fmt::format_to(out, "{}", std::isnan(number) ? std::abs(number) : number);
@@ -27,11 +29,9 @@ char* write_exact(char* out, const metrics::Metric& metric, double number) {
   return write_shortest(out, number);
 }
 
-}  // namespace
-
 void append_exact(std::string& text, const metrics::Metric& metric, double number) {
   char digits[kShortestRoom];
-  text.append(+digits, write_exact(digits, metric, number));
+  text.append(digits, static_cast<size_t>(write_exact(digits, metric, number) - digits));
 }
 
 std::string exact_text(const metrics::Metric& metric, double number) {
@@ -42,9 +42,10 @@ std::string exact_text(const metrics::Metric& metric, double number) {
 
 std::string undefined_text(const metrics::Value& value) {
   std::string text;
-  if (value.is_bound()) append_exact(text = "at most ", metrics::Metric{"", ""}, value.number());
-  if (value.is_bound()) text += ": ";
-  return text += value.reason();
+  if (!value.is_bound()) return text = value.reason();
+  text.reserve(128);
+  append_exact(text += "at most ", metrics::Metric{"", ""}, value.number());
+  return (text += ": ") += value.reason();
 }
 
 }  // namespace plumb::result

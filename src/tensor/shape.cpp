@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "base/checked.h"
 
 namespace plumb {
@@ -30,16 +32,29 @@ Shape squeezed(const Shape& shape) {
   return kept;
 }
 
-std::string join(const Shape& shape, std::string_view between) {
-  std::string text;
+namespace {
+
+void append(std::string& text, const Shape& shape, std::string_view between) {
   for (size_t i = 0; i < shape.size(); ++i) {
     if (i > 0) text += between;
-    text += std::to_string(shape[i]);
+    const fmt::format_int digits(shape[i]);
+    text.append(digits.data(), digits.size());
   }
+}
+
+}  // namespace
+
+std::string join(const Shape& shape, std::string_view between) {
+  std::string text;
+  append(text, shape, between);
   return text;
 }
 
-std::string to_string(const Shape& shape) { return "[" + join(shape, ", ") + "]"; }
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  append(text, shape, ", ");
+  return text += ']';
+}
 
 std::optional<Shape> shape_from_text(std::string_view text) {
   Shape shape;

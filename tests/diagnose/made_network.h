@@ -33,6 +33,7 @@ struct MadeOperator {
   std::string name, type, reads;      // reads: another operator; empty for none
   std::vector<float> golden, target;  // golden is empty: only the target has it
   std::vector<std::string> origins;   // empty: itself
+  bool is_lost = false;               // golden has it, but did not dump it
 };
 
 struct Compared {
@@ -60,7 +61,7 @@ struct MadeNetwork {
       side.tensors.push_back(tensor);
     };
     for (const MadeOperator& op : operators) {
-      if (!op.golden.empty()) add_tensor(spec.golden, op.name, op.golden);
+      if (!op.golden.empty() && !op.is_lost) add_tensor(spec.golden, op.name, op.golden);
       add_tensor(spec.target, op.name, op.target);
       graph::Operator& made = graph->operators.emplace_back();
       made.name = op.name;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults in real networks: each edits an ONNX model in one place, or says that there is none for it."""
+import copy
 import dataclasses
 import json
 
@@ -301,7 +302,7 @@ def two(site):
     first, second = (str(way) for way in site.rng.choice(["pads", "one_channel", "stale", "missing_activation", "four_bits"], 2, replace=False))
     if not MODEL_FAULTS[first][0](site):
         return False
-    one = {"tensors": site.culprits, "also": site.also, "causes": MODEL_FAULTS[first][1], "what": site.what}
+    one = {"tensors": site.culprits, "also": site.also, "causes": MODEL_FAULTS[first][1], "what": site.what, "model": copy.deepcopy(site.model)}
     site.also = []
     if not MODEL_FAULTS[second][0](site) or set(site.culprits) & set(one["tensors"]):
         return False

@@ -6,49 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnose/made_errors.h"
+
 namespace plumb::diagnose {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-struct Op {
-  std::string name;
-  std::vector<std::string> reads;
-  double error;  // of its output
-  std::string type = "Conv";
-};
-
-result::Run run_of(const std::vector<Op>& operators, bool has_graph = true,
-                   std::string_view dtype = "float32") {
-  result::Run run;
-  run.metrics = {metrics::metric_by_name("rel_euclid")};
-  auto network = std::make_shared<result::Network>();
-  const auto place = [&](const std::string& name) {
-    for (size_t i = 0; i < operators.size(); ++i)
-      if (operators[i].name == name) return static_cast<int64_t>(i);
-    return int64_t{-1};
-  };
-  for (const Op& op : operators) {
-    result::Row row;
-    row.node = has_graph ? std::ssize(network->nodes) : -1;
-    row.target.emplace();
-    row.target->operator_name = op.name;
-    row.target->type = op.type;
-    row.target->slot = "output:0";
-    row.target->dtype = dtype;
-    row.golden = row.target;
-    row.values = {metrics::Value::of(op.error)};
-    row.verdict = op.error > 1e-3 ? result::Verdict::kFail : result::Verdict::kPass;
-    for (size_t k = 0; k < op.reads.size(); ++k)
-      network->edges.push_back(
-          {place(op.reads[k]), 0, std::ssize(network->nodes), static_cast<int64_t>(k)});
-    network->nodes.push_back({op.name, op.type, {}, false});
-    run.rows.push_back(std::move(row));
-  }
-  if (has_graph) run.network = network;
-  return run;
-}
 
 std::vector<std::string> root_names(const result::Run& run) {
   const Net net = net_of(run);
@@ -233,6 +197,25 @@ TEST(FindRoots, MeasuredErrorsBeatSteps) {
   EXPECT_THAT(root_names(run), ElementsAre("c"));
   run.rows[2].own_error->value = 2e-3;  // below four times the usual one
   EXPECT_THAT(root_names(run), IsEmpty());
+}
+
+// Golden is all zeros there: any error is infinitely many times as large, and tells nothing.
+TEST(FindRoots, AnInfiniteOwnErrorOfFiniteValuesTellsNothing) {
+  result::Run run = run_of({{"a", {}, 2e-3}, {"b", {"a"}, 2e-3}, {"c", {"b"}, 2e-3}});
+  for (size_t i = 0; i < 3; ++i)
+    run.rows[i].own_error = {i == 1 ? std::numeric_limits<double>::infinity() : 1e-3, 1e-3, true};
+  EXPECT_THAT(root_names(run), IsEmpty());
+}
+
+// What a product makes of an error may be three times as large; an activation does not do that.
+TEST(FindRoots, GainsOfProductsAreAnything) {
+  for (const bool is_product : {true, false}) {
+    const result::Run run = run_of({{"x", {}, 0, "Data"},
+                                    {"a", {"x"}, 3e-3},
+                                    {"b", {"a"}, 1e-2, is_product ? "Conv" : "Relu"},
+                                    {"c", {"b"}, 1e-2, "Relu"}});
+    EXPECT_EQ(root_names(run).size(), is_product ? 1U : 2U);
+  }
 }
 
 TEST(FindRoots, ConsequencesAreGroupedUnderTheirRoot) {

@@ -12,7 +12,8 @@ class Score:
     name: str
     case: dict
     first: bool = False  # the operator of the first finding is right; or nobody is blamed where nobody is to blame
-    three: bool = False  # the operator is among the first three that are named
+    three: bool = False  # the operator is among the first three that are named; of two faults one of them
+    every: bool = False  # ... and of two faults both of them
     cause: bool = False  # the cause of the first finding is right
     findings: list = dataclasses.field(default_factory=list)
     passes: bool = False  # the comparison passes: there is nothing that limits would complain about
@@ -26,7 +27,7 @@ class Score:
     def told(self):
         if self.trouble:
             return self.trouble
-        said = [f"{f['operator'] or '-'}: {f['cause']}{'/' + f['detail'] if f.get('detail') else ''} ({f['confidence']:.2f})" for f in self.findings[:3]]
+        said = [f"{' or '.join(named_by(f)) or '-'}: {f['cause']}{'/' + f['detail'] if f.get('detail') else ''} ({f['confidence']:.2f})" for f in self.findings[:3]]
         return "; ".join(said) or "no finding"
 
 
@@ -51,20 +52,27 @@ def answers(fault):
         yield other["culprits"], other["causes"]
 
 
+def named_by(finding):
+    """The operator that is blamed; where operators were not compared, those of which it is one."""
+    word, _, among = (finding.get("detail") or "").partition(":")
+    return [finding["operator"]] if finding["operator"] else among.split(",") if word == "among" else []
+
+
 def is_culprit(finding, fault):
-    operator = finding["operator"] or ""
-    return any(is_one_of(operator, names) and (causes is None or same_cause(finding, causes)) for names, causes in answers(fault))
+    operators = named_by(finding) or [""]
+    return any(is_one_of(operator, names) and (causes is None or same_cause(finding, causes))
+               for operator in operators for names, causes in answers(fault))  # fmt: skip
 
 
 def judge(name, case, findings):
     score = Score(name, case, findings=findings)
-    named = [f for f in findings if f["operator"]]
+    named = [f for f in findings if named_by(f)]
     if case["class"] in ("clean", "task_failure") or case["none_expected"]:
         silent = not findings if case["none_expected"] and case["class"] == "clean" else not named
-        score.first = score.three = score.cause = silent
+        score.first = score.three = score.every = score.cause = silent
         return score
     if case.get("blames_nobody") or case["class"] == "accumulated":
-        score.first = score.three = not named
+        score.first = score.three = score.every = not named
         score.cause = bool(findings) and same_cause(findings[0], case["causes"])
         return score
     if not findings:
@@ -75,10 +83,11 @@ def judge(name, case, findings):
     score.cause = any(same_cause(findings[0], fault["causes"]) for fault in hit or faults)
     seen, operators = [], set()
     for finding in findings:
-        operators.add(finding["operator"] or "")
+        operators.add(tuple(named_by(finding)))
         if len(operators) <= 3:
             seen.append(finding)
-    score.three = all(any(is_culprit(f, fault) for f in seen) for fault in faults)
+    found = [any(is_culprit(f, fault) for f in seen) for fault in faults]
+    score.three, score.every = any(found), all(found)
     return score
 
 
@@ -127,9 +136,9 @@ def table(scores, key, title):
     groups = collections.defaultdict(list)
     for score in scores:
         groups[str(key(score))].append(score)
-    lines = [f"{title:<26}{'cases':>6}{'first':>8}{'three':>8}{'cause':>8}{'both':>8}"]
+    lines = [f"{title:<26}{'cases':>6}{'first':>8}{'three':>8}{'every':>8}{'cause':>8}{'both':>8}"]
     for word in [*sorted(groups), "all"]:
         of = scores if word == "all" else groups[word]
-        shares = [sum(map(get, of)) / len(of) for get in (lambda s: s.first, lambda s: s.three, lambda s: s.cause, lambda s: s.right)]
+        shares = [sum(map(get, of)) / len(of) for get in (lambda s: s.first, lambda s: s.three, lambda s: s.every, lambda s: s.cause, lambda s: s.right)]
         lines.append(f"{word:<26}{len(of):>6}" + "".join(f"{100 * share:>7.1f}%" for share in shares))
     return "\n".join(lines)

@@ -4,6 +4,7 @@
 
 #include "graph/importers.h"
 #include "graph/listing.h"
+#include "graph/model_content.h"
 #include "graph/readers.h"
 
 namespace plumb::graph {
@@ -95,6 +96,19 @@ TEST(Prototxt, BlobsBelongToTheirLastWriter) {
               ElementsAre(HasSubstr("1 (the first is 'c'): layers that overwrite their input"),
                           HasSubstr("1 (the first is 'x'): blobs written by several layers"),
                           HasSubstr("1 (the first is 'later'): blobs read by a layer")));
+}
+
+// A number that no float holds is not 0, nor another such number.
+TEST(Prototxt, ANumberThatIsTooLargeStaysAsItIsWritten) {
+  const auto scale_of = [](const std::string& word) {
+    const std::string text =
+        "layer { name: 'p' type: 'Power' top: 'p' power_param { scale: " + word + " } }";
+    const auto content = content_from_caffe(as_bytes(text), {});
+    return content ? content->operators.at(0).attributes.at("scale") : AttributeValue();
+  };
+  EXPECT_EQ(scale_of("0.5"), AttributeValue(0.5));
+  EXPECT_EQ(scale_of("1e99"), AttributeValue("1e99"));
+  EXPECT_NE(scale_of("1e99"), scale_of("2e99"));
 }
 
 TEST(Prototxt, OnlyInputsIsANetwork) {

@@ -210,6 +210,15 @@ TEST(Observer, EntropyCutsAnOutlierAndKeepsAnEvenSpread) {
 double plain_entropy_threshold(const Histogram& histogram, size_t levels) {
   std::vector<int64_t> h = histogram.magnitudes();
   if (levels == 256 && h.size() > 1) h[0] = h[1];
+  double width = histogram.width();
+  for (; h.size() * 50 > static_cast<size_t>(histogram.total()); width *= 2) {
+    if (h.size() % 2 != 0) h.push_back(0);
+    std::vector<int64_t> merged;
+    for (size_t i = 0; i < h.size(); i += 2) merged.push_back(h[i] + h[i + 1]);
+    h = merged;
+    if (h.size() < 4 * levels) return static_cast<double>(h.size()) * 2 * width;
+  }
+  const auto all = static_cast<double>(std::accumulate(h.begin(), h.end(), int64_t{0}));
   while (h.size() % levels != 0) h.push_back(0);
   double least = INFINITY, best = 0;
   for (size_t n = levels; n <= h.size(); n += levels) {
@@ -225,6 +234,7 @@ double plain_entropy_threshold(const Histogram& histogram, size_t levels) {
       }
       for (size_t i = level * wide; i < (level + 1) * wide; ++i) q[i] = h[i] > 0 ? sum / filled : 0;
     }
+    if (p.back() - static_cast<double>(h[n - 1]) > 0.01 * all) continue;
     const double p_sum = std::accumulate(p.begin(), p.end(), 0.0);
     const double q_sum = std::accumulate(q.begin(), q.end(), 0.0);
     if (q_sum == 0) continue;
@@ -237,18 +247,34 @@ double plain_entropy_threshold(const Histogram& histogram, size_t levels) {
     }
     if (divergence > least * (1 + 1e-12)) continue;
     least = divergence;
-    best = static_cast<double>(n) * histogram.width();
+    best = static_cast<double>(n) * width;
   }
   return best;
 }
 
 TEST(Observer, EntropyIsAsDefined) {
-  for (const auto& values : data()) {
+  auto all = data();
+  all.push_back(normal(300'000, 11));
+  for (const auto& values : all) {
     const Observation seen = observed(values);
     for (const bool is_signed : {true, false})
       EXPECT_EQ(entropy_threshold(seen.histogram, is_signed),
                 plain_entropy_threshold(seen.histogram, is_signed ? 128 : 256))
           << values.size();
+  }
+}
+
+// Behind a flat background few numbers are there again and again: that is no reason to clip the
+// others, of many samples or of few.
+TEST(Observer, EntropyKeepsWhatLiesBeyondSpikes) {
+  for (const size_t count : {30'000U, 3'000'000U}) {
+    std::vector<float> values = normal(count, 12);
+    for (size_t i = 0; i < count; ++i)
+      values[i] = i % 10 < 7 ? 0.05F * static_cast<float>(i % 10) : std::abs(values[i]);
+    const double threshold = range_of(observed(values), kU8, {Method::kKl}).hi;
+    const auto beyond =
+        std::count_if(values.begin(), values.end(), [&](float value) { return value > threshold; });
+    EXPECT_LE(static_cast<double>(beyond), 0.01 * static_cast<double>(count)) << count;
   }
 }
 

@@ -179,6 +179,11 @@ class Pictures(unittest.TestCase):
             names = [e.text for e in xml.etree.ElementTree.parse(directory / "drawn.svg").iter() if e.tag.endswith("title")]
             self.assertIn("net/<left>", names)
             self.assertEqual(len(names), 7)
+            elements = list(xml.etree.ElementTree.parse(directory / "drawn.svg").iter())
+            of_class = lambda name: [e for e in elements if name in e.get("class", "").split()]  # noqa: E731
+            self.assertTrue(of_class("title")[0].text.startswith("fail: net/<left>: "))  # who and why come first
+            self.assertIn("net/<left>", of_class("culprit")[0].text)
+            self.assertEqual(len(of_class("spot")), 1)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ import warnings
 
 import openpyxl
 
-RED, YELLOW, GREEN, GREY = "FFFF0000", "FFFFFF00", "FF92D050", "FFEDEDED"
+RED, YELLOW, GREEN, GREY = "FFFBD9DE", "FFFDF0C8", "FFE2F2EC", "FFEDEDED"
+BROKEN = "FFF29AA6"  # a number beyond its limit
 
 
 def fill_of(row):
@@ -97,8 +98,13 @@ class Workbooks(unittest.TestCase):
 
     def test_rows_are_coloured(self):
         for name in self.books:
-            for cells, _, row in self.rows(name)[0]:
-                self.assertEqual({cell.fill.fgColor.rgb for cell in cells}, {fill_of(row)}, f"{name} {row['id']}")
+            lines, header, document = self.rows(name)
+            numbers = set(document["run"]["metrics"])
+            for cells, _, row in lines:
+                for title, cell in zip(header, cells):
+                    is_broken = title in numbers and f"limit:{title}" in row["reasons"] and title not in row["undefined"]
+                    self.assertEqual(cell.fill.fgColor.rgb, BROKEN if is_broken else fill_of(row), f"{name} {row['id']} {title}")
+                    self.assertEqual(cell.font.bold, is_broken, f"{name} {row['id']} {title}")
 
     def test_titles_stay_in_sight(self):
         for name, book in self.books.items():

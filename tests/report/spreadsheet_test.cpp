@@ -126,6 +126,7 @@ TEST(Spreadsheet, NumbersAreExactOrTexts) {
 TEST(Spreadsheet, FillsReachEmptyCells) {
   EXPECT_EQ(cell_of({}, Fill::kRed), "<c r=\"A1\" s=\"4\"/>");
   EXPECT_EQ(cell_of("=1", Fill::kGreen), as_stored("=1", 13));
+  EXPECT_EQ(cell_of(SheetCell("x").on(Fill::kBroken), Fill::kFail), as_stored("x", 36));
   EXPECT_EQ(cell_of({}), "");
 }
 

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "report/text.h"
 
 namespace plumb::report {
 namespace {

@@ -53,6 +53,9 @@ CASES = [
     ("cli may print and exit", "cli/a.cpp", 'void f() { printf("x"); exit(1); }\n', None),
     ("snprintf, members, forked children", "io/a.cpp",
      'void f() { snprintf(b, 1, "x"); door.exit(); door->exit(); at_exit(); ::_exit(1); }\n', None),
+    ("the locale's numbers", "cli/a.cpp", "double d = std::strtod(t, nullptr);\n",
+     "src/cli/a.cpp:2: 'strtod' is up to the locale: use number_from_text"),
+    ("whole numbers are the same everywhere", "io/a.cpp", "auto n = std::strtoull(t, nullptr, 16) + atoi(u);\n", None),
     ("words in comments and literals", "io/a.cpp",
      '// never exit(1)\n/* printf( */\nauto s = "abort()"; auto r = R"(exit(1))";\n', None),
 ]

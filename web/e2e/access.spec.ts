@@ -37,6 +37,16 @@ test("only its own script may run, and nothing may be loaded", async ({ page }) 
   expect(sent).toEqual([]);
 });
 
+test("the summary to copy says verdict, culprit, cause and the next command", async ({ watched: page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open(page, made("medium"));
+  await page.getByRole("button", { name: "copy a summary for mail or chat" }).click();
+  const text = await page.evaluate(() => navigator.clipboard.readText());
+  expect(text).toContain(`FAIL: ${await page.locator("#headline h1").textContent()}`);
+  expect(text).toMatch(/\noutputs [^\n]*; layers [^\n]*; coverage /);
+  expect(text).toContain(`\nnext: ${await page.locator("article.finding.first code").textContent()}`);
+});
+
 test("the copy button gives the next command", async ({ watched: page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await open(page, made("medium"));

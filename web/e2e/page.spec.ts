@@ -22,7 +22,7 @@ test("a clean result and one with nothing to compare say so", async ({ watched: 
   await expect(page.locator("#findings")).toContainText("Nothing to explain");
   await open(page, made("nothing"));
   await expect(page.locator("#headline h1")).toHaveText("No pair of tensors could be compared");
-  await expect(page.locator("#headline")).toContainText("no_golden, 42 tensors");
+  await expect(page.locator("#headline")).toContainText("42 tensors are missing in golden");
   await expect(page.locator("#plot")).toContainText("No number to draw");
   await expect(rowsShown(page).first()).toHaveAttribute("data-verdict", "not_compared");
 });
@@ -194,7 +194,7 @@ test("the scrubber changes the slice and not the layout", async ({ watched: page
 
 test("slices are told: where the error is, in columns, and under the plot", async ({ watched: page }) => {
   await open(page, made("transformer"));
-  await expect(page.locator("#headline")).toContainText(/Where: (step|token) 1, rank 1;/);
+  await expect(page.locator("#headline")).toContainText(/Where: (step|token)s 1 to 3 of rank 1/);
   await expect(page.locator('[data-column="rank"]')).toHaveText("Rank");
   const stretches = await page.evaluate(() => (window as unknown as { plumb: Inside }).plumb.plot.slices());
   expect(stretches.length).toBe(8);
@@ -340,6 +340,7 @@ for (const [width, height] of [
           .filter(
             (element) =>
               !inside(element) &&
+              element.checkVisibility() &&
               element.getClientRects().length > 0 &&
               element.getBoundingClientRect().right > wide + 1,
           )
@@ -349,7 +350,7 @@ for (const [width, height] of [
       // No text is wider than its place.
       const cut = await page.evaluate(() =>
         [...document.querySelectorAll<HTMLElement>("#headline *, #side *, .tools *, #filters *")]
-          .filter((e) => e.getClientRects().length > 0 && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
+          .filter((e) => e.checkVisibility() && e.getClientRects().length > 0 && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
           .filter((e) => getComputedStyle(e).display !== "inline" && !e.closest("canvas, .crumbs, .legend, input, select"))
           .map((e) => `${e.tagName}.${e.className}#${e.id} ${e.textContent?.slice(0, 40)}`),
       );
@@ -385,11 +386,49 @@ test("only what is in the window is in the document", async ({ watched: page }) 
   await expect(rowOf(page, "model/layers.357/q")).toBeInViewport();
 });
 
-test("print shows rows beyond the window, on white", async ({ watched: page }) => {
+test("print: what is worth a look, on white, on paper's width", async ({ watched: page }) => {
   await page.emulateMedia({ colorScheme: "dark" });
   await open(page, made("medium"));
+  const fails = Number(await page.locator('[data-show="fail"] span').last().textContent());
   await page.evaluate(() => dispatchEvent(new Event("beforeprint")));
   await page.emulateMedia({ media: "print" });
-  expect(await page.locator("#table .tr").count()).toBeGreaterThanOrEqual(294);
+  expect(await rowsShown(page).count()).toBeGreaterThanOrEqual(fails);
+  expect(await page.locator('#table .tr:not(.hidden)[data-verdict="pass"]').count()).toBeLessThan(20); // near a limit
+  await expect(page.locator("#count")).toContainText("more are not printed");
   await expect(page.locator("html")).toHaveAttribute("data-theme", "light");
+  for (const part of ["#headline", "#side", "#plot canvas", "#graph canvas", "#table-card"])
+    expect((await page.locator(part).first().boundingBox())!.width).toBeLessThanOrEqual(701);
+  const dark = await page.evaluate(() => {
+    const canvas = document.querySelector<HTMLCanvasElement>("#graph canvas.scene")!;
+    return canvas.getContext("2d")!.getImageData(2, 2, 1, 1).data[0] < 128;
+  });
+  expect(dark).toBe(false);
+  await page.evaluate(() => dispatchEvent(new Event("afterprint")));
+  await page.emulateMedia({ media: "screen" });
+  await expect(page.locator("#count")).toHaveText("294 rows");
+});
+
+test("a filter that nothing matches says so, and leads back", async ({ watched: page }) => {
+  await open(page, made("medium"));
+  await page.fill("#filter", "layers.0/*");
+  await expect(page.locator("#table .empty")).toContainText("No row matches layers.0/*");
+  await page.getByRole("button", { name: "try *layers.0/*" }).click();
+  await expect(page.locator("#count")).toHaveText("14 of 294 rows");
+  await page.fill("#filter", "no such operator");
+  await page.getByRole("button", { name: "show all rows" }).click();
+  await expect(page.locator("#count")).toHaveText("294 rows");
+  await expect(page.locator("#table .empty")).toBeHidden();
+});
+
+test("what is known of the run opens inside the page", async ({ watched: page }) => {
+  for (const width of [1440, 1024, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    await open(page, made("medium"));
+    await page.locator(".notes summary").click();
+    await expect(page.locator(".notes dl")).toContainText("profile");
+    const box = (await page.locator(".notes > div").boundingBox())!;
+    expect(box.x).toBeGreaterThanOrEqual(0);
+    expect(box.x + box.width).toBeLessThanOrEqual(width);
+    expect(await page.evaluate(() => document.scrollingElement!.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+  }
 });

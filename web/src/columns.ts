@@ -63,15 +63,15 @@ export function columnsOf(model: Model): Column[] {
             ? "close"
             : "",
     },
+    text("slot", "Slot", 78, true, (row) => report.slot(row)),
     {
-      ...text("reason", "Reason", 176, true, (row) => report.text("row.reasons", row)),
+      ...text("reason", "Reason", 150, true, (row) => report.text("row.reasons", row)),
       text: (row) => {
         const [first, ...others] = report.reasons(row);
         return first === undefined ? "" : clean(first) + (others.length > 0 ? ` +${others.length}` : "");
       },
       whole: (row) => clean(report.text("row.reasons", row)),
     },
-    text("slot", "Slot", 78, true, (row) => report.slot(row)),
   ];
   if (model.steps.length > 1) {
     const step = place("step", titled(stepWord(report)), report.step);

@@ -35,13 +35,13 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
 }
 
 // A button that puts a text on the clipboard and says so for a moment.
-export function copyButton(text: string, what: string): HTMLButtonElement {
-  const button = h("button", { class: "copy", type: "button", "aria-label": `copy ${what}` }, "copy");
+export function copyButton(text: string, what: string, label = "copy"): HTMLButtonElement {
+  const button = h("button", { class: "copy", type: "button", "aria-label": `copy ${what}` }, label);
   button.addEventListener("click", async (event) => {
     event.stopPropagation();
     const done = await copyText(text);
     button.textContent = done ? "copied ✓" : "press Ctrl+C";
-    setTimeout(() => (button.textContent = "copy"), 1600);
+    setTimeout(() => (button.textContent = label), 1600);
   });
   return button;
 }

@@ -7,8 +7,10 @@ import { copyButton, h, named } from "./dom.ts";
 import { isNamedOtherwise, markBadge } from "./headline.ts";
 import type { Model } from "./model.ts";
 import { placeOf } from "./slices.ts";
-import { clean, counted, number, percent, shellQuoted } from "./text.ts";
+import { clean, counted, number, percent, plain, shellQuoted } from "./text.ts";
 import { causeOf } from "./words.ts";
+
+const kLongWord = 26; // letters of a command that fit a line of the panel
 
 export function operatorButton(model: Model, operator: string, most = 44): HTMLElement {
   const rows = model.report.rowsOf(operator);
@@ -19,7 +21,7 @@ export function operatorButton(model: Model, operator: string, most = 44): HTMLE
 
 // A long path may end a line behind a slash.
 function breakable(word: string): (Node | string)[] {
-  return word.split(/(?<=\/)/).flatMap((part, i) => (i > 0 ? [h("wbr"), part] : [part]));
+  return word.split(/(?<=.\/)/).flatMap((part, i) => (i > 0 ? [h("wbr"), part] : [part]));
 }
 
 // What stands between backticks is for the shell.
@@ -31,7 +33,11 @@ export function prose(text: string): HTMLElement {
 export function commandLine(command: string, what: string): HTMLElement {
   const words = clean(command)
     .split(" ")
-    .flatMap((word, i) => [i > 0 ? " " : "", h("span", {}, ...breakable(word))]); // lines end between words
+    // Lines end between words, of long ones also behind a slash.
+    .flatMap((word, i) => [
+      i > 0 ? " " : "",
+      word.length > kLongWord ? h("span", { class: "long" }, ...breakable(word)) : h("span", {}, word),
+    ]);
   return h("div", { class: "command" }, h("code", {}, ...words), copyButton(clean(command), what));
 }
 
@@ -84,8 +90,8 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
       "li",
       {},
       typeof row === "number" && row >= 0 && row < model.report.rows
-        ? h("button", { type: "button", title: "show this row", onclick: () => model.select(row) }, clean(text))
-        : clean(text),
+        ? h("button", { type: "button", title: "show this row", onclick: () => model.select(row) }, plain(text))
+        : plain(text),
     ),
   );
   const heirs = finding.consequences ?? [];

@@ -265,6 +265,13 @@ export class GraphView {
     this.dim = dim;
   }
 
+  // For paper: at once, in the size and the colours of now.
+  print(): void {
+    this.resize();
+    this.recolour();
+    this.frame();
+  }
+
   private resize(): void {
     const { width, height } = this.size;
     const now = { width: this.place.clientWidth, height: this.place.clientHeight };

@@ -2,13 +2,13 @@
 //
 // The top of the page: verdict, who is to blame and why, outputs, layers and coverage in one glance;
 // what was compared; and what the reader must know (warnings, what was left out).
-import type { Counts, Finding } from "./data.ts";
-import { h, named } from "./dom.ts";
+import type { Counts, Finding, Side } from "./data.ts";
+import { copyButton, h, named } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { kMarks, Mark } from "./report.ts";
-import { placeOf } from "./slices.ts";
-import { clean, counted, number, percent } from "./text.ts";
-import { causeOf, countsText, culpritOf, headlineOf } from "./words.ts";
+import { placeOf, placesOf } from "./slices.ts";
+import { clean, counted, number, percent, plain } from "./text.ts";
+import { causeOf, countsText, culpritOf, headlineOf, reasonWords } from "./words.ts";
 
 const markOf = (verdict: string): Mark =>
   verdict === "pass"
@@ -19,7 +19,6 @@ const markOf = (verdict: string): Mark =>
         ? Mark.open
         : Mark.absent;
 
-const kMostPlaces = 3;
 const kSure = 0.5; // confidence from which on an operator is blamed without reserve
 
 export function markBadge(mark: number, label = true): HTMLElement {
@@ -46,6 +45,24 @@ export function drawHeadline(place: HTMLElement, model: Model, tools: HTMLElemen
     tiles(model),
     about(model, tools),
   );
+  tools.prepend(copyButton(summaryText(place, model), "a summary for mail or chat", "copy summary"));
+}
+
+// What the headline says, for mail and chats.
+function summaryText(place: HTMLElement, model: Model): string {
+  const { run, tool, findings } = model.report.head;
+  const said = (selector: string) => place.querySelector(selector)?.textContent?.trim() ?? "";
+  const tile = (id: string) => `${id} ${said(`#tile-${id} b`).replace(/^\W+(?=[a-z])/, "")}, ${said(`#tile-${id} .of`)}`;
+  const next = findings.find((finding) => finding.next)?.next;
+  return [
+    `${said("#verdict").replace(/^\W/, "")}: ${said(".say h1")}`,
+    said(".say p"),
+    ["outputs", "layers", "coverage"].map(tile).join("; "),
+    `target ${clean(run.target.path)}, golden ${clean(run.golden.path)}, profile ${clean(run.profile)}, plumb ${tool.version}`,
+    next ? `next: ${clean(next)}` : "",
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
 }
 
 function sentences(model: Model): HTMLElement[] {
@@ -66,7 +83,7 @@ function sentences(model: Model): HTMLElement[] {
       h(
         "p",
         {},
-        clean(
+        plain(
           culprit.evidence
             .map((e) => e.text)
             .slice(0, 2)
@@ -95,9 +112,7 @@ function where(model: Model, { operator }: Finding): string {
   const worst = model.worstOf(rows);
   if (worst < 0 || placeOf(model, worst) === "") return "";
   const alike = rows.filter((row) => report.verdict[row] === 1 && !(model.error[row] < model.error[worst] / 10));
-  if (alike.length === rows.length) return "";
-  const places = alike.slice(0, kMostPlaces).map((row) => placeOf(model, row));
-  return `. Where: ${places.join("; ")}${alike.length > kMostPlaces ? ` and ${alike.length - kMostPlaces} more` : ""}`;
+  return alike.length === rows.length ? "" : `. Where: ${placesOf(model, alike)}`;
 }
 
 function operatorLink(model: Model, operator: string): HTMLElement {
@@ -117,12 +132,21 @@ function secondLine(model: Model): string {
   const { summary, run } = report.head;
   if (run.doubts && run.doubts.length > 0) return run.doubts[0];
   if (summary.rows === summary.not_compared && summary.rows > 0)
-    return `Why: ${frequentReasons(model)}${isNamedOtherwise(model) ? ". If names differ between the sides, --map FILE pairs them." : ""}`;
+    return `${frequentReasons(model)}${isNamedOtherwise(model) ? ". If names differ between the sides, --map FILE pairs them." : ""}`;
   const worst = model.worstOf(model.plotted());
   if (worst < 0) return "";
   const near = summary.suspicious > 0 ? `${counted(summary.suspicious, "tensor")} near a limit. ` : "";
   const error = model.error[worst];
-  return `${near}Largest relative error: ${number(error)} at ${report.name(worst)}`;
+  return `${near}Largest relative error: ${number(error)} at ${report.name(worst)}${headroom(model, worst)}`;
+}
+
+// How far below its limit a relative error is.
+function headroom(model: Model, row: number): string {
+  const limit = model.limits.of(row).find(({ metric, operation }) => metric === "rel_euclid" && operation.startsWith("<"));
+  const times = limit ? limit.value / model.error[row] : 0;
+  if (!limit || !(times >= 1.5) || !Number.isFinite(times)) return "";
+  const shown = times < 10 ? number(Number(times.toPrecision(2))) : Math.round(times).toLocaleString("en-US");
+  return `, ${shown} times below its limit of ${number(limit.value)}`;
 }
 
 // Both sides have tensors, and none has a partner.
@@ -136,7 +160,9 @@ function frequentReasons(model: Model): string {
   for (const row of model.rows)
     for (const reason of model.report.reasons(row)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   const top = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, 2);
-  return top.length > 0 ? top.map(([reason, count]) => `${reason}, ${counted(count, "tensor")}`).join("; ") : "not recorded";
+  return top.length > 0
+    ? top.map(([reason, count]) => `${counted(count, "tensor")} ${count === 1 ? "is" : "are"} ${reasonWords(reason)}`).join("; ")
+    : "Why is not recorded";
 }
 
 function tiles(model: Model): HTMLElement {
@@ -148,10 +174,10 @@ function tiles(model: Model): HTMLElement {
   const counts = (title: string, of: Counts, id: string) =>
     tile(
       title,
-      [markBadge(markOf(of.verdict)), of.rows === 0 ? "unknown" : of.verdict.replace("_", " ")],
+      [markBadge(markOf(of.verdict)), of.rows === 0 ? "unknown" : of.verdict === "not_compared" ? "none" : of.verdict],
       [
         bar(withoutExcused(model, of, id === "outputs")),
-        h("span", { class: "of" }, countsText(of, id === "outputs" ? "not known which" : "there are none")),
+        h("span", { class: "of" }, countsText(of, id === "outputs" ? "no graph names them" : "there are none")),
       ],
       id,
     );
@@ -222,26 +248,57 @@ export function bar(of: Pick<Counts, "pass" | "fail" | "inconclusive" | "not_com
 }
 
 function about(model: Model, tools: HTMLElement): HTMLElement {
-  const { run, tool } = model.report.head;
-  const side = (label: string, path: string, convention: string) =>
-    h("span", {}, `${label} `, named(path, 36), convention ? ` (${clean(convention)})` : "");
-  const facts = h(
+  const { run } = model.report.head;
+  const side = (label: string, path: string) => h("span", {}, `${label} `, named(path, 36));
+  return h(
     "div",
-    { class: "facts" },
-    h("span", { class: "brand" }, `plumb ${clean(run.command)}`),
-    side("target", run.target.path, run.target.convention),
-    side("golden", run.golden.path, run.golden.convention),
-    h("span", {}, "profile ", named(run.profile, 30)),
-    run.scenario === "" || run.scenario === "dump-vs-dump" ? null : h("span", {}, `scenario ${clean(run.scenario)}`),
-    h("span", {}, `version ${clean(tool.version)}`),
-    ...notes(model),
+    { class: "about" },
+    h(
+      "div",
+      { class: "facts" },
+      h("span", { class: "brand" }, `plumb ${clean(run.command)}`),
+      side("target", run.target.path),
+      side("golden", run.golden.path),
+      h("span", {}, "profile ", named(run.profile, 30)),
+      aboutRun(model),
+    ),
+    tools,
   );
-  return h("div", { class: "about" }, facts, tools);
 }
 
-function notes(model: Model): HTMLElement[] {
+// All that is known of the run, in full, and what the reader must know.
+function aboutRun(model: Model): HTMLElement {
+  const { run, tool } = model.report.head;
+  const of = ({ path, convention }: Side) => (convention ? `${path} (${convention})` : path);
+  const facts: [string, string][] = [
+    ["target", of(run.target)],
+    ["golden", of(run.golden)],
+    ...(run.graphs ?? []).map((graph): [string, string] => ["graph", graph]),
+    ["profile", run.profile],
+    ["scenario", run.scenario === "dump-vs-dump" ? "" : run.scenario],
+    ["plumb", tool.version],
+  ];
+  const said = notes(model);
+  return h(
+    "details",
+    { class: "notes" },
+    h("summary", {}, said.length > 0 ? counted(said.length, "note") : "more"),
+    h(
+      "div",
+      {},
+      h("ul", {}, ...said.map((text) => h("li", {}, clean(text)))),
+      h(
+        "dl",
+        {},
+        ...facts.flatMap(([key, text]) => (text ? [h("dt", {}, key), h("dd", {}, named(text, 400))] : [])),
+      ),
+    ),
+  );
+}
+
+function notes(model: Model): string[] {
   const { run, summary, notes: said, details } = model.report.head;
-  const all = [
+  return [
     ...(run.doubts ?? []),
     ...(run.interrupted ? ["The run was interrupted before the end."] : []),
     ...(run.outputs_not_compared ?? []).map((name) => `The model's output ${name} was not compared.`),
@@ -255,14 +312,5 @@ function notes(model: Model): HTMLElement[] {
       : []),
     ...said,
     ...(details.note && !said.includes(details.note) ? [details.note] : []),
-  ];
-  if (all.length === 0) return [];
-  return [
-    h(
-      "details",
-      { class: "notes" },
-      h("summary", {}, counted(all.length, "note")),
-      h("ul", {}, ...all.map((text) => h("li", {}, clean(text)))),
-    ),
   ];
 }

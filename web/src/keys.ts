@@ -15,7 +15,7 @@ const kOfParts: [string, string][] = [
   ["↑ ↓ ← →", "graph: along edges and to neighbours; table: rows; plot: one tensor on"],
   ["+ −", "graph: zoom (Shift and arrows pan)"],
   ["Enter", "filter: next match; column title: sort"],
-  ["↑ ↓ on a limit", "plot: move the limit (what if)"],
+  ["↑ ↓", "handle of a limit: move it (what if)"],
   ["Tab", "from part to part"],
 ];
 
@@ -29,7 +29,7 @@ export class Keys {
     this.dialog = h(
       "dialog",
       { id: "help", "aria-labelledby": "help-title" },
-      h("h2", { id: "help-title" }, "Keys"),
+      h("h2", { id: "help-title", tabindex: -1, autofocus: true }, "Keys"),
       h(
         "dl",
         {},

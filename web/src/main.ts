@@ -113,9 +113,13 @@ async function start(): Promise<void> {
   wireButtons(model, graph);
   addEventListener("hashchange", () => state.readAddress());
   addEventListener("beforeprint", () => {
-    table.drawAll(1000);
+    document.body.classList.add("printing");
+    plot.resize();
+    graph?.print();
+    table.print(400);
     for (const folded of byId("findings").querySelectorAll("details")) folded.open = true;
   });
+  addEventListener("afterprint", () => document.body.classList.remove("printing"));
   const ready = () => (document.body.dataset.ready = String(Math.round(performance.now())));
   requestAnimationFrame(() => requestAnimationFrame(ready));
   Object.assign(window, { plumb: { model, graph, plot, table } }); // for tests, and for the curious

@@ -85,7 +85,7 @@ export class Model {
     return this.report.head.findings.find((finding) => finding.consequences?.includes(operator));
   }
 
-  // Of several rows the one that shows most: worst mark, then outputs, then the largest error.
+  // Of several rows the one that shows most: the worst mark, then outputs, then the largest error.
   worstOf(rows: ArrayLike<number>): number {
     let best = -1;
     for (let i = 0; i < rows.length; i++) {
@@ -96,6 +96,8 @@ export class Model {
   }
 
   private showsMore(a: number, b: number): boolean {
+    // What was left out on purpose hides nothing that was compared.
+    if (this.report.excused[a] !== this.report.excused[b]) return this.report.excused[a] === 0;
     if (worse(this.marks[a], this.marks[b])) return true;
     if (this.marks[a] !== this.marks[b]) return false;
     if (this.inputs[a] !== this.inputs[b]) return this.inputs[a] < this.inputs[b];

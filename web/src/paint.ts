@@ -122,11 +122,14 @@ export function edgeLevel(error: number, limit: number): number {
   if (decades < 0) return 2;
   return Math.min(6, 3 + Math.floor(decades * 1.5));
 }
+const kSmallest = 0.72; // of a letter's size, before a text is shortened
+const kSans = "system-ui, sans-serif";
+const kMono = "ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace";
 const kEdgeWidth = [1, 1.6, 2.4, 3.4, 4.6, 6, 8];
 
 export class Painter {
   states: NodeStates;
-  private readonly fitting = new Map<string, string>(); // texts as they fit a node
+  private readonly fitting = new Map<string, { short: string; font: string }>(); // texts as they fit a node
 
   constructor(
     private readonly model: Model,
@@ -330,35 +333,37 @@ export class Painter {
     const name = clean(this.graph.name(i));
     const room = x[i] + w - left - 5;
     if (k < 0.62) {
-      this.write(ctx, title || name, `600 ${Math.min(15, h * 0.5)}px system-ui, sans-serif`, left, y[i] + h / 2, room);
+      this.write(ctx, title || name, [600, Math.min(15, h * 0.5), kSans], left, y[i] + h / 2, room);
       return;
     }
-    this.write(ctx, title, "600 11px system-ui, sans-serif", left, y[i] + h * 0.33, room);
-    this.write(
-      ctx,
-      name,
-      "9.5px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace",
-      left,
-      y[i] + h * 0.73,
-      room,
-    );
+    this.write(ctx, title, [600, 11, kSans], left, y[i] + h * 0.33, room);
+    this.write(ctx, name, [400, 9.5, kMono], left, y[i] + h * 0.73, room);
   }
 
-  // A text that fits the room, shortened in the middle.
-  private write(ctx: CanvasRenderingContext2D, text: string, font: string, x: number, y: number, room: number): void {
-    ctx.font = font;
-    const key = `${font}|${text}|${Math.round(room)}`;
-    let short = this.fitting.get(key);
-    if (short === undefined) {
+  // A text that fits the room: in smaller letters, and if these do not help, shortened in the middle.
+  private write(
+    ctx: CanvasRenderingContext2D,
+    text: string,
+    [weight, size, family]: [number, number, string],
+    x: number,
+    y: number,
+    room: number,
+  ): void {
+    const key = `${weight}|${size}|${text}|${Math.round(room)}`;
+    let fit = this.fitting.get(key);
+    if (!fit) {
+      const fontOf = (px: number) => `${weight} ${px}px ${family}`;
+      ctx.font = fontOf(size);
       const wide = ctx.measureText(text).width;
-      let most = wide <= room ? Infinity : Math.max(3, Math.floor((Array.from(text).length * room) / wide));
-      for (short = text; most >= 3; most--) {
-        short = shorten(text, most);
-        if (ctx.measureText(short).width <= room) break;
-      }
-      this.fitting.set(key, short);
+      const small = Math.max(size * kSmallest, Math.min(size, Math.floor((10 * size * room) / wide) / 10));
+      ctx.font = fontOf(small);
+      let short = text;
+      let most = Math.ceil((Array.from(text).length * room) / ctx.measureText(text).width);
+      while (most >= 3 && ctx.measureText(short).width > room) short = shorten(text, most--);
+      this.fitting.set(key, (fit = { short, font: ctx.font }));
     }
-    ctx.fillText(short, x, y);
+    ctx.font = fit.font;
+    ctx.fillText(fit.short, x, y);
   }
 
   private ring(ctx: CanvasRenderingContext2D, i: number, k: number, colour: string, width: number): void {

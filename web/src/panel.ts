@@ -8,13 +8,16 @@ import { h, named } from "./dom.ts";
 import { commandLine, operatorButton, prose } from "./findings.ts";
 import { markBadge } from "./headline.ts";
 import { holds, keyOf } from "./judge.ts";
-import type { Model } from "./model.ts";
-import { kChanges, kMarks, Mark } from "./report.ts";
+import type { Model, NodeStates } from "./model.ts";
+import { type Graph, kChanges, kMarks, Mark } from "./report.ts";
 import { drawRibbons, Partners } from "./ribbons.ts";
-import { clean, number, share, shellQuoted, shorten } from "./text.ts";
+import { clean, number, plain, share, shellQuoted, shorten } from "./text.ts";
 import type { Trace } from "./trace.ts";
 import { causeOf } from "./words.ts";
 
+const kMostSteps = 14; // of a path that are all listed, else the first and the last
+const kFirstSteps = 4;
+const kLastSteps = 5;
 const kStatistics = ["min", "max", "mean", "std", "l2", "nan", "inf", "zeros"];
 
 export class Panel {
@@ -100,6 +103,9 @@ export class Panel {
     const mark = marks[row];
     const hypothetical = moved.size > 0 && mark !== report.mark(row);
     const change = report.change[row];
+    // The message tells of broken limits, with their numbers.
+    const message = report.text("row.message", row);
+    const reasons = report.reasons(row).filter((reason) => message === "" || !reason.startsWith("limit:"));
     return h(
       "div",
       { class: "op-head" },
@@ -118,7 +124,7 @@ export class Panel {
         markBadge(mark, false),
         h("b", {}, kMarks[mark].label),
         hypothetical ? h("span", { class: "reason" }, `hypothetical; judged: ${kMarks[report.mark(row)].label}`) : null,
-        ...report.reasons(row).map((reason) => h("span", { class: "reason" }, clean(reason))),
+        ...reasons.map((reason) => h("span", { class: "reason" }, clean(reason))),
         change > 0
           ? h(
               "span",
@@ -128,7 +134,7 @@ export class Panel {
           : null,
         report.output[row] ? h("span", { class: "reason" }, "output of the model") : null,
       ),
-      h("p", { class: "message" }, clean(report.text("row.message", row))),
+      h("p", { class: "message" }, clean(message)),
     );
   }
 
@@ -183,7 +189,7 @@ export class Panel {
         "article",
         { class: "finding first" },
         h("h3", {}, "It introduces the error: ", h("span", { class: "cause" }, clean(causeOf(own)))),
-        h("ol", { class: "evidence" }, ...own.evidence.map(({ text }) => h("li", {}, clean(text)))),
+        h("ol", { class: "evidence" }, ...own.evidence.map(({ text }) => h("li", {}, plain(text)))),
         own.advice ? prose(own.advice) : null,
         own.next ? commandLine(own.next, "the next command") : null,
       );
@@ -218,6 +224,7 @@ export class Panel {
     const graph = this.model.report.graphs[Math.min(this.model.state.view.graph, this.model.report.graphs.length - 1)];
     const states = this.model.nodes(this.model.report.graphs.indexOf(graph));
     const last = trace.nodes.length - 1;
+    const hidden = trace.nodes.length > kMostSteps ? trace.nodes.length - kFirstSteps - kLastSteps : 0;
     return h(
       "section",
       { class: "block", id: "trace-path" },
@@ -225,22 +232,27 @@ export class Panel {
       h(
         "ol",
         { class: "crumbs" },
-        ...trace.nodes.map((node, i) =>
-          h(
-            "li",
-            {},
-            markBadge(states.mark[node], false),
-            states.row[node] >= 0
-              ? operatorButton(this.model, this.model.report.name(states.row[node]), 40)
-              : named(graph.name(node), 40),
-            h("span", { class: "muted" }, Number.isNaN(states.error[node]) ? "" : number(states.error[node])),
-            i === last && last > 0 ? h("b", {}, "origin") : null,
-          ),
-        ),
+        ...trace.nodes.flatMap((node, i) => {
+          if (i === kFirstSteps && hidden > 0) return [h("li", { class: "muted" }, `⋮ ${hidden} more`)];
+          if (i > kFirstSteps && i < kFirstSteps + hidden) return [];
+          return [this.traceStep(graph, states, node, i === last && last > 0)];
+        }),
       ),
       last === 0
         ? h("p", { class: "muted" }, "Its inputs carry no error worth following: what it shows starts here.")
         : null,
+    );
+  }
+
+  private traceStep(graph: Graph, states: NodeStates, node: number, isOrigin: boolean): HTMLElement {
+    const row = states.row[node];
+    return h(
+      "li",
+      {},
+      markBadge(states.mark[node], false),
+      row >= 0 ? operatorButton(this.model, this.model.report.name(row), 40) : named(graph.name(node), 40),
+      h("span", { class: "muted" }, Number.isNaN(states.error[node]) ? "" : number(states.error[node])),
+      isOrigin ? h("b", {}, "origin") : null,
     );
   }
 

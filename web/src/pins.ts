@@ -12,6 +12,7 @@ import { causeOf } from "./words.ts";
 const kMost = 6;
 const kMostEvidence = 3;
 const kHeight = 20;
+const kMostCovered = 2.6; // operators under a label
 const kReadable = 0.62; // scale from which on operators show their names themselves
 
 type Box = [number, number, number, number]; // left, top, width, height
@@ -66,12 +67,17 @@ export function drawPins(
     const named = k >= kReadable && graph.kind[node] !== 1;
     const words = [named ? "" : shorten(clean(name), 34), shorten(clean(why), 40)].filter((word) => word !== "");
     if (words.length === 0) continue;
-    const text = (taken.length === 0 ? "▼ " : "") + words.join(": ");
     ctx.font = `650 ${taken.length === 0 ? 12.5 : 11}px system-ui, sans-serif`;
-    const box = boxFor([left, top, w, h], ctx.measureText(text).width + 14, taken, painter, camera, size);
-    if (!box) continue;
-    taken.push(box);
-    drawPin(ctx, box, text);
+    // Where the whole would cover much of the graph the name alone has to do: the cause is in the headline.
+    for (const some of named ? [words] : [words, words.slice(0, 1)]) {
+      const text = (taken.length === 0 ? "▼ " : "") + some.join(": ");
+      const most = some.length > 1 ? kMostCovered : Infinity;
+      const box = boxFor([left, top, w, h], ctx.measureText(text).width + 14, taken, painter, camera, size, most);
+      if (!box) continue;
+      taken.push(box);
+      drawPin(ctx, box, text);
+      break;
+    }
   }
 }
 
@@ -96,6 +102,7 @@ function boxFor(
   painter: Painter,
   { x: cx, y: cy, k }: Camera,
   size: { width: number; height: number },
+  most: number,
 ): Box | null {
   const gap = Math.max(10, 18 * Math.max(1, 0.42 / k) * k) + 4;
   const [right, middle, near] = [left + w + gap, left + w / 2 - wide / 2, 6];
@@ -110,7 +117,7 @@ function boxFor(
     [middle, top + h + gap],
   ];
   let best: Box | null = null;
-  let least = Infinity;
+  let least = most;
   for (const [x, y] of places) {
     const box: Box = [
       Math.min(size.width - wide - 4, Math.max(4, x)),

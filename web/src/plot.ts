@@ -7,13 +7,19 @@ import { h } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { kMarks, Mark, Role } from "./report.ts";
 import { onScale, plottable, type Line, type Series, seriesOf } from "./series.ts";
-import { type Stretch, stretchesOf } from "./slices.ts";
+import { runsOf, slowPart, type Stretch, stretchesOf } from "./slices.ts";
 import { clean, number, shorten } from "./text.ts";
 import { changePaint, hatch, palette } from "./theme.ts";
-import { metricLabel } from "./words.ts";
+import { culpritOf, metricLabel } from "./words.ts";
 
 const kAxisWidth = 52;
 const kAxisHeight = 20;
+const kTier = 14; // of a second line of names under the axis
+const kLetter = 6.6; // pixels of a letter there
+const kNameWidth = 64; // pixels that an operator's name under the axis needs
+const kGutter = 104; // at the right, for the handles of limits
+const kNarrow = 560; // a plot that has no room for it
+
 
 export class Plot {
   private chart: uPlot | null = null;
@@ -41,7 +47,7 @@ export class Plot {
       { type: "button", id: "unzoom", onclick: () => state.set({ zoom: null }) },
       "whole network",
     );
-    tools.append(select, whole);
+    tools.append(select, whole, h("span", { class: "hint push" }, "click to select, drag to zoom"));
     place.tabIndex = 0;
     place.setAttribute("role", "img");
     place.addEventListener("keydown", (event) => this.onKey(event));
@@ -49,6 +55,7 @@ export class Plot {
       select.classList.toggle("hidden", choices.length === 0 || model.report.rows === model.report.head.summary.not_compared);
       if (choices.length > 0) select.value = this.metric();
       whole.classList.toggle("hidden", state.view.zoom === null);
+      tools.lastElementChild!.classList.toggle("hidden", choices.length === 0 || select.classList.contains("hidden"));
     };
     sync();
     state.listen((changed) => {
@@ -125,7 +132,8 @@ export class Plot {
   private options(): uPlot.Options {
     const { low, high, log, rows, exact } = this.series;
     const decades = log ? Math.log10(high / low) : 0;
-    const every = Math.max(1, Math.ceil((decades * 15) / Math.max(60, this.place.clientHeight - kAxisHeight - 10)));
+    const below = kAxisHeight + (this.isTiered() ? kTier : 0);
+    const every = Math.max(1, Math.ceil((decades * 18) / Math.max(60, this.place.clientHeight - below - 10)));
     const isLabelled = (t: number) => !log || (isDecade(t) && Math.round(Math.log10(t)) % every === 0);
     const sliced = this.stretches.length > 1;
     const axis = {
@@ -137,7 +145,7 @@ export class Plot {
     return {
       width: this.place.clientWidth,
       height: this.place.clientHeight,
-      padding: [10, 12, 0, 0],
+      padding: [10, () => this.gutter(), 0, 0],
       legend: { show: false },
       cursor: { drag: { x: true, y: false, dist: 6 }, points: { show: false }, x: true, y: false },
       scales: {
@@ -147,17 +155,18 @@ export class Plot {
       axes: [
         {
           ...axis,
-          size: kAxisHeight,
+          size: below,
           gap: 2,
-          ...(sliced ? { splits: () => this.stretches.slice(1).map(({ from }) => from - 0.5) } : {}),
-          values: (_u, ticks) =>
-            ticks.map((t) => (!sliced && Number.isInteger(t) && t >= 0 && t < rows.length ? String(t) : "")),
+          splits: (u, _axis, min, max) =>
+            sliced ? this.stretches.slice(1).map(({ from }) => from - 0.5) : placesAlong(min, max, this.pitch(u)),
+          values: (u, ticks) => ticks.map((t) => (sliced || t < 0 || t >= rows.length ? "" : this.placeName(u, t))),
         },
         {
           ...axis,
           grid: { ...axis.grid, filter: (_u, ticks) => ticks.map((t) => (log && !isDecade(t) ? null : t)) },
           size: kAxisWidth,
           gap: 4,
+          filter: (_u, ticks) => ticks,
           values: (_u, ticks) =>
             ticks.map((t) => (t === null ? "" : exact && t <= low * 1.001 ? "0" : isLabelled(t) ? number(t) : "")),
         },
@@ -170,6 +179,27 @@ export class Plot {
         ready: [(u) => this.wire(u)],
       },
     };
+  }
+
+  // Room at the right for the handles of limits, so that they hide no mark.
+  private gutter(): number {
+    return this.series.lines.length > 0 && this.place.clientWidth >= kNarrow ? kGutter : 12;
+  }
+
+  // Both steps and ranks: their names stand in two lines.
+  private isTiered(): boolean {
+    return this.stretches.some(({ parts }) => parts.length > 1);
+  }
+
+  private pitch(u: uPlot): number {
+    return Math.abs(u.valToPos(1, "x") - u.valToPos(0, "x"));
+  }
+
+  // Of few operators the names, of many their places in the order of execution.
+  private placeName(u: uPlot, place: number): string {
+    const room = this.pitch(u);
+    if (room < kNameWidth) return String(place);
+    return shorten(clean(this.model.report.name(this.series.rows[place])), Math.floor(room / kLetter) - 1);
   }
 
   private wire(u: uPlot): void {
@@ -234,7 +264,7 @@ export class Plot {
     this.tip.style.left = `${Math.max(4, Math.min(x + 10, this.place.clientWidth - this.tip.offsetWidth - 6))}px`;
   }
 
-  private resize(): void {
+  resize(): void {
     if (!this.chart || this.place.clientWidth === 0) return;
     this.chart.setSize({ width: this.place.clientWidth, height: this.place.clientHeight });
     this.drawGrips();
@@ -256,12 +286,27 @@ export class Plot {
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top - 8 * ratio, bbox.width, bbox.height + 8 * ratio);
     ctx.clip();
+    this.drawBad(u);
     this.drawLines(u, ratio);
     this.drawCurve(u, ratio);
     this.drawMarks(u, ratio);
     this.drawSelected(u, ratio);
     ctx.restore();
     if (this.stretches.length > 1) this.nameSlices(u, ratio);
+  }
+
+  // What lies beyond every limit is tinted.
+  private drawBad(u: uPlot): void {
+    const { lines, worseUp } = this.series;
+    if (lines.length === 0) return;
+    const { ctx, bbox } = u;
+    const ends = lines.map(({ bound }) => u.valToPos(bound, "y", true));
+    const from = worseUp ? bbox.top : Math.max(...ends);
+    const to = worseUp ? Math.min(...ends) : bbox.top + bbox.height;
+    ctx.globalAlpha = 0.06;
+    ctx.fillStyle = palette().fail;
+    ctx.fillRect(bbox.left, from, bbox.width, Math.max(0, to - from));
+    ctx.globalAlpha = 1;
   }
 
   // From tensor to tensor of one slice. It leaves out what has no error: constants between operators would tear it to
@@ -293,12 +338,24 @@ export class Plot {
     ctx.fillStyle = palette()["ink-3"];
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
-    for (const { from, to, label } of this.stretches) {
+    const bottom = bbox.top + bbox.height + (kAxisHeight * ratio) / 2;
+    const write = (texts: string[], from: number, to: number, y: number) => {
       const left = Math.max(bbox.left, u.valToPos(from - 0.5, "x", true));
       const right = Math.min(bbox.left + bbox.width, u.valToPos(to + 0.5, "x", true));
-      if (ctx.measureText(label).width + 8 * ratio < right - left)
-        ctx.fillText(label, (left + right) / 2, bbox.top + bbox.height + (kAxisHeight * ratio) / 2);
+      const fits = (text: string) => ctx.measureText(text).width + 6 * ratio < right - left;
+      const text = texts.find(fits);
+      if (text !== undefined) ctx.fillText(text, (left + right) / 2, y);
+    };
+    const slow = slowPart(this.stretches);
+    const fast = this.isTiered() ? 1 - slow : 0;
+    for (const { from, to, parts } of this.stretches) {
+      const [word, ...rest] = (parts[fast] ?? "").split(" "); // "token 3", "sample cat.jpg"
+      const name = rest.join(" ");
+      const short = Array.from({ length: 3 }, (_, i) => shorten(name, 14 - 4 * i));
+      write([`${word} ${name}`, name, ...short], from, to, bottom);
     }
+    if (!this.isTiered()) return;
+    for (const { from, to, text } of runsOf(this.stretches, slow)) write([text], from, to, bottom + kTier * ratio);
   }
 
   private drawLines(u: uPlot, ratio: number): void {
@@ -345,7 +402,12 @@ export class Plot {
     const blamed = this.blamed();
     const isNear = (i: number) => Math.abs(u.valToPos(i, "x") - u.valToPos(worst, "x")) < 26;
     if (worst >= from && worst <= to && !blamed.some(isNear)) this.label(u, worst, "worst", c["ink-2"], ratio);
-    for (const i of blamed) if (i >= from && i <= to) this.label(u, i, "▼", c.fail, ratio);
+    const culprit = culpritOf(report.head)?.operator;
+    for (const i of blamed) {
+      if (i < from || i > to) continue;
+      this.label(u, i, "▼", c.fail, ratio);
+      if (report.name(rows[i]) === culprit) this.nameBeside(u, i, shorten(clean(culprit), 30), ratio);
+    }
   }
 
   // Where each operator of a finding is worst: of its steps and ranks one.
@@ -371,12 +433,29 @@ export class Plot {
     ctx.textBaseline = "middle";
     const wide = ctx.measureText(text).width;
     ctx.textAlign = "center";
-    const top = Math.max(bbox.top - 2 * ratio, y - 12 * ratio);
     const left = Math.min(bbox.left + bbox.width - wide / 2, Math.max(bbox.left + wide / 2, x));
+    this.write(ctx, text, left, labelTop(bbox, y, ratio), ratio);
+  }
+
+  // The operator to blame, at the left of its arrow: errors are small there. At the right where it would be cut.
+  private nameBeside(u: uPlot, i: number, text: string, ratio: number): void {
+    const { ctx, bbox } = u;
+    const x = u.valToPos(i, "x", true);
+    ctx.font = `650 ${11.5 * ratio}px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace`;
+    ctx.fillStyle = palette()["fail-ink"];
+    const gap = 9 * ratio;
+    const isCut = x - gap - ctx.measureText(text).width < bbox.left;
+    ctx.textAlign = isCut ? "left" : "right";
+    const y = labelTop(bbox, u.valToPos(this.series.values[i], "y", true), ratio);
+    this.write(ctx, text, x + (isCut ? gap : -gap), y, ratio);
+  }
+
+  // With a rim of the ground's colour, so that it can be read over lines.
+  private write(ctx: CanvasRenderingContext2D, text: string, x: number, y: number, ratio: number): void {
     ctx.lineWidth = 4 * ratio;
     ctx.strokeStyle = palette().surface;
-    ctx.strokeText(text, left, top);
-    ctx.fillText(text, left, top);
+    ctx.strokeText(text, x, y);
+    ctx.fillText(text, x, y);
   }
 
   private drawSelected(u: uPlot, ratio: number): void {
@@ -403,12 +482,12 @@ export class Plot {
     const u = this.chart;
     if (!u) return;
     const taken: number[] = [];
-    for (const line of this.series.lines) {
-      const top = u.valToPos(line.bound, "y") + 10;
-      // Two limits that are close get handles beside each other.
-      const beside = taken.filter((y) => Math.abs(y - top) < 18).length;
+    const byPlace = [...this.series.lines].sort((a, b) => u.valToPos(a.bound, "y") - u.valToPos(b.bound, "y"));
+    for (const line of byPlace) {
+      // Handles of limits that are close stand below each other.
+      const top = Math.max(u.valToPos(line.bound, "y") + 10, (taken.at(-1) ?? -Infinity) + 19);
       taken.push(top);
-      const style = `top:${top}px;right:${4 + beside * 130}px`;
+      const style = `top:${top}px;${this.gutter() === kGutter ? `left:${this.place.clientWidth - kGutter + 4}px` : "right:4px"}`;
       this.place.append(
         line.key === "" ? h("span", { class: "limit-grip still", style }, line.label) : this.grip(line, style),
       );
@@ -428,7 +507,7 @@ export class Plot {
         "aria-valuenow": line.bound,
         "aria-valuetext": number(line.bound),
         "aria-orientation": "vertical",
-        title: "drag, or arrow keys: what if the limit were another?",
+        title: `the profile says ${line.limit.metric} ${line.limit.operation} ${number(line.limit.value)}${line.limit.dtype ? ` for ${line.limit.dtype}` : ""}; drag, or arrow keys: what if it were another?`,
         style,
       },
       `${moved ? "what if" : line.label} ${number(line.bound)} ↕`,
@@ -462,6 +541,17 @@ export class Plot {
     const others = this.model.state.view.limits.filter(([key]) => key !== line.key);
     this.model.state.set({ limits: [...others, [line.key, value]] });
   }
+}
+
+const labelTop = (bbox: uPlot.BBox, y: number, ratio: number) => Math.max(bbox.top - 2 * ratio, y - 12 * ratio);
+
+// Whole numbers along an axis, as many as have room; all of them if their names fit.
+export function placesAlong(min: number, max: number, pitch: number): number[] {
+  let step = 1;
+  for (let k = 0; pitch < kNameWidth && step * pitch < 56; k++) step = [1, 2, 5][k % 3] * 10 ** Math.floor(k / 3);
+  const places: number[] = [];
+  for (let at = Math.ceil(min / step) * step; at <= max; at += step) places.push(at);
+  return places;
 }
 
 const isDecade = (value: number) => Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-9;

@@ -80,7 +80,7 @@ export function seriesOf(model: Model, metric: string): Series {
 function equivalentLines(model: Model, rows: Int32Array): Line[] {
   return model.limits.on("sqnr_db", rows).map((limit) => {
     const bound = errorAtRatio(model.moved.get(keyOf(limit)) ?? limit.value);
-    return { key: "", bound, start: bound, limit, label: `limit SQNR ${number(limit.value)} dB` };
+    return { key: "", bound, start: bound, limit, label: `SQNR ${number(limit.value)} dB` };
   });
 }
 
@@ -92,7 +92,7 @@ function linesOf(model: Model, metric: string, rows: Int32Array): Line[] {
     const key = keyOf(limit);
     const bound = onScale(metric, model.moved.get(key) ?? limit.value);
     const start = onScale(metric, limit.value);
-    return [{ key, bound, start, limit, label: limit.dtype ? `limit ${limit.dtype}` : "limit" }];
+    return [{ key, bound, start, limit, label: limit.dtype && limits.length > 1 ? limit.dtype : "limit" }];
   });
 }
 

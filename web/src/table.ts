@@ -7,10 +7,11 @@ import { h, named } from "./dom.ts";
 import { rowFilter } from "./filter.ts";
 import { markBadge } from "./headline.ts";
 import type { Model } from "./model.ts";
-import { kMarks } from "./report.ts";
+import { kMarks, Mark } from "./report.ts";
 import { clean, counted } from "./text.ts";
 
 const kRowHeight = 26;
+const kFewRows = 60; // all of which are printed
 const kSpare = 6; // rows drawn above and below the window
 
 // Rows by a column; `sign` -1 for descending.
@@ -42,8 +43,10 @@ export class Table {
   private lines: Line[] = [];
   private readonly head = h("div", { class: "thead", role: "row", "aria-rowindex": 1 });
   private readonly body = h("div", { class: "tbody", role: "rowgroup" });
+  private readonly none = h("div", { class: "empty hidden", role: "status" });
   private readonly count: HTMLElement;
   private queued = false;
+  private printing = false; // paper shows other rows than the window
   private nameLength = 64; // characters that fit the first column
 
   constructor(
@@ -56,14 +59,18 @@ export class Table {
     place.setAttribute("role", "grid");
     place.setAttribute("aria-label", "rows of the comparison");
     place.tabIndex = 0;
-    place.append(this.head, this.body);
+    place.append(this.head, this.body, this.none);
     place.addEventListener("scroll", () => this.queue());
     place.addEventListener("keydown", (event) => this.onKey(event));
     new ResizeObserver(() => {
       this.fitColumns();
       this.render(true);
     }).observe(place);
-    addEventListener("afterprint", () => this.render(true));
+    addEventListener("afterprint", () => {
+      this.printing = false;
+      this.refill();
+      this.render(true);
+    });
     this.wireBar();
     this.rebuildColumns();
     this.refill();
@@ -181,7 +188,7 @@ export class Table {
   // The first column takes what is left beside those that fit whole, so that none is cut.
   private fitColumns(): void {
     const room = this.place.clientWidth;
-    let first = Math.min(300, Math.max(150, room * 0.3));
+    let first = Math.min(300, Math.max(150, room * 0.26));
     let left = room - first;
     for (const { width } of this.columns.slice(1)) {
       if (Math.round(width) > left) break;
@@ -208,6 +215,7 @@ export class Table {
     const column = this.all.find(({ key }) => key === sort.replace(/^-/, ""));
     if (column) rows = sortRows(rows, (row) => column.value(row), sort.startsWith("-") ? -1 : 1);
     this.order = rows as Int32Array<ArrayBuffer>;
+    this.sayNothing();
     this.body.style.height = `${rows.length * kRowHeight}px`;
     this.place.setAttribute("aria-rowcount", String(rows.length + 1));
     const all = this.model.rows.length;
@@ -220,6 +228,27 @@ export class Table {
     }
   }
 
+  // Why no row is there, and the way back.
+  private sayNothing(): void {
+    this.none.classList.toggle("hidden", this.order.length > 0);
+    if (this.order.length > 0) return;
+    const { state, rows } = this.model;
+    const { q, marks } = state.view;
+    const button = (text: string, run: () => void) => h("button", { type: "button", onclick: run }, text);
+    const word = q.trim();
+    const anywhere = /^[^\s":*-][^\s":]*$/.test(word) && word.includes("*") ? `*${word.replace(/\**$/, "*")}` : "";
+    this.none.replaceChildren(
+      h("p", {}, rows.length === 0 ? "The result has no rows." : word ? `No row matches ${clean(word)}.` : "No row is of the chosen verdicts."),
+      h(
+        "p",
+        {},
+        anywhere ? button(`try ${clean(anywhere)}`, () => state.set({ q: anywhere })) : "",
+        " ",
+        word || marks.length > 0 ? button("show all rows", () => state.set({ q: "", marks: [] })) : "",
+      ),
+    );
+  }
+
   private queue(): void {
     if (this.queued) return;
     this.queued = true;
@@ -230,6 +259,7 @@ export class Table {
   }
 
   private render(again = false): void {
+    if (this.printing) return;
     const height = this.place.clientHeight || 400;
     const wanted = Math.min(this.order.length, Math.ceil(height / kRowHeight) + 2 * kSpare);
     while (this.lines.length < wanted) this.lines.push(this.line());
@@ -342,14 +372,25 @@ export class Table {
     event.preventDefault();
   }
 
-  // Paper has no window: all rows up to `most` are drawn; what is left out is said.
-  drawAll(most: number): void {
-    const last = Math.min(this.order.length, most);
+  // Paper has no window. Of many rows those are drawn that are worth a look, unless the reader chose some, and what is
+  // left out is said.
+  print(most: number): void {
+    const { report } = this.model;
+    const isFine = (row: number) => this.model.marks[row] === Mark.pass || report.excused[row] === 1;
+    const chosen = this.filter() !== null || this.order.length <= kFewRows;
+    const wanted = chosen ? this.order : this.order.filter((row) => !isFine(row));
+    const last = Math.min(wanted.length, most);
     while (this.lines.length < last) this.lines.push(this.line());
+    this.fitColumns();
     this.lines.forEach((line, k) => {
       line.element.classList.toggle("hidden", k >= last);
-      if (k < last) this.fill(line, this.order[k]);
+      if (k < last) this.fill(line, wanted[k]);
       line.place = -1;
     });
+    this.printing = true;
+    const left = this.order.length - last;
+    if (left === 0) return;
+    const what = wanted.length > last ? `the first ${last} of ${counted(wanted.length, "row")}` : `${counted(last, "row")} worth a look`;
+    this.count.textContent = `${what}; ${left.toLocaleString("en-US")} more are not printed`;
   }
 }

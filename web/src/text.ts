@@ -36,6 +36,13 @@ export function number(value: number): string {
   return trimmed(value.toPrecision(4));
 }
 
+// Sentences of the program, with large counts as people write them: 1.33e+03 as 1,330.
+export function plain(text: string): string {
+  return clean(text).replace(/(?<![\w.])(\d(?:\.\d+)?)e\+0?([2-8])(?![\w.])/g, (found) =>
+    Number(found).toLocaleString("en-US"),
+  );
+}
+
 // Near 1 (cosine) four digits would hide what matters: as many as show the distance from 1.
 export function share(value: number): string {
   const gap = Math.abs(1 - value);

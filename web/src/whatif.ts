@@ -39,12 +39,13 @@ export function drawWhatIf(place: HTMLElement, model: Model): void {
     }
     const [judged, supposed, kept] = counts(model);
     const others = kept > 0 ? `; ${kept} hold the moved limit but break another` : "";
+    const changed = supposed === judged ? `still ${counted(judged, "tensor")}` : `${supposed} instead of ${judged} tensors`;
     place.replaceChildren(
       h("b", {}, "HYPOTHETICAL"),
       h(
         "span",
         { id: "what-if" },
-        `With ${counted(model.moved.size, "limit")} moved ${supposed} instead of ${judged} tensors would fail${others}. The verdict of the run stays.`,
+        `With ${counted(model.moved.size, "limit")} moved ${changed} would fail${others}. The verdict of the run stays.`,
       ),
       h(
         "button",

@@ -116,3 +116,17 @@ export const kMetricWords: Record<string, string> = {
   one_minus_cosine: "1 − cosine",
 };
 export const metricLabel = (name: string): string => kMetricWords[name] ?? name;
+
+// Why a tensor stands alone, as words after "is".
+const kReasons: Record<string, string> = {
+  no_golden: "missing in golden",
+  no_target: "missing in the target",
+  inside_fusion: "inside a fused operator",
+  no_counterpart: "without counterpart by design",
+  quantized_interior: "between quantized operators",
+  ambiguous_pair: "without a clear partner",
+  damaged_file: "in damaged files",
+  filtered: "left out by the options",
+  interrupted: "not reached before the run ended",
+};
+export const reasonWords = (reason: string): string => own(kReasons, reason) ?? `left out: ${reason}`;

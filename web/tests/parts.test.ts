@@ -6,10 +6,11 @@ import { heatColour } from "../src/charts.ts";
 import { bytesFromBase64, viewsOf } from "../src/data.ts";
 import { edgeLevel } from "../src/paint.ts";
 import type { Model } from "../src/model.ts";
+import { placesAlong } from "../src/plot.ts";
 import type { Graph, Report } from "../src/report.ts";
 import { worse } from "../src/report.ts";
 import { heightsOf } from "../src/scrub.ts";
-import { stretchesOf } from "../src/slices.ts";
+import { placesOf, runsOf, slowPart, stretchesOf } from "../src/slices.ts";
 import { sortRows } from "../src/table.ts";
 import { neighboursOf, traceToOrigin } from "../src/trace.ts";
 import { packColumns } from "./pack.ts";
@@ -121,12 +122,50 @@ describe("slices along the rows", () => {
   } as unknown as Report;
   const model = { report, steps: [0, 1], ranks: [0, 1] } as unknown as Model;
   test("where one ends and the next begins", () =>
-    expect(stretchesOf(model, [0, 1, 2, 3, 4, 5])).toEqual([
-      { from: 0, to: 1, label: "token 0, rank 0" },
+    expect(stretchesOf(model, [0, 1, 2, 3, 4, 5])).toMatchObject([
+      { from: 0, to: 1, label: "token 0, rank 0", parts: ["token 0", "rank 0"] },
       { from: 2, to: 3, label: "token 1, rank 0" },
       { from: 4, to: 4, label: "token 0, rank 1" },
       { from: 5, to: 5, label: "token 1, rank 1" },
     ]));
-  test("one slice needs no name", () => expect(stretchesOf(model, [0, 1])).toEqual([{ from: 0, to: 1, label: "" }]));
+  test("one slice needs no name", () => expect(stretchesOf(model, [0, 1])).toMatchObject([{ from: 0, to: 1, label: "" }]));
   test("no rows", () => expect(stretchesOf(model, [])).toEqual([]));
+  test("the part that changes less often, and its runs", () => {
+    const stretches = stretchesOf(model, [0, 1, 2, 3, 4, 5]);
+    expect(slowPart(stretches)).toBe(1);
+    expect(runsOf(stretches, 1)).toEqual([
+      { from: 0, to: 3, text: "rank 0" },
+      { from: 4, to: 5, text: "rank 1" },
+    ]);
+  });
+});
+
+describe("slices in words", () => {
+  const of = (rows: [step: number, rank: number][], samples?: string[]) => {
+    const [step, rank] = [0, 1].map((k) => rows.map((row) => row[k]));
+    const report = { step, rank, head: { run: { scenario: "torchair" }, samples } } as unknown as Report;
+    return placesOf({ report, steps: [0, 1, 2, 3, 4, 5], ranks: [0, 1, 2] } as unknown as Model, [...rows.keys()]);
+  };
+  test.each<[string, [number, number][], string]>([
+    ["one", [[3, 1]], "token 3 of rank 1"],
+    ["a stretch", [[5, 1], [3, 1], [4, 1]], "tokens 3 to 5 of rank 1"],
+    ["two and one", [[0, 0], [1, 0], [4, 0]], "tokens 0, 1, 4 of rank 0"],
+    ["ranks alike", [[2, 0], [2, 1], [2, 2]], "token 2 of ranks 0 to 2"],
+    ["ranks unlike", [[2, 0], [3, 1]], "token 2 of rank 0; token 3 of rank 1"],
+    ["all of them", [0, 1, 2, 3, 4, 5].map((step) => [step, 2]), "all tokens of rank 2"],
+    ["no rank known", [[1, -1], [2, -1]], "tokens 1, 2"],
+  ])("%s", (_name, rows, words) => expect(of(rows)).toBe(words));
+  test("samples by name", () => expect(of([[0, -1], [1, -1]], ["cat", "dog"])).toBe("samples cat, dog"));
+});
+
+describe("places under the axis", () => {
+  test("all where names fit", () => expect(placesAlong(-0.5, 3.5, 80)).toEqual([-0, 1, 2, 3]));
+  test("few where they do not", () => expect(placesAlong(-0.5, 60, 10)).toEqual([-0, 10, 20, 30, 40, 50, 60]));
+  test("as many as have room", () => {
+    for (const pitch of [0.01, 0.3, 2, 30]) {
+      const places = placesAlong(0, 900 / pitch, pitch);
+      expect((places[1] - places[0]) * pitch).toBeGreaterThanOrEqual(56);
+      expect(places.length).toBeGreaterThan(5);
+    }
+  });
 });

@@ -51,6 +51,14 @@ describe("the plot", () => {
     expect([...modelOf([{ excused: true, verdict: 3 }]).plotted()]).toEqual([0]));
 });
 
+describe("the row that shows", () => {
+  const shown = (rows: Row[]) => modelOf(rows).worstOf(rows.map((_, i) => i));
+  test("what was left out on purpose hides nothing that passes", () =>
+    expect(shown([{ excused: true, verdict: 3, slot: "input:0" }, {}])).toBe(1));
+  test("what is missing does", () => expect(shown([{}, { verdict: 3 }])).toBe(1));
+  test("a failure before all", () => expect(shown([{ verdict: 3 }, { verdict: 1 }, { excused: true, verdict: 3 }])).toBe(1));
+});
+
 describe("columns", () => {
   const keys = (rows: Row[]) => columnsOf(modelOf(rows)).map(({ key }) => key);
   test("the metric that most rows break comes first", () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, test } from "vitest";
-import { clean, number, percent, share, shellQuoted, shorten } from "../src/text.ts";
+import { clean, number, percent, plain, share, shellQuoted, shorten } from "../src/text.ts";
 
 describe("clean", () => {
   test.each([
@@ -16,6 +16,17 @@ describe("clean", () => {
     ["tags nobody sees", "\u{e0041}", "\\u{e0041}"],
     ["other scripts stay", "שלום 漢字", "שלום 漢字"],
   ])("%s", (_name, text, expected) => expect(clean(text)).toBe(expected));
+});
+
+describe("plain", () => {
+  test.each([
+    ["thousands", "0.4 of it its own: 1.33e+03 times", "0.4 of it its own: 1,330 times"],
+    ["millions", "5e+06 times", "5,000,000 times"],
+    ["small numbers stay", "2.5e-07, 1e-3", "2.5e-07, 1e-3"],
+    ["very large ones, too", "3.4e+38 is the largest", "3.4e+38 is the largest"],
+    ["names are no numbers", "conv1.5e+03 and a/1e+03b", "conv1.5e+03 and a/1e+03b"],
+    ["nothing hides in it", "a\u202eb", "a\\u202eb"],
+  ])("%s", (_name, text, expected) => expect(plain(text)).toBe(expected));
 });
 
 describe("shorten", () => {

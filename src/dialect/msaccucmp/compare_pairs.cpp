@@ -2,7 +2,6 @@
 #include "dialect/msaccucmp/compare_pairs.h"
 
 #include "compare/policy.h"
-#include "tensor/decode.h"
 
 namespace plumb::msaccucmp {
 namespace {

@@ -105,6 +105,36 @@ bool has_quant_mark(std::string_view key) {
   });
 }
 
+// The files of a directory, none of those below it.
+Outcome<dump::Tree> files_in(const fs::path& path) {
+  std::error_code failure;
+  if (!fs::is_directory(path, failure))
+    return {Code::kInvalidPath, Error{"no such directory", path.string(),
+                                      "check the path; -m and -g name directories of dump files"}};
+  dump::Tree tree;
+  tree.root = path;
+  fs::directory_iterator files(path, failure);
+  if (failure)
+    return {Code::kInvalidPath,
+            Error{"the directory cannot be read", path.string(), failure.message()}};
+  for (const fs::directory_entry& entry : files)
+    if (std::error_code ignored; entry.is_regular_file(ignored))
+      tree.files.push_back({entry.path().filename().string(), entry.file_size(ignored)});
+  std::sort(tree.files.begin(), tree.files.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return tree;
+}
+
+DumpKind kind_of(FileType type, bool is_quantized) {
+  switch (type) {
+    case FileType::kOffline: return DumpKind::kOffline;
+    case FileType::kNumpy: return is_quantized ? DumpKind::kQuant : DumpKind::kStandard;
+    case FileType::kStandard: break;
+    case FileType::kQuant: return DumpKind::kQuant;
+  }
+  return DumpKind::kStandard;
+}
+
 }  // namespace
 
 std::string file_key(std::string_view operator_name) {
@@ -126,29 +156,15 @@ const DumpFile* DumpDirectory::find(std::string_view operator_name, int64_t outp
 }
 
 Outcome<DumpDirectory> open_directory(const fs::path& path, bool join_slices) {
-  std::error_code failure;
-  if (!fs::is_directory(path, failure))
-    return {Code::kInvalidPath, Error{"no such directory", path.string(),
-                                      "check the path; -m and -g name directories of dump files"}};
-  dump::Tree tree;
-  tree.root = path;
-  fs::directory_iterator files(path, failure);
-  if (failure)
-    return {Code::kInvalidPath,
-            Error{"the directory cannot be read", path.string(), failure.message()}};
-  for (const fs::directory_entry& entry : files)
-    if (std::error_code ignored; entry.is_regular_file(ignored))
-      tree.files.push_back({entry.path().filename().string(), entry.file_size(ignored)});
-  std::sort(tree.files.begin(), tree.files.end(),
-            [](const auto& a, const auto& b) { return a.path < b.path; });
-
+  const auto tree = files_in(path);
+  if (!tree) return tree.fault();
   DumpDirectory directory;
   directory.path = path;
-  const dump::RealNames real_names(tree);
+  const dump::RealNames real_names(*tree);
   std::optional<FileType> type;
   size_t unknown = 0;
   bool has_slices = false;
-  for (const dump::TreeFile& file : tree.files) {
+  for (const dump::TreeFile& file : tree->files) {
     if (file.name() == dump::kMappingName || file.name() == "convert_failed_file_list.txt")
       continue;
     const auto name = real_names.of(file);
@@ -169,7 +185,7 @@ Outcome<DumpDirectory> open_directory(const fs::path& path, bool join_slices) {
     directory.has_npy |= file.name().ends_with(".npy");
     directory.is_quantized |= has_quant_mark(parsed->key);
     directory.files[parsed->key].push_back(
-        {tree.absolute(file), std::string(*name), parsed->timestamp, parsed->is_slice});
+        {tree->absolute(file), std::string(*name), parsed->timestamp, parsed->is_slice});
     has_slices |= parsed->is_slice;
   }
   if (!type)
@@ -189,14 +205,7 @@ Outcome<DumpDirectory> open_directory(const fs::path& path, bool join_slices) {
   if (has_slices && join_slices)
     if (auto set = dump::open_dump(path))
       directory.slices = std::make_shared<const dump::DumpSet>(std::move(*set));
-  switch (*type) {
-    case FileType::kOffline: directory.kind = DumpKind::kOffline; break;
-    case FileType::kNumpy:
-      directory.kind = directory.is_quantized ? DumpKind::kQuant : DumpKind::kStandard;
-      break;
-    case FileType::kStandard: directory.kind = DumpKind::kStandard; break;
-    case FileType::kQuant: directory.kind = DumpKind::kQuant; break;
-  }
+  directory.kind = kind_of(*type, directory.is_quantized);
   return directory;
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "dialect/msaccucmp/convert.h"
 #include "dialect/msaccucmp/directory.h"
 #include "dialect/msaccucmp/output.h"
@@ -186,9 +187,9 @@ std::string numpy_text(DType dtype, double value) {
     const double held = static_cast<double>(float_from_half(bits));
     for (int digits = 1; digits <= 17; ++digits) {
       text = fmt::format("{:.{}g}", held, digits);
-      if (half_from_float(std::strtof(text.c_str(), nullptr)) == bits) break;
+      if (half_from_float(*number_from_text<float>(text)) == bits) break;
     }
-    const double shortest = std::strtod(text.c_str(), nullptr);
+    const double shortest = *number_from_text<double>(text);
     text = fmt::format("{}", shortest);
   } else if (dtype == DType::kFloat32) {
     text = fmt::format("{}", static_cast<float>(value));

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/number_from_text.h"
 #include "base/parallel.h"
 #include "dump/names.h"
 #include "dump/tree.h"
@@ -218,7 +219,7 @@ H5Row finished(const ResultRow& row, const Selection& algorithms) {
     if (algorithms[i]->name == "CosineSimilarity") {
       constexpr double kSuspicious = 0.95;
       const std::string& score = out.cells[first + i];
-      out.is_suspicious = score == "NaN" || !(std::strtod(score.c_str(), nullptr) > kSuspicious);
+      out.is_suspicious = !(number_from_text<double>(score).value_or(0) > kSuspicious);
     }
   return out;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -219,21 +218,28 @@ void RuleFile::merge_unfused(const RuleFile& unfused) {
         if (const RuleOperator* found = unfused_of(origin)) add_once(origins, found->name);
       op.origins = std::move(origins);
     }
-    for (OriginTensor& output : op.outputs) {
-      const RuleOperator* counterpart = output.name.empty() ? nullptr : unfused_of(output.name);
-      if (counterpart == nullptr) continue;
-      bool found = false;
-      const RuleGroup* group = unfused.group_of(counterpart->name);
-      for (size_t other : group->members)
-        for (size_t i = 0; i < unfused.operators_[other].outputs.size() && !found; ++i) {
-          const OriginTensor& same = unfused.operators_[other].outputs[i];
-          found = same.name == output.name && same.index == output.index;
-          if (found) output.index = static_cast<int64_t>(i);
-        }
-      output.name = counterpart->name;
-    }
+    for (OriginTensor& output : op.outputs)
+      if (const RuleOperator* found = output.name.empty() ? nullptr : unfused_of(output.name)) {
+        output.index = unfused.output_index(found->name, output);
+        output.name = found->name;
+      }
   }
+  keep_only(kept);
+}
 
+// By which output a group gives a tensor of the original; as the original does if nothing tells.
+std::optional<int64_t> RuleFile::output_index(const std::string& member,
+                                              const OriginTensor& output) const {
+  for (const size_t other : group_of(member)->members) {
+    const std::vector<OriginTensor>& outputs = operators_[other].outputs;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].name == output.name && outputs[i].index == output.index)
+        return static_cast<int64_t>(i);
+  }
+  return output.index;
+}
+
+void RuleFile::keep_only(const std::set<size_t>& kept) {
   std::vector<size_t> new_place(operators_.size(), operators_.size());
   std::vector<RuleOperator> operators;
   for (size_t member : kept) {
@@ -268,43 +274,52 @@ GroupNames names_of(const RuleFile& rules, const RuleGroup& group) {
   return names;
 }
 
-Outcome<std::vector<int64_t>> chosen_ids(const RuleFile& rules, const Choice& choice,
-                                         std::vector<std::string>& warnings) {
+namespace {
+
+// Numbers of operators, and the last of them.
+struct OperatorIds {
+  std::set<int64_t> all;
+  int64_t last = 0;
+
+  std::string range_text() const { return fmt::format("operators have the numbers 1 to {}", last); }
+};
+
+// Between commas, without the blanks around.
+std::vector<std::string_view> fields_between_commas(std::string_view text) {
   std::vector<std::string_view> fields;
-  const std::string& text = choice.range.empty() ? choice.select : choice.range;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
-    std::string_view field = std::string_view(text).substr(at, comma - at);
+    std::string_view field = text.substr(at, comma - at);
     while (field.starts_with(' ')) field.remove_prefix(1);
     while (field.ends_with(' ')) field.remove_suffix(1);
     fields.push_back(field);
     at = comma + 1;
   }
-  int64_t count = 0;
-  std::set<int64_t> ids;
-  for (const RuleOperator& op : rules.operators()) {
-    count = std::max(count, op.id);
-    ids.insert(op.id);
-  }
+  return fields;
+}
+
+Outcome<std::vector<int64_t>> selected_ids(const std::string& text, const OperatorIds& ids,
+                                           std::vector<std::string>& warnings) {
   std::vector<int64_t> chosen;
-  if (!choice.select.empty()) {
-    for (std::string_view field : fields) {
-      if (!dump::is_digits(field))
-        return {Code::kInvalidParameter, Error{"-s takes numbers with commas between",
-                                               fmt::format("-s {}", text), "for example -s 1,2,5"}};
-      const int64_t id = dump::number_from(field).value_or(INT64_MAX);
-      if (id > count)
-        warnings.push_back(
-            fmt::format("-s: there is no operator {}, the last is {}", field, count));
-      else
-        chosen.push_back(id);
-    }
-    if (chosen.empty())
-      return {Code::kInvalidParameter,
-              Error{"-s leaves no operator", fmt::format("-s {}", text),
-                    fmt::format("operators have the numbers 1 to {}", count)}};
-    return chosen;
+  for (std::string_view field : fields_between_commas(text)) {
+    if (!dump::is_digits(field))
+      return {Code::kInvalidParameter, Error{"-s takes numbers with commas between",
+                                             fmt::format("-s {}", text), "for example -s 1,2,5"}};
+    const int64_t id = dump::number_from(field).value_or(INT64_MAX);
+    if (id > ids.last)
+      warnings.push_back(
+          fmt::format("-s: there is no operator {}, the last is {}", field, ids.last));
+    else
+      chosen.push_back(id);
   }
+  if (chosen.empty())
+    return {Code::kInvalidParameter,
+            Error{"-s leaves no operator", fmt::format("-s {}", text), ids.range_text()}};
+  return chosen;
+}
+
+Outcome<std::vector<int64_t>> ids_in_range(const std::string& text, const OperatorIds& ids) {
+  const std::vector<std::string_view> fields = fields_between_commas(text);
   if (fields.size() != 3)
     return {Code::kInvalidParameter, Error{"-r takes start,end,step", fmt::format("-r {}", text),
                                            "for example -r 1,100,5; fields may be empty"}};
@@ -317,23 +332,36 @@ Outcome<std::vector<int64_t>> chosen_ids(const RuleFile& rules, const Choice& ch
   if (!start || !end || !step)
     return {Code::kInvalidParameter,
             Error{"-r takes three numbers", fmt::format("-r {}", text), "for example -r 1,100,5"}};
-  const int64_t last = *end == -1 ? count : *end;
+  const int64_t last = *end == -1 ? ids.last : *end;
   const auto out_of_bounds = [&](const char* what, int64_t number, std::string range) {
     return Fault{Code::kOutOfBounds,
                  Error{fmt::format("the {} of -r is out of range", what),
-                       fmt::format("{} is not in {}", number, range),
-                       fmt::format("operators have the numbers 1 to {}", count)}};
+                       fmt::format("{} is not in {}", number, range), ids.range_text()}};
   };
-  if (*start < 1 || *start > count)
-    return out_of_bounds("start", *start, fmt::format("[1, {}]", count));
-  if (last < *start || last > count)
-    return out_of_bounds("end", last, fmt::format("[{}, {}]", *start, count));
-  if (*step < 1 || *step >= count)
-    return out_of_bounds("step", *step, fmt::format("[1, {})", count));
-  for (int64_t id : ids)
+  if (*start < 1 || *start > ids.last)
+    return out_of_bounds("start", *start, fmt::format("[1, {}]", ids.last));
+  if (last < *start || last > ids.last)
+    return out_of_bounds("end", last, fmt::format("[{}, {}]", *start, ids.last));
+  if (*step < 1 || *step >= ids.last)
+    return out_of_bounds("step", *step, fmt::format("[1, {})", ids.last));
+  std::vector<int64_t> chosen;
+  for (int64_t id : ids.all)
     if (id >= *start && id <= last && (id == last || (id - *start) % *step == 0))
       chosen.push_back(id);
   return chosen;
+}
+
+}  // namespace
+
+Outcome<std::vector<int64_t>> chosen_ids(const RuleFile& rules, const Choice& choice,
+                                         std::vector<std::string>& warnings) {
+  OperatorIds ids;
+  for (const RuleOperator& op : rules.operators()) {
+    ids.last = std::max(ids.last, op.id);
+    ids.all.insert(op.id);
+  }
+  return choice.select.empty() ? ids_in_range(choice.range, ids)
+                               : selected_ids(choice.select, ids, warnings);
 }
 
 }  // namespace plumb::msaccucmp

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -67,6 +68,8 @@ class RuleFile {
  private:
   void make_groups(bool by_l1_group);
   void index_names();
+  std::optional<int64_t> output_index(const std::string& member, const OriginTensor& output) const;
+  void keep_only(const std::set<size_t>& kept);
 
   std::vector<RuleOperator> operators_;
   std::vector<RuleGroup> groups_;

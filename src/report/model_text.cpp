@@ -1,46 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/inspect_model.h"
+#include "report/model_text.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/terminal.h"
 #include "report/table.h"
 #include "report/text.h"
 
-namespace plumb::cli {
+namespace plumb::report {
 namespace {
 
-using report::bytes_text;
-using report::counted;
-using report::printable;
-using report::Table;
 using scan::InspectedModel;
 using scan::ModelTensor;
 
-void print_model_summary(const InspectedModel& model) {
+std::string model_summary(const InspectedModel& model) {
   const graph::Graph& graph = model.graph;
-  fmt::print("{}: {}", model.path, model.importer->title);
-  if (!graph.name.empty()) fmt::print(" '{}'", printable(graph.name));
-  fmt::print(", {}", counted(graph.operators.size(), "operator"));
+  std::string text = fmt::format("{}: {}", model.path, model.importer->title);
+  if (!graph.name.empty()) text += fmt::format(" '{}'", printable(graph.name));
+  text += fmt::format(", {}", counted(graph.operators.size(), "operator"));
   if (const size_t graphs = model.subgraphs(); graphs > 1)
-    fmt::print(" in {}", counted(graphs, "graph"));
-  fmt::print(", {}, {}, {}\n", counted(model.inputs().size(), "input"),
-             counted(graph.outputs.size(), "output"),
-             bytes_text(static_cast<double>(model.file_bytes)));
+    text += fmt::format(" in {}", counted(graphs, "graph"));
+  return text + fmt::format(", {}, {}, {}\n", counted(model.inputs().size(), "input"),
+                            counted(graph.outputs.size(), "output"),
+                            bytes_text(static_cast<double>(model.file_bytes)));
 }
 
-void print_properties(const InspectedModel& model, bool command_line) {
+std::string properties_text(const InspectedModel& model, bool command_line) {
   size_t width = 0;
+  std::string text;
   for (const auto& [key, value] : model.graph.properties) width = std::max(width, key.size());
   for (const auto& [key, value] : model.graph.properties)
-    fmt::print("  {:<{}}  {}\n", printable(key), width, printable(value));
-  if (command_line)
-    fmt::print("  command line: {}\n", model.graph.command_line.empty()
-                                           ? "not recorded"
-                                           : printable(model.graph.command_line));
+    text += fmt::format("  {:<{}}  {}\n", printable(key), width, printable(value));
+  if (!command_line) return text;
+  const std::string& recorded = model.graph.command_line;
+  return text + fmt::format("  command line: {}\n",
+                            recorded.empty() ? "not recorded" : printable(recorded));
 }
 
 void add_tensors(Table& table, const char* kind, const std::vector<ModelTensor>& tensors) {
@@ -58,7 +54,7 @@ void add_tensors(Table& table, const char* kind, const std::vector<ModelTensor>&
 }
 
 // Most frequent first.
-void print_types(const InspectedModel& model) {
+std::string types_text(const InspectedModel& model) {
   constexpr size_t kShown = 12;
   std::vector<std::pair<std::string_view, size_t>> types;
   for (const auto& type : model.types()) types.push_back(type);
@@ -68,17 +64,17 @@ void print_types(const InspectedModel& model) {
   for (size_t i = 0; i < std::min(types.size(), kShown); ++i)
     text += fmt::format("{}{} {}", i == 0 ? "" : ", ", printable(types[i].first), types[i].second);
   if (types.size() > kShown) text += fmt::format(", {} more types", types.size() - kShown);
-  fmt::print("types: {}\n", text);
+  text = "types: " + text + "\n";
   const size_t fused = model.fused(), inserted = model.inserted(), quantizing = model.quantizing();
-  if (fused + inserted + quantizing == 0) return;
-  fmt::print("of the original model: {} fused from several, {} inserted by the compiler", fused,
-             inserted);
-  if (quantizing > 0) fmt::print(", {} that quantize", quantizing);
-  fmt::print("\n");
+  if (fused + inserted + quantizing == 0) return text;
+  text += fmt::format("of the original model: {} fused from several, {} inserted by the compiler",
+                      fused, inserted);
+  if (quantizing > 0) text += fmt::format(", {} that quantize", quantizing);
+  return text + "\n";
 }
 
 // One line for each tensor that an operator gives, with what it reads and was made from.
-void print_chosen(const InspectedModel& model) {
+Table table_of_chosen(const InspectedModel& model) {
   Table table;
   table.columns = {{"operator", false, 9, true}, {"type", false, 8},           {"slot", false, 7},
                    {"dtype", false, 6},          {"shape", false, 5},          {"layout", false, 4},
@@ -99,26 +95,28 @@ void print_chosen(const InspectedModel& model) {
                             printable(reads), printable(origins)});
     }
   }
-  fmt::print("{}", table.render(terminal_width()));
+  return table;
 }
 
 }  // namespace
 
-void print_model(const InspectedModel& model, bool command_line) {
-  print_model_summary(model);
-  if (!model.chosen.empty()) return print_chosen(model);
-  print_properties(model, command_line);
+std::string model_text(const InspectedModel& model, size_t width, bool command_line) {
+  std::string text = model_summary(model);
+  if (!model.chosen.empty()) return text + table_of_chosen(model).render(width);
+  text += properties_text(model, command_line);
   Table table;
   table.columns = {{"", false, 9},      {"tensor", false, 9, true}, {"dtype", false, 8},
                    {"shape", false, 7}, {"layout", false, 5},       {"original", false, 6, true}};
   add_tensors(table, "input", model.inputs());
   add_tensors(table, "output", model.outputs());
-  if (!table.rows.empty()) fmt::print("{}", table.render(terminal_width()));
-  print_types(model);
+  if (!table.rows.empty()) text += table.render(width);
+  text += types_text(model);
   if (model.importer->is_runnable)
-    fmt::print("next: plumb dump {} --input FILE -o DIR saves the tensors of every operator\n",
-               model.path);
-  fmt::print("next: plumb compare TARGET GOLDEN --graph {} pairs dumps of it\n", model.path);
+    text +=
+        fmt::format("next: plumb dump {} --input FILE -o DIR saves the tensors of every operator\n",
+                    model.path);
+  return text + fmt::format("next: plumb compare TARGET GOLDEN --graph {} pairs dumps of it\n",
+                            model.path);
 }
 
-}  // namespace plumb::cli
+}  // namespace plumb::report
