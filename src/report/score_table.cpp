@@ -192,8 +192,6 @@ std::vector<bool> shown_layers(const Run& run, const std::vector<Layer>& layers,
 std::string score_table(const Run& run, const TerminalStyle& style) {
   const std::vector<Layer> layers = layers_of(run);
   const Row* culprit = culprit_row(run, run.summary());
-  // Who shows an error that one of several made is none of them.
-  const bool is_marked = has_culprit(run) && suspects_of(run.findings.front()).empty();
   const std::vector<bool> is_shown = shown_layers(run, layers, culprit, style.all);
   Table table;
   table.columns = columns_of(run);
@@ -206,7 +204,7 @@ std::string score_table(const Run& run, const TerminalStyle& style) {
     }
     const Row& row = worst_verdict(layers[i]);
     table.rows.push_back(cells_of(run, layers[i], row));
-    if (is_marked && holds(layers[i], culprit)) table.rows.back()[1] += " ◄";
+    if (has_row_to_mark(run) && holds(layers[i], culprit)) table.rows.back()[1] += " ◄";
     const Colour colour = colour_of(row);
     if (style.colour) table.colours.push_back(colour == Colour::kGrey ? "2" : sgr(colour));
   }
