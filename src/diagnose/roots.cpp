@@ -97,10 +97,7 @@ class Finder {
     const bool has_tail = each.grain == 0 || each.stands_for;
     if (is_measured && !is_hidden && has_tail && each.own < kTailStep * tail_[kind_of(each)])
       return;
-    // Gains of products are anything.
-    const bool is_gain = is_product(each.type) && in >= noise;
-    if (!(ratio >= (is_measured || is_gain ? kOwnStep : kStep)) || (each.is_source && !each.is_odd))
-      return;
+    if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
     // What a conversion left behind and nobody reads does no harm.
     if (each.is_constant && net_.has_edges && each.consumers.empty()) return;
     // Of a step from good inputs all is its own, and has to be as large as what is measured.
