@@ -50,7 +50,7 @@ Unseen unseen_of(const Net& net, const Stretch& stretch, int64_t seen) {
     is_asked[static_cast<size_t>(at)] = true;
     unseen.names.emplace_back(net.nodes[static_cast<size_t>(at)].name);
   }
-  if (stretch.nodes.size() < 2) return unseen;
+  if (!stretch.rows.empty()) return unseen;
   int64_t found = 0;
   for (const Row& row : net.run.rows)
     if (row.node >= 0 && is_asked[static_cast<size_t>(row.node)] &&
@@ -67,7 +67,10 @@ std::string advice_of(const Unseen& unseen, const Suspect& suspect) {
   if (unseen.is_filtered)
     return fmt::format("Compare without a selection: it leaves out {}.", those);
   if (suspect.of.run.command == "run")
-    return fmt::format("Compare every layer: --layers all shows {}, and replays them.", those);
+    return fmt::format(
+        "The engines do not both show {}: run the target without fusing "
+        "(--target-optimization disabled), and compare all layers again.",
+        those);
   if (!suspect.of.net.has_edges && !unseen.in_target)
     return fmt::format(
         "The target has no {}: it is missing there, or was not dumped. Dump every "
@@ -84,9 +87,7 @@ std::string advice_of(const Unseen& unseen, const Suspect& suspect) {
 
 std::string next_of(const Unseen& unseen, const Suspect& suspect) {
   const Commands& commands = suspect.of.commands;
-  std::string next = unseen.is_filtered                ? commands.compare_all()
-                     : suspect.of.run.command == "run" ? commands.all_layers()
-                                                       : "";
+  std::string next = unseen.is_filtered ? commands.compare_all() : "";
   if (next.empty() && !unseen.shown.empty()) next = commands.show(unseen.shown);
   return next.empty() ? commands.show(suspect.its_row().target->operator_name) : next;
 }
