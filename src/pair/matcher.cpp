@@ -101,7 +101,7 @@ bool hands_on_output(const Operator& op, int64_t index) {
 }
 
 // As the original has it, whatever layout it is stored in.
-const Shape* shape_of(const Operator& op, int64_t index) {
+const Shape* recorded_shape(const Operator& op, int64_t index) {
   if (index < 0 || index >= std::ssize(op.outputs)) return nullptr;
   const Output& output = op.outputs[static_cast<size_t>(index)];
   const auto& shape = output.origin_shape ? output.origin_shape : output.shape;
@@ -316,11 +316,11 @@ void Matcher::find_golden_maker(const Operator& op, Tensor origin, Match& match)
 
 Match Matcher::through(const Operator& first, int64_t index, bool asks_before) const {
   Match match;
-  const Shape* const shape = shape_of(first, index);
+  const Shape* const shape = recorded_shape(first, index);
   const Operator* op = maker_of(first, index, match);
   if (op == nullptr) return match;
-  const std::string path = std::exchange(match.evidence, {});
-  if (const Shape* own = shape_of(*op, index); own != nullptr && shape != nullptr)
+  std::string path = std::exchange(match.evidence, {});
+  if (const Shape* own = recorded_shape(*op, index); own != nullptr && shape != nullptr)
     match.is_reshaped = is_reshape(*own, *shape);
   match.is_source = is_never_dumped(*op);
   const auto domain = quantized_.find(op);
