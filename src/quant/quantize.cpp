@@ -93,22 +93,28 @@ std::string advice_for_activations(const Settings& settings) {
   return fmt::format("{}", fmt::join(words, " or "));
 }
 
+constexpr const char *kFakeQuantModel = "model_fakequant.onnx", *kQdqModel = "model_qdq.onnx",
+                     *kQuant = "quant.json", *kQuantGraph = "quant_graph.json",
+                     *kExpanded = "config.expanded.json", *kResult = "result.json";
+constexpr const char *kTranslation = "model.onnx", *kCaffeTwin = "weights_fakequant.caffemodel";
+constexpr const char* kResults[] = {kFakeQuantModel, kQdqModel, kQuant,       kQuantGraph,
+                                    kExpanded,       kResult,   kTranslation, kCaffeTwin};
+
 // The translation, and the Caffe network's own weights as they are rounded.
 Result<void> write_caffe(const QuantizeOptions& options, const Lab& float_lab, const Lab& lab,
                          const Quantization& made, std::vector<std::string>& warnings) {
   const fs::path &network = options.model.path, &weights = options.model.weights;
   auto translated = graph::translate_caffe(network, weights);
   if (!translated) return translated.error();
-  if (auto written = write_file(options.directory / "model.onnx", graph::write_onnx(*translated));
+  if (auto written = write_file(options.directory / kTranslation, graph::write_onnx(*translated));
       !written)
     return written;
   auto twin = caffe_twin(network, weights, float_lab, lab, made);
   if (!twin) return twin.error();
-  constexpr const char* kTwin = "weights_fakequant.caffemodel";
   if (const auto* file = std::get_if<std::string>(&*twin))
-    return write_file(options.directory / kTwin, *file);
+    return write_file(options.directory / kCaffeTwin, *file);
   warnings.push_back(
-      fmt::format("{} is not written: {}", kTwin, std::get<NoCaffeTwin>(*twin).reason));
+      fmt::format("{} is not written: {}", kCaffeTwin, std::get<NoCaffeTwin>(*twin).reason));
   return {};
 }
 
@@ -250,6 +256,14 @@ Result<void> QuantizeJob::repair(State& state, std::vector<Repair>& repairs, Run
 }
 
 Result<Quantized> QuantizeJob::run(RunContext& context) {
+  auto done = calibrate_and_write(context);
+  std::error_code ignored;
+  if (!done)
+    for (const char* file : kResults) fs::remove(options_.directory / file, ignored);
+  return done;
+}
+
+Result<Quantized> QuantizeJob::calibrate_and_write(RunContext& context) {
   auto state = calibrated(lab_, context);
   if (!state) return state.error();
   Quantized done;
@@ -272,7 +286,7 @@ Result<Quantized> QuantizeJob::run(RunContext& context) {
       return written.error();
 
   replay::RunOptions run;
-  run.target.path = (options_.directory / "model_fakequant.onnx").string();
+  run.target.path = (options_.directory / kFakeQuantModel).string();
   run.golden.path = options_.model.path.string();
   run.golden.weights = options_.model.weights.string();
   run.golden.engine = options_.model.engine;
@@ -290,7 +304,7 @@ Result<Quantized> QuantizeJob::run(RunContext& context) {
   if (!done.problem && !options_.settings.block &&
       done.run.summary().verdict != result::Verdict::kPass)
     if (auto blame = blame_for(*state, context)) done.blame = std::move(*blame);
-  auto sink = FileSink::create(options_.directory / "result.json");
+  auto sink = FileSink::create(options_.directory / kResult);
   if (!sink) return sink.error();
   result::write_json(done.run, [&](std::string_view piece) { sink->write(piece); });
   if (auto committed = sink->commit(); !committed) return committed.error();
@@ -301,17 +315,17 @@ Result<void> QuantizeJob::write(const State& state, std::span<const Repair> repa
   std::error_code code;
   fs::create_directories(options_.directory, code);
   const Lab& lab = *state.lab;
-  for (const auto& [name, form] : {std::pair{"model_fakequant.onnx", Form::kFakeQuant},
-                                   std::pair{"model_qdq.onnx", Form::kQdq}}) {
+  for (const auto& [name, form] :
+       {std::pair{kFakeQuantModel, Form::kFakeQuant}, std::pair{kQdqModel, Form::kQdq}}) {
     auto model = build_quantized(lab.prepared(), lab.plan(), state.made, form);
     if (!model) return model.error();
     if (auto written = write_file(options_.directory / name, model->file); !written) return written;
   }
   for (const auto& [name, text] :
-       {std::pair{"quant.json", quant_json(lab, state.made, state.calibration, options_.settings,
-                                           options_.requests, repairs)},
-        std::pair{"quant_graph.json", quant_graph_json(lab, state.made)},
-        std::pair{"config.expanded.json", expanded_config_json(options_, lab)}})
+       {std::pair{kQuant, quant_json(lab, state.made, state.calibration, options_.settings,
+                                     options_.requests, repairs)},
+        std::pair{kQuantGraph, quant_graph_json(lab, state.made)},
+        std::pair{kExpanded, expanded_config_json(options_, lab)}})
     if (auto written = write_file(options_.directory / name, text); !written) return written;
   const fs::path& table = options_.ranges_file;
   if (table.empty()) return {};

@@ -67,7 +67,7 @@ class QuantizeJob {
   const input::Samples& calibration_samples() const { return *samples_; }
   const input::Samples* measurement_samples() const;
 
-  // Progress counts samples: of calibration, then of measurement.
+  // Progress counts samples: of calibration, then of measurement. A run that fails leaves no files.
   Result<Quantized> run(RunContext& context);
 
  private:
@@ -78,6 +78,7 @@ class QuantizeJob {
     Calibration calibration;
     Quantization made;
   };
+  Result<Quantized> calibrate_and_write(RunContext& context);
   Result<State> calibrated(std::shared_ptr<const Lab> lab, RunContext& context);
   Result<std::unique_ptr<Trials>> few_trials(RunContext& context);
   Result<double> db_of(const Lab& lab, const Quantization& made, Trials& trials,
