@@ -329,6 +329,58 @@ bool has_shape_of_picture(const Shape& shape) {
          (is_channels(shape[rank - 1]) && are_pixels(rank - 3));
 }
 
+// One channel of 8 by 8 pixels or more, or a batch of them.
+bool may_be_grey_picture(const Shape& shape, const PairSums& sums) {
+  const size_t rank = shape.size();
+  const bool is_last = rank > 2 && shape[rank - 1] == 1;
+  const size_t height = rank - (is_last ? 3 : 2);
+  return rank >= 2 && rank <= 4 && shape[height] >= 8 && shape[height + 1] >= 8 && sums.t_whole &&
+         sums.g_whole && sums.g_min >= 0 && sums.g_max <= 255 && sums.abs_max == 1;
+}
+
+// Neighbours of a picture nearly all differ, by little, up and down. Labels are even areas, ids
+// differ by anything, and counted positions rise.
+Result<bool> is_grey_picture(const dump::EntryReader& tensor) {
+  constexpr int64_t kMost = 1 << 24, kAtOnce = 1 << 14;  // elements
+  constexpr double kLittle = 16, kAnyWay = 0.2, kDiffer = 0.5, kBound = 0.75;
+  auto again = tensor.again();
+  if (!again) return again.error();
+  io::TensorReader& reader = again->reader();
+  const Shape shape = squeezed(reader.shape());
+  if (reader.count() > kMost || shape.size() < 2) return false;
+  const auto width = static_cast<size_t>(shape.back());
+  std::vector<double> values;
+  double row = 0;  // its first value
+  int64_t up = 0, down = 0, close = 0, counted = 0, rows = 0, rows_apart = 0;
+  const int64_t stretch = std::max<int64_t>(1, kAtOnce / shape.back()) * shape.back();
+  for (int64_t first = 0; first < reader.count(); first += stretch) {
+    const int64_t count = std::min(stretch, reader.count() - first);
+    auto bytes = reader.read(first, count);
+    if (!bytes) return std::move(bytes.error()).in(tensor.path());
+    values.resize(static_cast<size_t>(count));
+    decode_double(reader.dtype(), bytes->data(), count, values.data());
+    for (size_t i = 0; i < values.size(); ++i) {
+      const bool is_first = i % width == 0;
+      const double before = is_first ? row : values[i - 1], step = values[i] - before;
+      if (is_first) {
+        rows_apart += step != 0;
+        ++rows;
+        row = values[i];
+      } else if (step != 0 || (values[i] > 0 && values[i] < 255)) {  // black and white are even
+        ++counted;
+        up += step > 0;
+        down += step < 0;
+        close += std::fabs(step) <= kLittle;
+      }
+    }
+  }
+  const auto share = [&](int64_t some) {
+    return static_cast<double>(some) / static_cast<double>(std::max<int64_t>(counted, 1));
+  };
+  return share(up) >= kAnyWay && share(down) >= kAnyWay && share(up + down) >= kDiffer &&
+         share(close) >= kBound && 4 * rows_apart >= rows;
+}
+
 // A look at the start of the pair, and at some of golden, may foresee that it will be read again
 // for the bulk rule: then the first pass puts aside what that would be for.
 struct Foreseen {
@@ -451,6 +503,11 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.has_shape_of_picture = has_shape_of_picture(golden.reader().shape());
   if (mask) facts.marks_from = mask->from;
   facts.sums = *sums;
+  if (!facts.has_shape_of_picture && may_be_grey_picture(golden.reader().shape(), *sums)) {
+    const auto is_picture = is_grey_picture(golden);
+    if (!is_picture) return is_picture.error();
+    facts.has_shape_of_picture = *is_picture;
+  }
   facts.has_slices = request.slices;
   if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {
     auto found =

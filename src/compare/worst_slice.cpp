@@ -61,24 +61,54 @@ struct Rest {
   double usual = 0;  // error of an element, see SliceSums::Doubtful; negative: not in doubt
   int64_t elements = 0, others = 0;  // finite pairs, and those where golden is not zero
   double tt = 0, tg = 0, gg = 0;
+  // Of errors d, and of golden from its first value on, v.
+  double first = 0;
+  double d = 0, v = 0, dd = 0, dv = 0, vv = 0, ddv = 0, dvv = 0, ddvv = 0;
 
-  void add(double t, double g) {
-    ++elements;
-    others += g != 0;
-    tt += t * t;
-    tg += t * g;
-    gg += g * g;
+  void add(double target, double golden) {
+    if (elements++ == 0) first = golden;
+    others += golden != 0;
+    tt += target * target;
+    tg += target * golden;
+    gg += golden * golden;
+    const double error = target - golden, value = golden - first, product = error * value;
+    d += error;
+    v += value;
+    dd += error * error;
+    dv += product;
+    vv += value * value;
+    ddv += error * product;
+    dvv += product * value;
+    ddvv += product * product;
   }
-  double ratio() const { return std::sqrt(std::max(tt - 2 * tg + gg, 0.0) / gg); }
+  // What is smaller than the usual error may be noise of golden's own.
+  bool may_be_noise() const { return gg <= usual * usual * static_cast<double>(elements); }
+  double ratio() const { return std::sqrt(dd / gg); }
   // Noise is added to golden: the error points nowhere, beside its own size as beside the usual.
   bool is_lost() const {
-    if (usual < 0 || others < metrics::kSmallestSlice || ratio() < metrics::kLostRatio)
-      return false;
-    // What is smaller than that may be noise of golden's own.
-    if (gg <= usual * usual * static_cast<double>(elements)) return false;
+    if (others < metrics::kSmallestSlice || ratio() < metrics::kLostRatio) return false;
+    if (may_be_noise()) return false;
     const double away = (gg - tg) / std::sqrt(gg);
     const double own = std::max(tt - tg * tg / gg, 0.0) / static_cast<double>(elements);
     return away > metrics::kNoNoise * usual && away > kAloneIsNoNoise * std::sqrt(own);
+  }
+  // Errors that rise and fall with golden: it was scaled, or other values stand in its place. A sum
+  // of terms without direction is seldom four times the root of their squares, and hardly ever six
+  // times, however uneven these are.
+  bool follows_golden() const {
+    constexpr double kMuch = 0.15, kMost = 0.8;  // of golden's variation; of the error's
+    constexpr double kSeldom = 4, kNoChance = 6;
+    const auto n = static_cast<double>(elements);
+    const double mean_d = d / n, mean_v = v / n;
+    const double along = dv - d * mean_v, varies = vv - v * mean_v, varied = dd - d * mean_d;
+    const double squares = ddvv - 2 * mean_v * ddv + mean_v * mean_v * dd -
+                           2 * mean_d * (dvv - 2 * mean_v * dv + mean_v * mean_v * d) +
+                           mean_d * mean_d * varies;
+    if (!(varies > 0) || !(squares > 0)) return false;
+    const double slope = along / varies, chance = std::fabs(along) / std::sqrt(squares);
+    const bool is_scaled =
+        std::fabs(slope) >= kMuch && along * slope >= kMost * varied && chance > kSeldom;
+    return is_scaled || (slope <= -kMost && chance > kNoChance && !may_be_noise());
   }
 };
 
@@ -127,16 +157,16 @@ Result<void> read_doubtful(Numbers& target, Numbers& golden, std::vector<Doubtfu
   return {};
 }
 
-std::optional<SliceSums::Worst> most_lost(const std::vector<DoubtfulAxis>& axes, int64_t count) {
-  std::optional<SliceSums::Worst> worst;
+void take_worse(const std::vector<DoubtfulAxis>& axes, int64_t count,
+                std::optional<SliceSums::Worst>& worst) {
   for (const DoubtfulAxis& axis : axes) {
     for (int64_t i = 0; i < std::ssize(axis.slices); ++i) {
       const Rest& rest = axis.slices[static_cast<size_t>(i)];
-      if (rest.is_lost() && (!worst || rest.ratio() > worst->ratio))
+      if (rest.usual < 0 || !(rest.is_lost() || rest.follows_golden())) continue;
+      if (!worst || rest.ratio() > worst->ratio)
         worst = {rest.ratio(), axis.number, i, count / std::ssize(axis.slices), false};
     }
   }
-  return worst;
 }
 
 // One pair.
@@ -175,8 +205,8 @@ class SliceSearch {
     return {};
   }
 
-  // Slices that are lost without that. What no limits allow need not be looked at for it.
-  Result<void> find_lost() {
+  // Slices that are wrong without that. What no limits allow need not be looked at for it.
+  Result<void> find_hidden() {
     constexpr double kLargest = 0.25;  // rel_euclid; a cosine of 0.98 allows 0.2
     if (facts_.sums.dd > kLargest * kLargest * facts_.sums.gg) return {};
     auto doubtful = doubtful_slices();
@@ -196,7 +226,7 @@ class SliceSearch {
     if (doubtful.empty() || golden->count() > kMostDoubted) return {};
     std::vector<DoubtfulAxis> axes = axes_of(doubtful);
     if (auto read = read_doubtful(*target, *golden, axes, context_); !read) return read;
-    if (auto lost = most_lost(axes, golden->count())) facts_.worst_slice = lost;
+    take_worse(axes, golden->count(), facts_.worst_slice);
     return {};
   }
 
@@ -207,9 +237,7 @@ class SliceSearch {
     return Numbers(std::move(*again), mask_, facts_.sums.exponent);
   }
 
-  std::vector<SliceSums::Doubtful> doubtful_slices() const {
-    return slices_.doubtful(ignored_, facts_.sums.off_by_half);
-  }
+  std::vector<SliceSums::Doubtful> doubtful_slices() const { return slices_.doubtful(ignored_, 0); }
 
   // So many runs, evenly spread.
   Result<void> add_golden(Numbers& golden, int64_t some) {
@@ -240,7 +268,7 @@ Result<void> find_worst_slice(const dump::EntryReader& target, const dump::Entry
   auto done = search.find_standing_out(exactly);
   const auto& worst = facts.worst_slice;
   if (!done || (worst && !worst->is_bound && worst->ratio >= metrics::kLostRatio)) return done;
-  return search.find_lost();
+  return search.find_hidden();
 }
 
 }  // namespace plumb::compare
