@@ -338,47 +338,37 @@ bool may_be_grey_picture(const Shape& shape, const PairSums& sums) {
          sums.g_whole && sums.g_min >= 0 && sums.g_max <= 255 && sums.abs_max == 1;
 }
 
-// Neighbours of a picture nearly all differ, by little, up and down. Labels are even areas, ids
-// differ by anything, and counted positions rise.
+// Neighbours in a picture nearly all differ, by little, up and down. Labels are even areas, ids
+// differ by anything, and counted positions rise. Black and white may be even.
 Result<bool> is_grey_picture(const dump::EntryReader& tensor) {
   constexpr int64_t kMost = 1 << 24, kAtOnce = 1 << 14;  // elements
-  constexpr double kLittle = 16, kAnyWay = 0.2, kDiffer = 0.5, kBound = 0.75;
+  constexpr double kLittle = 16, kAnyWay = 0.2, kDiffer = 0.5, kClose = 0.75;
   auto again = tensor.again();
   if (!again) return again.error();
   io::TensorReader& reader = again->reader();
-  const Shape shape = squeezed(reader.shape());
-  if (reader.count() > kMost || shape.size() < 2) return false;
-  const auto width = static_cast<size_t>(shape.back());
-  std::vector<double> values;
-  double row = 0;  // its first value
-  int64_t up = 0, down = 0, close = 0, counted = 0, rows = 0, rows_apart = 0;
-  const int64_t stretch = std::max<int64_t>(1, kAtOnce / shape.back()) * shape.back();
-  for (int64_t first = 0; first < reader.count(); first += stretch) {
-    const int64_t count = std::min(stretch, reader.count() - first);
+  if (reader.count() > kMost) return false;
+  std::vector<double> values(static_cast<size_t>(std::min(kAtOnce, reader.count())));
+  double before = NAN;
+  int64_t up = 0, down = 0, close = 0, counted = 0;
+  for (int64_t first = 0; first < reader.count(); first += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, reader.count() - first);
     auto bytes = reader.read(first, count);
     if (!bytes) return std::move(bytes.error()).in(tensor.path());
-    values.resize(static_cast<size_t>(count));
     decode_double(reader.dtype(), bytes->data(), count, values.data());
-    for (size_t i = 0; i < values.size(); ++i) {
-      const bool is_first = i % width == 0;
-      const double before = is_first ? row : values[i - 1], step = values[i] - before;
-      if (is_first) {
-        rows_apart += step != 0;
-        ++rows;
-        row = values[i];
-      } else if (step != 0 || (values[i] > 0 && values[i] < 255)) {  // black and white are even
-        ++counted;
-        up += step > 0;
-        down += step < 0;
-        close += std::fabs(step) <= kLittle;
-      }
+    for (int64_t i = 0; i < count; ++i) {
+      const double value = values[static_cast<size_t>(i)], step = value - before;
+      before = value;
+      counted += step != 0 || (value > 0 && value < 255);
+      up += step > 0;
+      down += step < 0;
+      close += std::fabs(step) <= kLittle && (step != 0 || (value > 0 && value < 255));
     }
   }
-  const auto share = [&](int64_t some) {
-    return static_cast<double>(some) / static_cast<double>(std::max<int64_t>(counted, 1));
+  const auto is_at_least = [&](double share, int64_t some) {
+    return static_cast<double>(some) >= share * static_cast<double>(counted);
   };
-  return share(up) >= kAnyWay && share(down) >= kAnyWay && share(up + down) >= kDiffer &&
-         share(close) >= kBound && 4 * rows_apart >= rows;
+  return is_at_least(kAnyWay, up) && is_at_least(kAnyWay, down) &&
+         is_at_least(kDiffer, up + down) && is_at_least(kClose, close);
 }
 
 // A look at the start of the pair, and at some of golden, may foresee that it will be read again

@@ -262,9 +262,10 @@ class PairJudge {
     // What shows no narrower type may still lie behind an operator of one, in a network of several
     // types: that is what the general limits are for.
     using result::Shown;
-    const bool is_brain = row.target_shows == Shown::kBFloat16 || row.target_shows == Shown(5);
+    const bool is_brain =
+        row.target_shows == Shown::kBFloat16 || row.target_shows == Shown::kBFloat16Grid;
     const bool is_narrow =
-        is_brain || row.target_shows == Shown::kFloat16 || row.target_shows == Shown(4);
+        is_brain || row.target_shows == Shown::kFloat16 || row.target_shows == Shown::kFloat16Grid;
     result::In16Bits in;
     in.float16 = passing(
         is_narrow ? profile.for_floats(DType::kFloat16, DType::kFloat16) : profile.any, facts, row);

@@ -20,7 +20,9 @@ bool is_narrow(const std::optional<DType>& dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
-bool is_grid_of_16_bits(Shown shown) { return shown == Shown(4) || shown == Shown(5); }
+bool is_grid_of_16_bits(Shown shown) {
+  return shown == Shown::kFloat16Grid || shown == Shown::kBFloat16Grid;
+}
 
 // As the listing knows it, else as the file says; empty if it cannot be read.
 std::string dtype_in(const dump::DumpSet& set, const Entry& entry, const io::ReadHints& hints) {
@@ -59,7 +61,7 @@ Shown shown_by_target(const metrics::PairFacts& facts) {
   const bool is_brain = shown == DType::kBFloat16;
   const auto& digits = facts.sums.t_digits;
   if ((is_brain ? digits.unused(8, -133) : digits.unused(11, -24)) >= kNoChanceOfGrid)
-    return is_brain ? Shown(5) : Shown(4);
+    return is_brain ? Shown::kBFloat16Grid : Shown::kFloat16Grid;
   return is_brain ? Shown::kBFloat16 : Shown::kFloat16;
 }
 
@@ -101,7 +103,8 @@ std::optional<DType> Precision::widened(const Row& row) {
   const auto are_most = [&](int64_t some) {
     return 2 * some >= shown_any_ && (!is_grid || some >= kSeveral);
   };
-  const bool is_brain = row.target_shows == Shown::kBFloat16 || row.target_shows == Shown(5);
+  const bool is_brain =
+      row.target_shows == Shown::kBFloat16 || row.target_shows == Shown::kBFloat16Grid;
   if (is_brain && are_most(shown_narrow_[1])) return DType::kBFloat16;
   return are_most(shown_narrow_[0]) ? std::optional(DType::kFloat16) : std::nullopt;
 }

@@ -24,9 +24,8 @@ double cost_of_folding(int64_t period, int64_t count) {
 }
 double cost_of_runs(int64_t period) { return 450.0 / static_cast<double>(period); }
 
-constexpr double kDamagedRatio = 0.1;  // worth a remark
-constexpr double kPlainRatio = 0.3;    // of error and golden
-constexpr double kFarOut = 40 * 40;    // times the usual square of errors: no chance, however small
+constexpr double kPlainRatio = 0.3;  // of error and golden
+constexpr double kFarOut = 40 * 40;  // times the usual square of errors: no chance, however small
 
 // The mean square of errors of slices where golden is not zero.
 double mean_beside_golden(const auto& slices) {
@@ -243,21 +242,26 @@ std::optional<SliceSums::Worst> SliceSums::worst(double ignored) const {
   return worst;
 }
 
-std::vector<SliceSums::Doubtful> SliceSums::doubtful(double ignored, int64_t) const {
+std::vector<SliceSums::Doubtful> SliceSums::doubtful(double ignored, int64_t off) const {
+  constexpr double kLost = kLostRatio * kLostRatio;
+  constexpr int64_t kShareOff = 8;  // of an inner slice, at least one in so many
   std::vector<Doubtful> found;
   const auto look_at = [&](const Axis& axis, const std::vector<Squares>& slices, bool is_bound) {
     const auto elements = static_cast<double>(count_ / axis.length);
-    const double usual = std::sqrt(median_of(slices) / elements);
-    const double least = ignored * ignored * elements;
+    const double usual = median_of(slices) / elements;
+    const double least = std::max(kLost * std::max(kNoNoise * kNoNoise, elements) * usual,
+                                  ignored * ignored * elements);
     for (size_t i = 0; i < slices.size(); ++i)
-      if (slices[i].dd > least && slices[i].dd >= kDamagedRatio * kDamagedRatio * slices[i].gg)
-        found.push_back(
-            {axis.number, static_cast<int64_t>(i), axis.length, axis.stride, usual, is_bound});
+      if (slices[i].dd > least && slices[i].dd >= kLost * slices[i].gg)
+        found.push_back({axis.number, static_cast<int64_t>(i), axis.length, axis.stride,
+                         std::sqrt(usual), is_bound});
   };
+  if (off < kSmallestSlice) return found;
   for (const Axis& axis : outer_)
     if (axis.is_judged) look_at(axis, of_outer(axis), false);
   for (const Axis& axis : inner_)
-    if (axis.is_judged) look_at(axis, of_inner(axis), !golden_is_whole_);
+    if (axis.is_judged && kShareOff * off >= count_ / axis.length)
+      look_at(axis, of_inner(axis), !golden_is_whole_);
   return found;
 }
 
