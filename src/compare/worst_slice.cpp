@@ -225,21 +225,19 @@ std::vector<SampledAxis> judged_axes(const Shape& shape, int64_t count) {
   return axes;
 }
 
-// Neighbours along the last axis, from its start on: of one index of every other.
-void add_row(const double* target, const double* golden, int64_t count, int64_t first,
-             std::vector<SampledAxis>& axes) {
-  SampledAxis::Some* const places = axes.back().stride == 1 ? axes.back().slices.data() : nullptr;
-  SampledAxis::Some row;
-  for (int64_t i = 0; i < count; ++i) {
-    const double error = target[i] - golden[i], dd = error * error;
-    if (!std::isfinite(dd)) continue;
-    const SampledAxis::Some one{1, dd, golden[i] * golden[i]};
-    row.add(one);
-    if (places != nullptr) places[i].add(one);
+// Adds neighbours from an element on to their slices, stretch by stretch of one.
+void add_some(std::span<const double> t, std::span<const double> g, int64_t first,
+              SampledAxis& axis) {
+  auto index = static_cast<size_t>(first / axis.stride) % axis.slices.size();
+  size_t left = static_cast<size_t>(axis.stride - first % axis.stride);
+  for (size_t i = 0; i < t.size(); left = static_cast<size_t>(axis.stride)) {
+    const size_t end = std::min(t.size(), i + left);
+    for (SampledAxis::Some& some = axis.slices[index]; i < end; ++i) {
+      const double error = t[i] - g[i], dd = error * error;
+      if (std::isfinite(dd)) some.add({1, dd, g[i] * g[i]});
+    }
+    if (++index == axis.slices.size()) index = 0;
   }
-  for (SampledAxis& axis : axes)
-    if (axis.stride != 1)
-      axis.slices[static_cast<size_t>(first / axis.stride % std::ssize(axis.slices))].add(row);
 }
 
 // One pair.
@@ -316,14 +314,12 @@ class SliceSearch {
     auto golden = numbers_of(golden_), target = numbers_of(target_);
     if (!golden) return golden.error();
     if (!target) return target.error();
-    if (golden->count() > kMostDoubted || !golden->is_random_access() ||
-        !target->is_random_access())
-      return {};
+    if (golden->count() > kMostDoubted) return {};
     std::vector<SampledAxis> sampled = judged_axes(golden->shape(), golden->count());
     if (sampled.empty()) return {};
     if (auto read = read_some(*target, *golden, sampled); !read) return read;
     // What is off by no more than the whole is not hidden.
-    const double least = std::max(kMayBe, 2 * std::sqrt(facts_.sums.dd / facts_.sums.gg));
+    const double least = std::max(kMayBe, 3 * std::sqrt(facts_.sums.dd / facts_.sums.gg));
     std::vector<DoubtfulAxis> axes;
     for (const SampledAxis& axis : sampled)
       if (auto doubtful = axis.doubtful(least, ignored_)) axes.push_back(std::move(*doubtful));
@@ -334,22 +330,20 @@ class SliceSearch {
   }
 
  private:
-  // Rows here and there: 4096 elements or more, one of 128, every so many that all indices come.
+  // Pieces here and there, 4096 elements or more, one of 127: every so many that they fall on all
+  // indices of an axis in turn.
   Result<void> read_some(Numbers& target, Numbers& golden, std::vector<SampledAxis>& axes) const {
-    constexpr int64_t kLeast = 1 << 12, kOneOf = 128, kShortest = 64;
-    const int64_t row = std::max<int64_t>(golden.shape().back(), 1), count = golden.count();
-    const int64_t stretch = ceil_div(kShortest, row) * row;
-    const int64_t wanted = std::min(kOneOf, count / kLeast);
+    constexpr int64_t kLeast = 1 << 12, kPiece = 32;
+    const int64_t count = golden.count();
     int64_t step = 1;
     for (const int64_t prime : {2, 3, 7, 13, 31, 61, 127})
-      if (prime <= wanted) step = prime;
-    for (int64_t first = 0; first < count && !context_.cancelled; first += step * stretch) {
-      const int64_t n = std::min(stretch, count - first);
+      if (prime <= count / kLeast) step = prime;
+    for (int64_t first = 0; first < count && !context_.cancelled; first += step * kPiece) {
+      const int64_t n = std::min(kPiece, count - first);
       const auto t = target.read(first, n, NAN), g = golden.read(first, n, NAN);
       if (!t) return t.error();
       if (!g) return g.error();
-      for (int64_t i = 0; i < n; i += row)
-        add_row(t->data() + i, g->data() + i, std::min(row, n - i), first + i, axes);
+      for (SampledAxis& axis : axes) add_some(*t, *g, first, axis);
     }
     return {};
   }
