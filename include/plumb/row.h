@@ -61,8 +61,9 @@ struct In16Bits {
 };
 
 // What the values of a float32 or float64 tensor show: dump tools widen. Whole numbers, halves and
-// powers of two fit every type and show nothing.
-enum class Shown : uint8_t { kNothing, kWide, kFloat16, kBFloat16 };
+// powers of two fit every type and show nothing; numbers on a finer grid fit a type and show it
+// only beside tensors that do.
+enum class Shown : uint8_t { kNothing, kWide, kFloat16, kBFloat16, kFloat16Grid, kBFloat16Grid };
 
 struct Row {
   int64_t index = 0;  // the operator's position in the order of execution

@@ -332,6 +332,48 @@ bool has_shape_of_picture(const Shape& shape) {
          (is_channels(shape[rank - 1]) && are_pixels(rank - 3));
 }
 
+// One channel of 8 by 8 pixels or more, or a batch of them.
+bool may_be_grey_picture(const Shape& shape, const PairSums& sums) {
+  const size_t rank = shape.size();
+  const bool is_last = rank > 2 && shape[rank - 1] == 1;
+  const size_t height = rank - (is_last ? 3 : 2);
+  return rank >= 2 && rank <= 4 && shape[height] >= 8 && shape[height + 1] >= 8 && sums.t_whole &&
+         sums.g_whole && sums.g_min >= 0 && sums.g_max <= 255 && sums.abs_max == 1;
+}
+
+// Neighbours in a picture nearly all differ, by little, up and down. Labels are even areas, ids
+// differ by anything, and counted positions rise. Black and white may be even.
+Result<bool> is_grey_picture(const dump::EntryReader& tensor) {
+  constexpr int64_t kMost = 1 << 24, kAtOnce = 1 << 14;  // elements
+  constexpr double kLittle = 16, kAnyWay = 0.2, kDiffer = 0.5, kClose = 0.75;
+  auto again = tensor.again();
+  if (!again) return again.error();
+  io::TensorReader& reader = again->reader();
+  if (reader.count() > kMost) return false;
+  std::vector<double> values(static_cast<size_t>(std::min(kAtOnce, reader.count())));
+  double before = NAN;
+  int64_t up = 0, down = 0, close = 0, counted = 0;
+  for (int64_t first = 0; first < reader.count(); first += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, reader.count() - first);
+    auto bytes = reader.read(first, count);
+    if (!bytes) return std::move(bytes.error()).in(tensor.path());
+    decode_double(reader.dtype(), bytes->data(), count, values.data());
+    for (int64_t i = 0; i < count; ++i) {
+      const double value = values[static_cast<size_t>(i)], step = value - before;
+      before = value;
+      counted += step != 0 || (value > 0 && value < 255);
+      up += step > 0;
+      down += step < 0;
+      close += std::fabs(step) <= kLittle && (step != 0 || (value > 0 && value < 255));
+    }
+  }
+  const auto is_at_least = [&](double share, int64_t some) {
+    return static_cast<double>(some) >= share * static_cast<double>(counted);
+  };
+  return is_at_least(kAnyWay, up) && is_at_least(kAnyWay, down) &&
+         is_at_least(kDiffer, up + down) && is_at_least(kClose, close);
+}
+
 // A look at the start of the pair, and at some of golden, may foresee that it will be read again
 // for the bulk rule: then the first pass puts aside what that would be for.
 struct Foreseen {
@@ -454,6 +496,11 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.has_shape_of_picture = has_shape_of_picture(golden.reader().shape());
   if (mask) facts.marks_from = mask->from;
   facts.sums = *sums;
+  if (!facts.has_shape_of_picture && may_be_grey_picture(golden.reader().shape(), *sums)) {
+    const auto is_picture = is_grey_picture(golden);
+    if (!is_picture) return is_picture.error();
+    facts.has_shape_of_picture = *is_picture;
+  }
   facts.has_slices = request.slices;
   if (slices && !metrics::equal_where_finite(*sums) && !context.cancelled) {
     auto found =

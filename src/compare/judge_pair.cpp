@@ -261,8 +261,11 @@ class PairJudge {
     if (!profile.float32 || limits != &*profile.float32 || row.verdict != Verdict::kFail) return;
     // What shows no narrower type may still lie behind an operator of one, in a network of several
     // types: that is what the general limits are for.
-    const bool is_brain = row.target_shows == result::Shown::kBFloat16;
-    const bool is_narrow = is_brain || row.target_shows == result::Shown::kFloat16;
+    using result::Shown;
+    const bool is_brain =
+        row.target_shows == Shown::kBFloat16 || row.target_shows == Shown::kBFloat16Grid;
+    const bool is_narrow =
+        is_brain || row.target_shows == Shown::kFloat16 || row.target_shows == Shown::kFloat16Grid;
     result::In16Bits in;
     in.float16 = passing(
         is_narrow ? profile.for_floats(DType::kFloat16, DType::kFloat16) : profile.any, facts, row);

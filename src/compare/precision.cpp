@@ -20,6 +20,10 @@ bool is_narrow(const std::optional<DType>& dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
+bool is_grid_of_16_bits(Shown shown) {
+  return shown == Shown::kFloat16Grid || shown == Shown::kBFloat16Grid;
+}
+
 // As the listing knows it, else as the file says; empty if it cannot be read.
 std::string dtype_in(const dump::DumpSet& set, const Entry& entry, const io::ReadHints& hints) {
   if (entry.info) return dtype_text(*entry.info);
@@ -51,12 +55,13 @@ Shown shown_by_target(const metrics::PairFacts& facts) {
   if (!is_wide || facts.sums.t_coarse) return Shown::kNothing;
   const DType shown = metrics::shown_target_dtype(facts.target_dtype, facts.sums);
   if (shown != DType::kBFloat16 && shown != DType::kFloat16) return Shown::kWide;
-  // Digits that the type has, and that no value uses, are no chance from here on.
+  // Digits that the type has, and that no value uses, are no chance from here on: quantized
+  // numbers, or those to which a larger one was added.
   constexpr int64_t kNoChanceOfGrid = 16;
   const bool is_brain = shown == DType::kBFloat16;
   const auto& digits = facts.sums.t_digits;
   if ((is_brain ? digits.unused(8, -133) : digits.unused(11, -24)) >= kNoChanceOfGrid)
-    return Shown::kNothing;
+    return is_brain ? Shown::kBFloat16Grid : Shown::kFloat16Grid;
   return is_brain ? Shown::kBFloat16 : Shown::kFloat16;
 }
 
@@ -84,17 +89,24 @@ void Precision::see(RowId id, const Row& row) {
 }
 
 void Precision::count(Shown shown) {
-  shown_any_ += shown != Shown::kNothing;
+  shown_any_ += shown == Shown::kWide || shown == Shown::kFloat16 || shown == Shown::kBFloat16;
   shown_narrow_[0] += shown == Shown::kFloat16 || shown == Shown::kBFloat16;
   shown_narrow_[1] += shown == Shown::kBFloat16;
 }
 
 std::optional<DType> Precision::widened(const Row& row) {
-  if (row.target_shows != Shown::kFloat16 && row.target_shows != Shown::kBFloat16) return {};
+  constexpr int64_t kSeveral = 3;  // tensors that show what one on a grid does not
+  const bool is_grid = is_grid_of_16_bits(row.target_shows);
+  if (row.target_shows != Shown::kFloat16 && row.target_shows != Shown::kBFloat16 && !is_grid)
+    return {};
   look_at_hidden();
-  const bool is_brain = row.target_shows == Shown::kBFloat16 && 2 * shown_narrow_[1] >= shown_any_;
-  if (is_brain) return DType::kBFloat16;
-  return 2 * shown_narrow_[0] >= shown_any_ ? std::optional(DType::kFloat16) : std::nullopt;
+  const auto are_most = [&](int64_t some) {
+    return 2 * some >= shown_any_ && (!is_grid || some >= kSeveral);
+  };
+  const bool is_brain =
+      row.target_shows == Shown::kBFloat16 || row.target_shows == Shown::kBFloat16Grid;
+  if (is_brain && are_most(shown_narrow_[1])) return DType::kBFloat16;
+  return are_most(shown_narrow_[0]) ? std::optional(DType::kFloat16) : std::nullopt;
 }
 
 // What is selected changes no verdict. Asked only if a verdict may depend on it.

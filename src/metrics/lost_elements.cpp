@@ -14,16 +14,20 @@
 namespace plumb::metrics {
 namespace {
 
-constexpr int64_t kMostSingleElements = 1 << 16;   // of a tensor: in a larger one none counts
-constexpr double kAgreesAsWhole = 0.1;             // rel_euclid
-constexpr double kOffByThird = 0.3;                // of golden: what may be lost
-constexpr double kFarAboveNoise = 6;               // times the error of what agrees
+constexpr int64_t kMostSingleElements = 1 << 16;         // of a tensor: in a larger one none counts
+constexpr double kAgreesAsWhole = 0.1;                   // rel_euclid
+constexpr double kOffByThird = 0.3;                      // of golden: what may be lost
+constexpr double kOffByTenth = 0.1, kAgreesWell = 0.01;  // worth a remark, far above all noise
+constexpr double kFarAboveNoise = 6;                     // times the error of what agrees
+constexpr double kFarAboveAll = 40;                      // the same for a tenth
 constexpr double kGone = 0.1, kGoneInSlice = 0.5;  // of golden at most, by size: nothing is left
 constexpr double kAboveNoise = 2.5;                // the same for what is gone
 constexpr int64_t kSomeAgree = 8;                  // fewer may show less noise than there is
 constexpr int64_t kFewAgree = 2;                   // elements that are not zero
 constexpr double kOfOtherKind = 16;                // times as large is the tensor as the slice
 constexpr double kMostAgree = 0.75;                // of the slice's elements
+constexpr int64_t kFewSlices = 16;                 // of an axis: columns of a table
+constexpr double kFarAboveOthers = 20;             // times the ratio of other columns
 constexpr int64_t kFewLarger = 3, kOfSoMany = 200;
 
 double ratio_of(double error, double golden) {
@@ -53,7 +57,7 @@ bool LostElements::may_be_in(const PairFacts& first) {
          kind_of(first.target_dtype) == DKind::kFloat &&
          kind_of(first.golden_dtype) == DKind::kFloat &&
          sums.dd <= kAgreesAsWhole * kAgreesAsWhole * sums.gg &&
-         (sums.rel_max >= kOffByThird || sums.off_at_zero > 0) &&
+         (sums.rel_max >= kOffByTenth || sums.off_at_zero > 0) &&
          sums.abs_max > ignored_in_slices(first);
 }
 
@@ -77,12 +81,12 @@ void LostElements::append(const LostElements& later) {
 
 // The largest error that no rounding explains, among elements that agree. Of many, a few that are
 // larger need not be noise: what is wrong with others may be wrong with them, too.
-LostElements::Noise LostElements::noise_of(const std::vector<size_t>& places) const {
+LostElements::Noise LostElements::noise_of(const std::vector<size_t>& places, double agree) const {
   Noise noise;
   std::vector<double> errors;
   for (const size_t i : places) {
     const double error = std::fabs(target_[i] - golden_[i]), size = std::fabs(golden_[i]);
-    if (!(error < kOffByThird * size) || !std::isfinite(size)) continue;
+    if (!(error < agree * size) || !std::isfinite(size)) continue;
     errors.push_back(error - rounding_ * size);
     noise.is_any |= error > 0;
   }
@@ -132,7 +136,7 @@ std::vector<bool> LostElements::far_off_in_slices() const {
       for (const size_t i : places) gg += golden_[i] * golden_[i];
       const auto elements = static_cast<double>(places.size());
       if (!(kOfOtherKind * std::sqrt(gg / elements) <= rms_)) continue;
-      const Noise noise = noise_of(places);
+      const Noise noise = noise_of(places, kOffByThird);
       if (static_cast<double>(noise.elements) < std::max<double>(kSomeAgree, kMostAgree * elements))
         continue;
       const double most = std::max(kFarAboveNoise * noise.largest, ignored_);
@@ -176,12 +180,17 @@ bool LostElements::is_gone(const std::vector<size_t>& places, double most) const
          tt - 2 * tg + gg >= kLostRatio * kLostRatio * gg && gg - tg > most * std::sqrt(gg);
 }
 
-std::optional<LostElements::Worst> LostElements::worst() const {
+std::optional<LostElements::Worst> LostElements::worst_element() const {
   const auto count = std::ssize(golden_);
-  const Noise usual = noise_of(places_of(0, 1, count, count));
+  const std::vector<size_t> all = places_of(0, 1, count, count);
+  const Noise usual = noise_of(all, kOffByThird), least = noise_of(all, kAgreesWell);
   if (usual.elements < kFewAgree) return std::nullopt;
-  const double few = usual.elements < kSomeAgree && usual.is_any ? rounding_ * largest_ : 0;
-  const double most = std::max({kFarAboveNoise * usual.largest, ignored_, few});
+  const auto most_of = [&](const Noise& noise, double times) {
+    const double few = noise.elements < kSomeAgree && noise.is_any ? rounding_ * largest_ : 0;
+    return std::max({times * noise.largest, ignored_, few});
+  };
+  const double most = most_of(usual, kFarAboveNoise), most_by_tenth = most_of(least, kFarAboveAll);
+  const bool is_fine = rounding_ <= 0x1p-23 && least.elements >= kSomeAgree;
   const std::vector<bool> are_gone = gone(usual), are_far_off = far_off_in_slices();
   std::vector<double> step;  // once one is asked for
   const auto is_above_step = [&](size_t i, double error) {
@@ -192,9 +201,9 @@ std::optional<LostElements::Worst> LostElements::worst() const {
   double largest = 0;  // error
   for (size_t i = 0; i < golden_.size(); ++i) {
     const double error = std::fabs(target_[i] - golden_[i]), ratio = ratio_of(error, golden_[i]);
-    const bool is_off =
-        are_gone[i] || ((are_far_off[i] || is_far_off(i, most)) && is_above_step(i, error));
-    if (!is_off || !std::isfinite(error)) continue;
+    const bool is_far = are_far_off[i] || is_far_off(i, most) ||
+                        (is_fine && ratio >= kOffByTenth && error > most_by_tenth);
+    if (!std::isfinite(error) || !(are_gone[i] || (is_far && is_above_step(i, error)))) continue;
     ++worst.count;
     if (ratio < worst.ratio || (ratio == worst.ratio && error <= largest)) continue;
     largest = error;
@@ -204,7 +213,60 @@ std::optional<LostElements::Worst> LostElements::worst() const {
   return worst.count > 0 ? std::optional(worst) : std::nullopt;
 }
 
+// Columns of a table have units of their own: what pixels are off by says nothing about a score.
+// Each is measured by itself then, and by how much the others are off of themselves. Longer slices
+// show by themselves whether they follow golden, see compare/worst_slice.cpp. Where nothing of
+// golden is left, it has to be gone: noise of operands may be larger than what they sum up to.
+std::optional<LostElements::Worst> LostElements::worst_of_few_slices() const {
+  constexpr int64_t kFewest = 3;  // slices, to know what is usual
+  constexpr int64_t kLong = 64;   // elements
+  constexpr double kAlong = 0.8;  // of the squares of errors
+  std::optional<Worst> worst;
+  const auto count = std::ssize(golden_);
+  int64_t stride = 1;
+  for (size_t axis = shape_.size(); axis-- > 0; stride *= shape_[axis]) {
+    const int64_t length = shape_[axis];
+    if (length < kFewest || length > kFewSlices || count / length < 2 || count / length >= kLong)
+      continue;
+    std::vector<double> ratios, usual;
+    std::vector<bool> may_count;
+    for (int64_t index = 0; index < length; ++index) {
+      const std::vector<size_t> places = places_of(index, length, stride, count);
+      double dd = 0, dg = 0, gg = 0;
+      for (const size_t i : places) {
+        const double error = target_[i] - golden_[i];
+        if (!std::isfinite(error)) continue;
+        dd += error * error;
+        dg += error * golden_[i];
+        gg += golden_[i] * golden_[i];
+      }
+      const auto elements = static_cast<double>(places.size());
+      ratios.push_back(gg > 0 ? std::sqrt(dd / gg) : 0);
+      may_count.push_back(kOfOtherKind * std::sqrt(gg / elements) <= rms_ &&
+                          std::sqrt(dd / elements) > ignored_ &&
+                          (ratios.back() < kLostRatio || dg * dg >= kAlong * dd * gg));
+    }
+    usual = ratios;
+    const auto median = usual.begin() + (length - 1) / 2;
+    std::nth_element(usual.begin(), median, usual.end());
+    for (size_t i = 0; i < ratios.size(); ++i) {
+      const double ratio = ratios[i];
+      if (!may_count[i] || ratio < kOffByTenth || !(ratio > kFarAboveOthers * *median)) continue;
+      if (!worst || ratio > worst->ratio)
+        worst = {ratio, count / length, static_cast<int64_t>(i), axis};
+    }
+  }
+  return worst;
+}
+
+std::optional<LostElements::Worst> LostElements::worst() const {
+  const auto element = worst_element(), slice = worst_of_few_slices();
+  return !element || (slice && slice->ratio > element->ratio) ? slice : element;
+}
+
 std::string LostElements::text(const Worst& worst) const {
+  if (worst.axis)
+    return fmt::format("axis {}, index {}: {} values", *worst.axis, worst.position, worst.count);
   const auto at = static_cast<size_t>(worst.position);
   return fmt::format(
       "{} {}: {:.6g} instead of {:.6g}",

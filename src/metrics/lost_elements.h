@@ -25,12 +25,15 @@ class LostElements {
   // six times the largest error of those that agree, beyond what rounding of their own value
   // leaves; in a slice of much smaller values than the tensor's, of those in the slice. Of what is
   // gone, an element or all of a slice of a few, less is too much: noise seldom
-  // ends at zero, and never again and again. nullopt if there is none, or if hardly an element
-  // agrees.
+  // ends at zero, and never again and again. Or a slice of other units than the tensor's, one of a
+  // few, that is off by far more of itself than they are. nullopt if there is none, or if hardly an
+  // element agrees.
   struct Worst {
     double ratio = 0;      // the largest |d| / |g| among them; infinite where golden is zero
     int64_t count = 0;     // how many there are
     int64_t position = 0;  // of the one with that ratio
+    std::optional<size_t> axis = {};  // of a slice: then `position` is its index, and the ratio
+                                      // that of the root mean squares
   };
   std::optional<Worst> worst() const;
   // "element [0, 4]: 0 instead of 0.91", "3 elements, the worst [2, 4]: 0 instead of 0.91"
@@ -42,10 +45,12 @@ class LostElements {
     int64_t elements = 0;
     bool is_any = false;  // of whatever size, rounding included
   };
-  Noise noise_of(const std::vector<size_t>& places) const;
+  Noise noise_of(const std::vector<size_t>& places, double agree) const;
   std::vector<bool> gone(const Noise& noise) const;
   std::vector<bool> far_off_in_slices() const;
   bool is_far_off(size_t i, double most) const;
+  std::optional<Worst> worst_element() const;
+  std::optional<Worst> worst_of_few_slices() const;
   std::vector<double> steps() const;
   bool is_gone(const std::vector<size_t>& places, double most) const;  // a slice
 

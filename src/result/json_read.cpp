@@ -244,7 +244,7 @@ class ResultReader {
     void shown(std::string_view name, Shown& shown) {
       if (key != name) return;
       const int64_t number = value.get_int64();
-      if (number < 0 || number > static_cast<int64_t>(Shown::kBFloat16))
+      if (number < 0 || number > static_cast<int64_t>(Shown::kBFloat16Grid))
         throw Complaint{fmt::format("{} is no type that values show", number)};
       shown = static_cast<Shown>(number);
     }

@@ -15,6 +15,7 @@ import numpy as np
 import few
 import layers
 import packed
+import tables
 import unusual
 from makers import bf16, f16, f32, i32, i64, pair, softmax, tf32, u8
 
@@ -326,7 +327,7 @@ def renamed(case):
 def make_families(trap, honest):
     twice = [lost_slices(trap), intact_slices(honest), ids(trap, honest), coarse(trap, honest), computed(trap, honest)]
     once = [masked_scores(trap, honest), bands(trap, honest)]
-    twice += [family(trap, honest) for module in (unusual, packed, few, layers) for family in module.FAMILIES]
-    once += [family(trap, honest) for module in (unusual, packed, few) for family in module.NAMED_FAMILIES]
+    twice += [family(trap, honest) for module in (unusual, packed, few, layers, tables) for family in module.FAMILIES]
+    once += [family(trap, honest) for module in (unusual, packed, few, tables) for family in module.NAMED_FAMILIES]
     cases = [case for family in twice for case in sample(list(family), 6)]
     return [*cases, *map(renamed, cases), *(case for family in once for case in sample(list(family), 6))]
