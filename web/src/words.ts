@@ -37,7 +37,7 @@ const kDetails: Record<string, { words(rest: string): string; alone?: boolean }>
   flip: { words: (rest) => `turned around along axis ${rest}`, alone: true },
   levels: { words: (rest) => `${rest} levels` },
   missing: { words: (rest) => `${rest} is missing`, alone: true },
-  saturated: { words: (rest) => `values cut to ${rest.replace(",", " … ")}`, alone: true },
+  saturated: { words: (rest) => `values cut to ${rest.replace(",", " … ")}` },
   scale: { words: (rest) => `scaled by ${rest}` },
   shift: { words: (rest) => `moved along axis ${rest.replace(",", " by ")}`, alone: true },
   size: { words: (rest) => (rest === "1" ? "1 sample" : `${rest} samples`) },

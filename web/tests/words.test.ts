@@ -20,6 +20,7 @@ describe("causes in words", () => {
     ["quantization", "levels:15", "quantization: 15 levels"],
     ["quantization", "stage:both", "quantization and conversion together lose accuracy"],
     ["calibration_set", "size:1", "calibration set: 1 sample"],
+    ["calibration_clipping", "saturated:-0.3,0.25", "calibration range too small: values cut to -0.3 … 0.25"],
     ["fusion", "conv + bn", "wrong fusion (conv + bn)"],
   ])("%s %s", (cause, detail, expected) => expect(causeOf({ cause, detail })).toBe(expected));
 });
