@@ -79,6 +79,8 @@ double worst_of(const quant::Sensitivity& made, quant::Mode mode) {
   return worst;
 }
 
+constexpr int kBarColumn = 4;
+
 report::Table table_of_layers(const quant::Sensitivity& made, quant::Mode mode) {
   report::Table table;
   table.columns = {{"layer", false, 9, true}, {"op", false, 5},     {"precision", false, 4},
@@ -107,11 +109,14 @@ Result<void> write_plot(const quant::Sensitivity& made, quant::Mode mode, const 
   for (const quant::LayerSensitivity& row : made.layers)
     bars.push_back({row.layer, db_text(row.by(mode)) + " dB", noise_share(row.by(mode), worst)});
   const std::string plot = report::bar_plot(
-      title, fmt::format("signal to noise ratio, {}: the longer, the more is lost", text_of(mode)),
+      "What each layer loses",
+      fmt::format("signal to noise ratio, --mode {}: the longer, the more is lost", text_of(mode)),
       bars);
   if (path.ends_with(".svg")) return write_file(path, plot);
-  return write_file(path,
-                    report::plot_page(title, std::span(&plot, 1), table_of_layers(made, mode)));
+  report::Table table = table_of_layers(made, mode);
+  table.columns.erase(table.columns.begin() + kBarColumn);
+  for (auto& row : table.rows) row.erase(row.begin() + kBarColumn);
+  return write_file(path, report::plot_page(title, std::span(&plot, 1), table));
 }
 
 Result<void> check_sensitivity_request(const SensitivityRequest& request) {

@@ -80,9 +80,12 @@ class Finder {
     if (std::isinf(in)) return;
     const bool is_measured = !std::isnan(each.own) && !std::isinf(each.out.relative);
     const double unseen = after_unseen ? static_cast<double>(each.unseen) : 0;
-    const double noise = std::max({usual_[kind_of(each)], each.grain,
-                                   reads_quantized_weights(each) ? kWeights : 0}) *
-                         std::sqrt(1 + unseen);
+    // What was not compared may be of any kind.
+    const double usual = after_unseen ? *std::max_element(std::begin(usual_), std::end(usual_))
+                                      : usual_[kind_of(each)];
+    const double noise =
+        std::max({usual, each.grain, reads_quantized_weights(each) ? kWeights : 0}) *
+        std::sqrt(1 + unseen);
     double ratio = is_measured ? each.own / std::hypot(noise, each.own_doubt)
                                : each.out.relative / std::hypot(in, noise);
     const double hidden = each.hidden / usual_[kind_of(each)];
@@ -94,10 +97,7 @@ class Finder {
     const bool has_tail = each.grain == 0 || each.stands_for;
     if (is_measured && !is_hidden && has_tail && each.own < kTailStep * tail_[kind_of(each)])
       return;
-    // Gains of products are anything.
-    const bool is_gain = is_product(each.type) && in >= noise;
-    if (!(ratio >= (is_measured || is_gain ? kOwnStep : kStep)) || (each.is_source && !each.is_odd))
-      return;
+    if (!(ratio >= (is_measured ? kOwnStep : kStep)) || (each.is_source && !each.is_odd)) return;
     // What a conversion left behind and nobody reads does no harm.
     if (each.is_constant && net_.has_edges && each.consumers.empty()) return;
     // Of a step from good inputs all is its own, and has to be as large as what is measured.
@@ -199,18 +199,20 @@ class Finder {
   }
 
   // Products may round their operands to 11 bits (TF32) while everything else is exact: all of them
-  // then add about as much, and none adds far less.
+  // then add about as much, and none adds far less. Products that were not compared show behind.
   double usual_product() const {
     constexpr double kLeast = 1e-4, kMost = 1.2e-3, kExact = 3e-5;
     std::vector<double> alike;
     int64_t exact = 0;
     for (const Node& each : net_.nodes) {
-      if (!is_product(each.type) || each.outputs.empty() || !each.out.is_known()) continue;
+      if (!is_product(each.type) && each.unseen == 0) continue;
+      if (each.outputs.empty() || !each.out.is_known()) continue;
       const double in = each.in.is_known() ? each.in.relative : 0;
       constexpr double kVisible = 1.15;
       const double own = !std::isnan(each.own) ? each.own
                          : each.out.relative > kVisible * in
-                             ? std::sqrt(each.out.relative * each.out.relative - in * in)
+                             ? std::sqrt((each.out.relative * each.out.relative - in * in) /
+                                         (1 + static_cast<double>(each.unseen)))
                              : kUnknown;
       if (own >= kLeast && own <= kMost) alike.push_back(own);
       exact += each.out.relative < kExact || own < kExact;

@@ -37,6 +37,8 @@ constexpr std::string_view kProperties[] = {"atc_version", "opp_version",    "so
                                             "arch_type",   "framework_type", "compiler_version"};
 constexpr std::string_view kCommandLine = "atc_cmdline";
 
+constexpr size_t kMostCalls = 32;  // of a graph within a graph within ...
+
 template <size_t N>
 GeKey find(const NamedKey (&keys)[N], std::string_view name) {
   const auto* found = std::find_if(std::begin(keys), std::end(keys),
@@ -180,12 +182,23 @@ bool name_subgraphs(Graph& graph, const std::vector<GePart>& parts, MemoryLimit&
   return true;
 }
 
-void set_model_outputs(Graph& graph) {
+void set_model_outputs(Graph& graph, const GeCalls& calls) {
   const auto is_output = [](const Operator& op) { return op.type == "NetOutput"; };
   const auto first = std::find_if(graph.operators.begin(), graph.operators.end(), is_output);
   for (auto op = first; op != graph.operators.end(); ++op)
     if (is_output(*op) && op->subgraph == first->subgraph)
       graph.outputs.insert(graph.outputs.end(), op->inputs.begin(), op->inputs.end());
+  std::unordered_map<std::string_view, const Operator*> results;  // by subgraph
+  for (const Operator& op : graph.operators)
+    if (is_output(op)) results.try_emplace(op.subgraph, &op);
+  for (Edge& edge : graph.outputs)
+    for (size_t depth = 0; depth < kMostCalls; ++depth) {
+      const auto called = calls.find(edge.producer);
+      if (called == calls.end()) break;
+      const auto result = results.find(called->second);
+      if (result == results.end() || edge.output >= std::ssize(result->second->inputs)) break;
+      edge = Edge(result->second->inputs[static_cast<size_t>(edge.output)]);
+    }
 }
 
 }  // namespace plumb::graph

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -49,10 +50,14 @@ struct GeValue {
 bool is_ge_property(std::string_view key);
 void set_ge_property(Graph& graph, std::string_view key, std::string_view value);
 
+// The graph that an operator runs, by its name: of one that runs one and no other.
+using GeCalls = std::unordered_map<std::string, std::string>;
+
 // An operator while it is being read.
 class GeOperator {
  public:
   Operator op;
+  std::vector<std::string> calls;  // names of the graphs that it runs
 
   void set(GeKey key, GeValue value);
   static void set(Output& output, GeKey key, GeValue value);
@@ -60,6 +65,10 @@ class GeOperator {
   // "producer:output". Control edges and empty ones are dropped, as everybody counts inputs without
   // them. A malformed one keeps its place, with an empty producer.
   void add_input(std::string_view text);
+
+  void tell_calls(GeCalls& all) const {
+    if (calls.size() == 1) all.try_emplace(op.name, calls.front());
+  }
 
   // The finished operator. Tells of malformed inputs.
   Operator finish(std::vector<std::string>& warnings) &&;
@@ -87,7 +96,8 @@ struct GePart {
 bool name_subgraphs(Graph& graph, const std::vector<GePart>& parts, MemoryLimit& limit);
 
 // Takes the outputs of the model from the first NetOutput operators; those of other graphs are the
-// results of subgraphs.
-void set_model_outputs(Graph& graph);
+// results of subgraphs. What a subgraph gives out is led back to the operator in it: a call is
+// never dumped.
+void set_model_outputs(Graph& graph, const GeCalls& calls);
 
 }  // namespace plumb::graph

@@ -80,7 +80,7 @@ class GeJsonReader {
     }
     if (!has_graph) throw Problem{"the model has no \"graph\""};
     if (parts_.size() > 1 && !name_subgraphs(out_, parts_, limit_)) fail_limit();
-    set_model_outputs(out_);
+    set_model_outputs(out_, calls_);
   }
 
   // Where in the model the reader is, for messages.
@@ -131,6 +131,9 @@ class GeJsonReader {
         for (auto item : list(value, "attr"))
           read_attribute(object(item.value(), "attr"), ge_operator_key,
                          [&](GeKey which, GeValue read) { current_.set(which, std::move(read)); });
+      } else if (key == "subgraph_name" && is(value, json::json_type::array)) {
+        for (auto item : list(value, "subgraph_name"))
+          current_.calls.emplace_back(text(item.value(), "subgraph_name"));
       } else if (key == "output_desc") {
         for (auto item : list(value, "output_desc")) {
           json::value output = item.value();
@@ -142,6 +145,7 @@ class GeJsonReader {
     }
     if (!has_name) throw Problem{"an operator has no \"name\""};
     if (!has_type) throw Problem{"an operator has no \"type\""};
+    current_.tell_calls(calls_);
     out_.operators.push_back(std::move(current_).finish(out_.warnings));
     in_operator_ = false;
   }
@@ -301,6 +305,7 @@ class GeJsonReader {
   GeOperator current_;
   bool in_operator_ = false;
   std::vector<GePart> parts_;
+  GeCalls calls_;
 };
 
 }  // namespace

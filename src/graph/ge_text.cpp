@@ -36,7 +36,7 @@ class GraphReader {
     }
     if (out_.name.empty() && parts_.size() == 1) out_.name = parts_[0].name;
     if (parts_.size() > 1 && !name_subgraphs(out_, parts_, limit_)) fail_limit(0);
-    set_model_outputs(out_);
+    set_model_outputs(out_, calls_);
   }
 
   const ProtoTextReader& text() const { return reader_; }
@@ -71,6 +71,9 @@ class GraphReader {
         current.op.id = member.integer();
       } else if (member.name == "input") {
         current.add_input(member.text());
+      } else if (member.name == "subgraph_name") {
+        if (!limit_.take(sizeof(std::string))) return fail_limit(member.position);
+        current.calls.push_back(member.text());
       } else if (member.name == "attr" && reader_.is_message(member)) {
         read_attribute(ge_operator_key,
                        [&](GeKey key, GeValue value) { current.set(key, std::move(value)); });
@@ -81,6 +84,7 @@ class GraphReader {
     }
     if (!reader_.ok()) return;  // half an operator is none
     if (current.op.name.empty()) return reader_.fail(field.position, "an operator has no name");
+    current.tell_calls(calls_);
     out_.operators.push_back(std::move(current).finish(out_.warnings));
   }
 
@@ -150,6 +154,7 @@ class GraphReader {
   ProtoTextReader reader_;
   MemoryLimit limit_;
   std::vector<GePart> parts_;
+  GeCalls calls_;
 };
 
 }  // namespace

@@ -26,7 +26,8 @@ namespace ge_graph_field {
 constexpr uint32_t kName = 1, kOperator = 6;
 }
 namespace ge_op_field {
-constexpr uint32_t kName = 1, kType = 2, kInput = 5, kAttribute = 10, kId = 21, kOutput = 34;
+constexpr uint32_t kName = 1, kType = 2, kInput = 5, kAttribute = 10, kId = 21, kOutput = 34,
+                   kSubgraph = 35;
 }
 namespace ge_tensor_field {
 constexpr uint32_t kDtype = 2, kShape = 3, kLayout = 4, kAttribute = 5;
@@ -83,7 +84,7 @@ class OmReader {
     });
     if (!has_graph) fail(at_, "there is no graph in the model");
     if (ok() && parts_.size() > 1 && !name_subgraphs(out_, parts_, limit_)) fail_limit(at_);
-    if (ok()) set_model_outputs(out_);
+    if (ok()) set_model_outputs(out_, calls_);
   }
 
   bool ok() const { return problem_.empty(); }
@@ -164,6 +165,10 @@ class OmReader {
           read_attribute(field, ge_operator_key,
                          [&](GeKey key, GeValue value) { current.set(key, std::move(value)); });
           break;
+        case ge_op_field::kSubgraph:
+          take(sizeof(std::string), field.position);
+          current.calls.emplace_back(text(field));
+          break;
         case ge_op_field::kOutput:
           take(sizeof(Output), field.position);
           read_output(field, op.outputs.emplace_back());
@@ -173,7 +178,9 @@ class OmReader {
     });
     if (ok() && (op.name.empty() || op.type.empty()))
       fail(message.position, "an operator without name or type");
-    if (ok()) out_.operators.push_back(std::move(current).finish(out_.warnings));
+    if (!ok()) return;
+    current.tell_calls(calls_);
+    out_.operators.push_back(std::move(current).finish(out_.warnings));
   }
 
   void read_output(const ProtoField& message, Output& output) {
@@ -377,6 +384,7 @@ class OmReader {
   MemoryLimit limit_;
   Dictionary dictionary_;
   std::vector<GePart> parts_;
+  GeCalls calls_;
   uint64_t failed_at_ = 0;
   std::string problem_;
 };

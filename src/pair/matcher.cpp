@@ -72,6 +72,27 @@ std::optional<Tensor> recorded_origin(const Operator& op, int64_t index, bool is
   return std::nullopt;
 }
 
+// Runs another graph; its operators are dumped, the call is not.
+bool is_call(const Operator& op) { return op.type == "PartitionedCall"; }
+
+// Constants that were made of the same original as an operator: a Gather of ONNX is a GatherV2 and
+// the number of an axis.
+std::unordered_set<const Operator*> arguments_of(const Graph& graph) {
+  const auto only_origin = [](const Operator& op) {
+    return op.origins && op.origins->size() == 1 ? std::string_view(op.origins->front())
+                                                 : std::string_view();
+  };
+  std::unordered_set<std::string_view> computed;
+  for (const Operator& op : graph.operators)
+    if (!is_never_dumped(op)) computed.insert(only_origin(op));
+  std::unordered_set<const Operator*> arguments;
+  for (const Operator& op : graph.operators)
+    if (const std::string_view origin = only_origin(op);
+        !origin.empty() && is_never_dumped(op) && computed.contains(origin))
+      arguments.insert(&op);
+  return arguments;
+}
+
 // True if the tensor is what the operator reads, and no tensor of the original by itself.
 bool hands_on_output(const Operator& op, int64_t index) {
   const bool is_original = index >= 0 && index < std::ssize(op.outputs) &&
@@ -80,7 +101,7 @@ bool hands_on_output(const Operator& op, int64_t index) {
 }
 
 // As the original has it, whatever layout it is stored in.
-const Shape* shape_of(const Operator& op, int64_t index) {
+const Shape* recorded_shape(const Operator& op, int64_t index) {
   if (index < 0 || index >= std::ssize(op.outputs)) return nullptr;
   const Output& output = op.outputs[static_cast<size_t>(index)];
   const auto& shape = output.origin_shape ? output.origin_shape : output.shape;
@@ -115,9 +136,13 @@ int64_t count_fused(const Graph& graph) {
 }
 
 Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
-    : target_(&target), golden_(golden), by_name_(target.by_name()) {
+    : target_(&target),
+      golden_(golden),
+      by_name_(target.by_name()),
+      arguments_(arguments_of(target)) {
   for (const Operator& op : target.operators) {
     names_.add(op.name);
+    if (arguments_.contains(&op)) continue;
     if (op.origins && op.origins->size() == 1) ++members_[op.origins->front()];
     if (op.origins)
       for (const std::string& origin : *op.origins)
@@ -132,6 +157,8 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
   }
   if (golden != nullptr) {
     golden_by_name_ = golden->by_name();
+    const auto golden_arguments = arguments_of(*golden);
+    decltype(golden_outputs_) stored;
     for (const Operator& op : golden->operators) {
       golden_names_.add(op.name);
       for (size_t k = 0; k < op.inputs.size(); ++k)
@@ -142,20 +169,23 @@ Matcher::Matcher(const Graph& target, const Graph* golden, const Graph* quant)
         for (const std::string& origin : *op.origins)
           if (const auto made = made_of_.find(origin); made != made_of_.end())
             made_of_.try_emplace(op.name, made->second);
-      if ((keeps_values(op.type) && op.origins) || op.is_inserted()) continue;
+      if (golden_arguments.contains(&op) || is_call(op)) continue;
+      const bool is_storage = (keeps_values(op.type) && op.origins) || op.is_inserted();
       const auto outputs = std::max<int64_t>(1, std::ssize(op.outputs));
       for (int64_t k = 0; k < outputs; ++k) {
+        if (is_storage && (!keeps_values(op.type) || hands_on_output(op, k))) continue;
         Match unused;
         if (const auto origin = recorded_origin(op, k, true, unused))
-          golden_outputs_[text_of(*origin)].push_back({op.name, k});
+          (is_storage ? stored : golden_outputs_)[text_of(*origin)].push_back({op.name, k});
       }
     }
+    golden_outputs_.merge(stored);  // what nothing else yields: a Reshape that was merged into it
   }
   for (const auto& [name, op] : made_of_) origin_names_.add(name);
   find_domains();
   for (const Operator& op : target.operators) {
     for (int64_t k = 0; k < std::max<int64_t>(1, std::ssize(op.outputs)); ++k) {
-      if (hands_on_output(op, k)) continue;
+      if (hands_on_output(op, k) || is_call(op)) continue;
       if (const auto given = through(op, k, false).golden)
         givers_.try_emplace(fmt::format("{}:{}", normalised(given->op), given->output), &op);
     }
@@ -215,8 +245,8 @@ void Matcher::find_domains() {
 }
 
 std::optional<Tensor> Matcher::origin_of(const Operator& op, int64_t index, Match& match) const {
-  const bool is_alone =
-      op.origins && op.origins->size() == 1 && members_.at(op.origins->front()) == 1;
+  const bool is_alone = op.origins && op.origins->size() == 1 && !arguments_.contains(&op) &&
+                        members_.at(op.origins->front()) == 1;
   return recorded_origin(op, index, is_alone, match);
 }
 
@@ -286,11 +316,11 @@ void Matcher::find_golden_maker(const Operator& op, Tensor origin, Match& match)
 
 Match Matcher::through(const Operator& first, int64_t index, bool asks_before) const {
   Match match;
-  const Shape* const shape = shape_of(first, index);
+  const Shape* const shape = recorded_shape(first, index);
   const Operator* op = maker_of(first, index, match);
   if (op == nullptr) return match;
-  const std::string path = std::exchange(match.evidence, {});
-  if (const Shape* own = shape_of(*op, index); own != nullptr && shape != nullptr)
+  std::string path = std::exchange(match.evidence, {});
+  if (const Shape* own = recorded_shape(*op, index); own != nullptr && shape != nullptr)
     match.is_reshaped = is_reshape(*own, *shape);
   match.is_source = is_never_dumped(*op);
   const auto domain = quantized_.find(op);

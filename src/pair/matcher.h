@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -79,6 +80,8 @@ class Matcher {
   const graph::Graph* golden_;
   std::unordered_map<std::string_view, const graph::Operator*> by_name_;
   Names names_, origin_names_, golden_names_;
+  // Constants that are a part of what an operator was made from.
+  std::unordered_set<const graph::Operator*> arguments_;
   std::unordered_map<std::string_view, int> members_;  // target operators, by only origin
   std::unordered_map<std::string_view, const graph::Operator*> made_of_;
   // Target operator, by golden tensor "name:output" with the name as dump tools write it.

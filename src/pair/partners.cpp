@@ -408,7 +408,8 @@ Pairing Partners::find_in_dump(Match& match) const {
   if (golden.several)
     return Pairing::none("ambiguous_pair",
                          fmt::format("several golden operators are written as {} is", name));
-  if (match.is_source)
+  const graph::Operator* own = matcher_->find_golden(name);
+  if (match.is_source || (own != nullptr && is_never_dumped(*own)))
     return Pairing::none(
         "no_counterpart",
         fmt::format("{}, a constant or model input that golden did not dump", name));

@@ -152,6 +152,10 @@ bool has_culprit(const Run& run) {
          (run.findings.front().cause != "unknown" || !suspects_of(run.findings.front()).empty());
 }
 
+bool has_row_to_mark(const Run& run) {
+  return has_culprit(run) && suspects_of(run.findings.front()).empty();
+}
+
 void add_culprit(const Run& run, Block& block) {
   if (!has_culprit(run)) return;
   // Where nothing is out of limits, no operator is to blame for anything yet.

@@ -26,6 +26,8 @@ std::vector<std::string_view> suspects_of(const result::Finding& finding);
 
 // Somebody or something is to blame.
 bool has_culprit(const result::Run& run);
+// ... and a row of it can be marked: who shows an error that one of several made is none of them.
+bool has_row_to_mark(const result::Run& run);
 // The most probable finding in a few lines; nothing if there is none.
 void add_culprit(const result::Run& run, Block& block);
 

@@ -140,7 +140,8 @@ std::string plot_page(std::string_view title, std::span<const std::string> plots
       "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{0}</title>\n"
       "<meta name=\"viewport\" content=\"width=device-width\"><style>:root{{color-scheme:light "
       "dark}}body{{font:14px system-ui,sans-serif;margin:24px}}svg{{max-width:100%;height:auto}}"
-      "table{{border-collapse:collapse}}td,th{{padding:2px 10px;text-align:left}}"
+      "h1{{font-size:1.3em}}table{{border-collapse:collapse}}td,th{{padding:2px "
+      "10px;text-align:left}}"
       ".n{{text-align:right}}</style>\n<h1>{0}</h1>\n",
       xml_text(printable(title)));
   for (const std::string& plot : plots) page += plot;

@@ -204,7 +204,7 @@ std::string score_table(const Run& run, const TerminalStyle& style) {
     }
     const Row& row = worst_verdict(layers[i]);
     table.rows.push_back(cells_of(run, layers[i], row));
-    if (has_culprit(run) && holds(layers[i], culprit)) table.rows.back()[1] += " ◄";
+    if (has_row_to_mark(run) && holds(layers[i], culprit)) table.rows.back()[1] += " ◄";
     const Colour colour = colour_of(row);
     if (style.colour) table.colours.push_back(colour == Colour::kGrey ? "2" : sgr(colour));
   }

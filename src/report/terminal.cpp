@@ -299,7 +299,7 @@ std::string rows_text(const Run& run, const Summary& s, const TerminalStyle& sty
     for (const Row& row : run.rows.all())
       if (!row.is_filtered()) shown.rows.push_back(&row);
   if (shown.rows.empty()) return {};
-  const Row* culprit = has_culprit(run) ? culprit_row(run, s) : nullptr;
+  const Row* culprit = has_row_to_mark(run) ? culprit_row(run, s) : nullptr;
   Rows table(run, style);
   for (const Row* row : shown.rows) table.add(run, *row, row == culprit);
   std::string text = table.text();

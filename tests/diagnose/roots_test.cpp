@@ -207,17 +207,6 @@ TEST(FindRoots, AnInfiniteOwnErrorOfFiniteValuesTellsNothing) {
   EXPECT_THAT(root_names(run), IsEmpty());
 }
 
-// What a product makes of an error may be three times as large; an activation does not do that.
-TEST(FindRoots, GainsOfProductsAreAnything) {
-  for (const bool is_product : {true, false}) {
-    const result::Run run = run_of({{"x", {}, 0, "Data"},
-                                    {"a", {"x"}, 3e-3},
-                                    {"b", {"a"}, 1e-2, is_product ? "Conv" : "Relu"},
-                                    {"c", {"b"}, 1e-2, "Relu"}});
-    EXPECT_EQ(root_names(run).size(), is_product ? 1U : 2U);
-  }
-}
-
 TEST(FindRoots, ConsequencesAreGroupedUnderTheirRoot) {
   const result::Run run = run_of({{"x", {}, 1e-7},
                                   {"a", {"x"}, 0.3},

@@ -319,6 +319,30 @@ TEST(GeJson, SeveralGraphsNameTheirOperatorsPlace) {
   EXPECT_EQ(graph->outputs[0].output, 1);
 }
 
+// A call is never dumped: what it gives out is an operator's in the graph that it runs. Of an If
+// nobody knows which branch was taken, and a damaged file may lead in circles.
+TEST(GeJson, OutputsOfCallsAreThoseOfTheGraphsTheyRun) {
+  const auto graph = read_ge_json(R"({"name":"m","graph":[
+    {"name":"root","op":[
+      {"name":"call","type":"PartitionedCall","subgraph_name":["one"]},
+      {"name":"if","type":"If","subgraph_name":["then","one"]},
+      {"name":"round","type":"PartitionedCall","subgraph_name":["circle"]},
+      {"name":"lost","type":"PartitionedCall","subgraph_name":["nowhere"]},
+      {"name":"out","type":"NetOutput","input":["call:1","call:0","if:0","lost:0","call:7","round:0"]}]},
+    {"name":"one","op":[
+      {"name":"a","type":"A"},
+      {"name":"inner","type":"PartitionedCall","subgraph_name":["two"]},
+      {"name":"one_out","type":"NetOutput","input":["a:3","inner:0","a:-1"]}]},
+    {"name":"two","op":[{"name":"b","type":"B"},
+                        {"name":"two_out","type":"NetOutput","input":["b:0"]}]},
+    {"name":"circle","op":[{"name":"circle_out","type":"NetOutput","input":["round:0"]}]}]})");
+  ASSERT_TRUE(graph);
+  std::vector<std::string> outputs;
+  for (const Edge& edge : graph->outputs)
+    outputs.push_back(edge.producer + ":" + std::to_string(edge.output));
+  EXPECT_THAT(outputs, ElementsAre("b:0", "a:3", "if:0", "lost:0", "call:7", "round:0"));
+}
+
 TEST(GeJson, CyclesAndRepeatedNamesDoNoHarm) {
   const auto graph = read_ge_json(with_operators(
       R"({"name":"a","type":"A","input":["a:0","b:0"]},{"name":"b","type":"B","input":["a:0"]},)"

@@ -61,6 +61,47 @@ std::string input_of(const Matcher& matcher, std::string_view name, int64_t k = 
   return text(matcher.input(*matcher.find(name), k));
 }
 
+// Calls of graphs, and TransData into which a Reshape was merged, in the golden graph.
+TEST(Matcher, GoldenTensorsAreThoseOfWhatIsDumped) {
+  const Graph target = graph_of({op("transpose", "Transpose", {}, {{"t", "t"}}, "t:0"),
+                                 op("trans_7", "TransData", {{"relu", 0}}, {{}}, "reshape:0"),
+                                 op("relu", "Relu", {}, {{"relu"}})});
+  const Graph golden = graph_of({op("call", "PartitionedCall", {}, {}, "t:0"),
+                                 op("transpose_2", "Transpose", {}, {{"t", "t"}}, "t:0"),
+                                 op("trans_3", "TransData", {{"relu_4", 0}}, {{}}, "reshape:0"),
+                                 op("trans_5", "TransData", {{"relu_4", 0}}, {{}}, "relu:0"),
+                                 op("relu_4", "Relu", {}, {{"relu"}})});
+  const Matcher matcher(target, &golden);
+  EXPECT_EQ(output_of(matcher, "transpose"), "transpose_2:0 (origin)");
+  EXPECT_EQ(output_of(matcher, "trans_7"), "trans_3:0 (origin)");
+  EXPECT_EQ(output_of(matcher, "relu"), "relu_4:0 (renamed)");
+}
+
+// As ATC makes a Gather of ONNX: the constant is its axis.
+TEST(Matcher, AConstantBesideTheOnlyOperatorMadeOfAnOriginalIsNotInItsWay) {
+  const Graph graph = graph_of({
+      op("Gather_5_const_data", "Const", {}, {{"Gather_5"}}),
+      op("Gather_5_gatherv2", "GatherV2", {{"data", 0}, {"Gather_5_const_data", 0}},
+         {{"Gather_5"}}),
+      op("weight", "Const", {}, {{"w"}}),
+      op("g_1", "Split", {{"data", 0}}, {{"g"}}),
+      op("g_2", "Concat", {{"g_1", 0}}, {{"g"}}),
+  });
+  const Matcher matcher(graph);
+  EXPECT_EQ(output_of(matcher, "Gather_5_gatherv2"), "Gather_5:0 (renamed)");
+  EXPECT_EQ(output_of(matcher, "Gather_5_const_data"), "inside_fusion");
+  EXPECT_EQ(matcher.made_of("Gather_5")->name, "Gather_5_gatherv2");
+  EXPECT_EQ(output_of(matcher, "weight"), "w:0 (renamed)");
+  EXPECT_EQ(output_of(matcher, "g_1"), "inside_fusion");
+  Graph unfused = graph;
+  for (Operator& each : unfused.operators) {
+    each.name += "_7";
+    for (graph::Edge& edge : each.inputs) edge.producer += "_7";
+  }
+  EXPECT_EQ(output_of(Matcher(graph, &unfused), "Gather_5_gatherv2"),
+            "Gather_5_gatherv2_7:0 (renamed)");
+}
+
 TEST(Matcher, FollowsWhatIsRecorded) {
   const Graph graph = graph_of({
       op("data", "Data", {}),

@@ -155,6 +155,22 @@ TEST(Partners, GoldenTensorsMayHaveTheNumberOfTheOutputInTheirNames) {
               HasSubstr("inside_fusion: fused into conv1relu1"));
 }
 
+// A model input that only the golden graph has: nothing was to be dumped there.
+TEST(Partners, AnInputOfTheGoldenGraphIsNotMissing) {
+  graph::Graph graph, other;
+  graph.operators = {op_from("cast", "Cast", {})};
+  graph.operators[0].outputs[0].origin = "x";
+  graph.operators[0].outputs[0].origin_output = 0;
+  other.operators = {op_from("x", "Data", {})};
+  other.operators[0].origins.reset();
+  const Matcher matcher(graph, &other);
+  const DumpSet target = set_in_order({timed_entry("cast", {}, "Cast")});
+  const DumpSet golden = set_in_order({timed_entry("unknown")});
+  const NameMap map;
+  const Partners partners(map, &matcher, target, golden);
+  EXPECT_THAT(pairing_text(*partners.by_graph(target.entries[0])), HasSubstr("no_counterpart"));
+}
+
 // Integers of a dump that quantizes stand for other numbers, also where the map names the partner.
 TEST(Partners, QuantizedTensorsAreMarked) {
   const DumpSet target =

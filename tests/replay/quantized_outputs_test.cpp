@@ -66,14 +66,26 @@ class Outputs {
 
 using Counts = std::pair<int, int>;
 
+const ScoresBehind kBehind{{{"out", "output:0"}, {"scores", "output:0"}}};
+
 TEST(QuantizedOutputs, OneSampleInTenMayBeOff) {
-  EXPECT_EQ(Outputs().add("out", 20).differ(2).judged(), (Counts{20, 0}));
-  EXPECT_EQ(Outputs().add("out", 20).differ(3).judged(), (Counts{17, 3}));
+  const auto classes = [](int64_t differ) {
+    return Outputs().add("scores", 20).add("out", 20).differ(differ).judged("scores", kBehind);
+  };
+  EXPECT_EQ(classes(2), (Counts{20, 0}));
+  EXPECT_EQ(classes(3), (Counts{17, 3}));
   EXPECT_EQ(Outputs().add("out", 2, {kDirection}).add("out", 18).judged(), (Counts{20, 0}));
   EXPECT_EQ(Outputs().add("out", 3, {kDirection}).add("out", 17).judged(), (Counts{17, 3}));
-  // Of both kinds together.
+  // Both kinds count.
   EXPECT_EQ(Outputs().add("out", 18).add("out", 2, {kDirection}).differ(1).judged(),
-            (Counts{17, 3}));
+            (Counts{18, 2}));
+}
+
+// A list of numbers may be something else than scores: its largest number alone fails nothing.
+TEST(QuantizedOutputs, WithoutSharesTheClassIsToldOnly) {
+  Outputs outputs;
+  EXPECT_EQ(outputs.add("out", 20).differ(3).judged(), (Counts{20, 0}));
+  EXPECT_TRUE(outputs.run().rows[0].suspicious);
 }
 
 TEST(QuantizedOutputs, FewSamplesTellLittle) {
@@ -101,21 +113,20 @@ TEST(QuantizedOutputs, WhatIsNoLimitStaysAFailure) {
 }
 
 TEST(QuantizedOutputs, SharesAreJudgedByTheirScores) {
-  const ScoresBehind behind{{{"out", "output:0"}, {"scores", "output:0"}}};
-  EXPECT_EQ(Outputs().add("scores", 20).add("out", 20, {kNoise}, 5).judged("out", behind),
+  EXPECT_EQ(Outputs().add("scores", 20).add("out", 20, {kNoise}, 5).judged("out", kBehind),
             (Counts{20, 0}));
-  EXPECT_EQ(Outputs().add("scores", 20, {kDirection}).add("out", 20).judged("scores", behind),
+  EXPECT_EQ(Outputs().add("scores", 20, {kDirection}).add("out", 20).judged("scores", kBehind),
             (Counts{0, 20}));
   EXPECT_EQ(
-      Outputs().add("scores", 20, {kDirection}).add("out", 20, {kNoise}, 5).judged("out", behind),
+      Outputs().add("scores", 20, {kDirection}).add("out", 20, {kNoise}, 5).judged("out", kBehind),
       (Counts{0, 20}));
   // The class that changed is told by the scores.
-  EXPECT_EQ(Outputs().add("scores", 20).add("out", 20).differ(3).judged("scores", behind),
+  EXPECT_EQ(Outputs().add("scores", 20).add("out", 20).differ(3).judged("scores", kBehind),
             (Counts{17, 3}));
   // Nothing is known of the scores.
-  EXPECT_EQ(Outputs().add("out", 20, {kNoise}, 5).judged("out", behind), (Counts{0, 20}));
+  EXPECT_EQ(Outputs().add("out", 20, {kNoise}, 5).judged("out", kBehind), (Counts{0, 20}));
   EXPECT_EQ(
-      Outputs().add("scores", 20).add("out", 20, {"nan_only_in_target"}).judged("out", behind),
+      Outputs().add("scores", 20).add("out", 20, {"nan_only_in_target"}).judged("out", kBehind),
       (Counts{0, 20}));
 }
 
