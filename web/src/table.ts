@@ -13,7 +13,6 @@ import { clean, counted } from "./text.ts";
 const kRowHeight = 26;
 const kFewRows = 60; // all of which are printed
 const kNarrow = 760; // pixels, in which few columns fit
-const kSliver = 18; // pixels of the columns that have to be scrolled to
 const kSpare = 6; // rows drawn above and below the window
 
 // Rows by a column; `sign` -1 for descending.
@@ -204,8 +203,6 @@ export class Table {
     const room = this.place.clientWidth;
     let first = Math.min(300, Math.max(150, room * 0.26));
     let left = room - first;
-    // What does not fit shows that it is there.
-    if (this.columns.slice(1).reduce((sum, { width }) => sum + Math.round(width), 0) > left) left -= kSliver;
     for (const { width } of this.columns.slice(1)) {
       if (Math.round(width) > left) break;
       left -= Math.round(width);
