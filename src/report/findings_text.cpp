@@ -53,6 +53,7 @@ struct DetailWords {
 };
 constexpr DetailWords kDetails[] = {
     {"affine", "scaled by {0}, then moved by {1}", true},
+    {"affine_per_channel", "each channel has a scale and an offset of its own", true},
     {"argument", "input {0} is another one", true},
     {"attribute", "its attribute {0} differs", true},
     {"axes", "axes in the order {0}", true},
@@ -62,6 +63,8 @@ constexpr DetailWords kDetails[] = {
     {"flip", "turned around along axis {0}", true},
     {"levels", "{0} levels"},
     {"missing", "{0} is missing", true},
+    {"negated", "all values have the other sign", true},
+    {"offset", "moved by {0}", true},
     {"saturated", "values cut to {0} ... {1}"},
     {"scale", "scaled by {0}"},
     {"shift", "moved along axis {0} by {1}", true},
