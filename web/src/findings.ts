@@ -124,7 +124,7 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
         )
       : null,
     // What to do once it was looked at follows the command that shows it.
-    finding.next ? h("p", { class: "muted" }, "Look at it:") : null,
+    finding.next ? h("p", { class: "muted" }, /\bplumb (inspect|isolate)\b/.test(finding.next) ? "Look at it:" : "Next:") : null,
     finding.next ? commandLine(finding.next, "the next command") : null,
     finding.advice ? prose(finding.advice) : null,
   ];
