@@ -79,6 +79,33 @@ result::Evidence evidence_of(const Suspect& suspect, std::string text, std::stri
   return {std::move(text), static_cast<int64_t>(suspect.row), std::string(metric), value};
 }
 
+// The output at which its own error was measured.
+size_t measured_row(const Suspect& suspect) {
+  const Node& node = suspect.node;
+  if (!std::isnan(node.inherited)) return node.measured;
+  for (const size_t row : node.outputs)
+    if (const std::optional<result::OwnError> own = suspect.of.run.rows[row].own_error;
+        own && own->measured && own->value == node.own)
+      return row;
+  return suspect.row;
+}
+
+// Whole and part of one row: that of many steps is a mean.
+result::Evidence own_evidence(const Suspect& suspect) {
+  const Node& node = suspect.node;
+  const size_t row = measured_row(suspect);
+  const double there = error_of_row(suspect.of.net, row);
+  const double error = node.stands_for || !std::isfinite(there) ? suspect.root.out : there;
+  constexpr double kNearly = 0.02;
+  const std::string part =
+      node.own < (1 - kNearly) * error    ? fmt::format("{} of it its own", short_text(node.own))
+      : node.own <= (1 + kNearly) * error ? "all of it its own"
+                                          : fmt::format("its own error {}", short_text(node.own));
+  return {fmt::format("relative error {}, {}: {} times what is normal here", short_text(error),
+                      part, short_text(suspect.root.ratio)),
+          static_cast<int64_t>(row), "rel_euclid", error};
+}
+
 result::Finding finding_about(const Suspect& suspect, double confidence) {
   result::Finding finding;
   finding.operator_name = suspect.accused;
@@ -91,18 +118,18 @@ result::Finding finding_about(const Suspect& suspect, double confidence) {
           evidence_of(suspect, fmt::format("{} has the shape {}", name, to_string(*(*side)->shape)),
                       "", static_cast<double>(element_count(*(*side)->shape).value_or(0))));
   if (std::isinf(root.out)) return finding;
-  const bool is_measured = std::isfinite(suspect.node.own) && root.in > 0;
-  finding.evidence.push_back(evidence_of(
-      suspect,
-      is_measured
-          ? fmt::format("relative error {}, {} of it its own: {} times what is normal here",
-                        short_text(root.out), short_text(suspect.node.own), short_text(root.ratio))
-      : root.in > 0
-          ? fmt::format("relative error {} where the inputs have {}: {} times what is normal here",
-                        short_text(root.out), short_text(root.in), short_text(root.ratio))
-          : fmt::format("relative error {}, {} times what is normal here", short_text(root.out),
-                        short_text(root.ratio)),
-      "rel_euclid", root.out));
+  if (std::isfinite(suspect.node.own) && root.in > 0)
+    finding.evidence.push_back(own_evidence(suspect));
+  else
+    finding.evidence.push_back(evidence_of(
+        suspect,
+        root.in > 0
+            ? fmt::format(
+                  "relative error {} where the inputs have {}: {} times what is normal here",
+                  short_text(root.out), short_text(root.in), short_text(root.ratio))
+            : fmt::format("relative error {}, {} times what is normal here", short_text(root.out),
+                          short_text(root.ratio)),
+        "rel_euclid", root.out));
   return finding;
 }
 

@@ -47,7 +47,7 @@ std::string annotations(const Run& run) {
     const result::Finding& first = run.findings.front();
     headline_text +=
         fmt::format("; {}{}", first.operator_name.empty() ? "" : first.operator_name + ": ",
-                    cause_in_words(first.cause));
+                    cause_in_words(first));
     for (const result::Evidence& evidence : first.evidence) headline_text += "; " + evidence.text;
   }
   text += line("error", fmt::format("plumb: {}", verdict_word(s)), headline_text);

@@ -66,7 +66,7 @@ void write_code_quality(const Run& run, const Put& put) {
   Problems problems(put);
   for (const result::Finding& finding : run.findings) {
     std::string text = finding.operator_name.empty() ? "" : finding.operator_name + ": ";
-    text += cause_in_words(finding.cause);
+    text += cause_in_words(finding);
     for (const result::Evidence& evidence : finding.evidence) text += "; " + evidence.text;
     problems.add("plumb/" + finding.cause, finding.operator_name, text, "critical",
                  run.target.path);

@@ -44,6 +44,49 @@ constexpr CauseWords kStages[] = {
     {"stage:unknown", "quantization or conversion loses accuracy"},
 };
 
+// A detail in words, by what stands before its colon; {0} and {1} are what stands behind it, up to
+// a comma and from there. Some say all there is to say: the cause in front of them would only be
+// noise.
+struct DetailWords {
+  std::string_view key, words;
+  bool is_alone = false;
+};
+constexpr DetailWords kDetails[] = {
+    {"affine", "scaled by {0}, then moved by {1}", true},
+    {"affine_per_channel", "each channel has a scale and an offset of its own", true},
+    {"argument", "input {0} is another one", true},
+    {"attribute", "its attribute {0} differs", true},
+    {"axes", "axes in the order {0}", true},
+    {"cast", "{0}"},
+    {"channel", "only in channel {0}"},
+    {"channels_reversed", "channels in reverse order", true},
+    {"flip", "turned around along axis {0}", true},
+    {"levels", "{0} levels"},
+    {"missing", "{0} is missing", true},
+    {"negated", "all values have the other sign", true},
+    {"offset", "moved by {0}", true},
+    {"saturated", "values cut to {0} ... {1}"},
+    {"scale", "scaled by {0}"},
+    {"shift", "moved along axis {0} by {1}", true},
+    {"size:1", "1 sample"},
+    {"size", "{0} samples"},
+    {"stale", "its output is that of {0}", true},
+};
+
+// Empty where the table does not fit.
+std::string detail_in_words(const DetailWords& known, std::string_view detail) {
+  if (known.key == detail && known.words.find('{') == known.words.npos)
+    return std::string(known.words);
+  const size_t colon = detail.find(':');
+  if (colon == detail.npos || detail.substr(0, colon) != known.key) return "";
+  const std::string_view rest = detail.substr(colon + 1);
+  if (known.words.find("{1}") == known.words.npos)
+    return fmt::format(fmt::runtime(known.words), rest);
+  const size_t comma = rest.find(',');
+  if (comma == rest.npos) return "";
+  return fmt::format(fmt::runtime(known.words), rest.substr(0, comma), rest.substr(comma + 1));
+}
+
 void add_finding(const Finding& finding, std::string_view key, Block& block) {
   block.line(key, fmt::format("{}, confidence {:.0f} %", finding_title(finding),
                               100 * finding.confidence));
@@ -68,6 +111,15 @@ std::string_view cause_in_words(std::string_view cause) {
   return cause;
 }
 
+std::string cause_in_words(const Finding& finding) {
+  const std::string cause(cause_in_words(finding.cause));
+  if (finding.detail.empty()) return cause;
+  for (const DetailWords& known : kDetails)
+    if (const std::string words = detail_in_words(known, finding.detail); !words.empty())
+      return known.is_alone || finding.cause == "transform" ? words : cause + ": " + words;
+  return fmt::format("{} ({})", cause, finding.detail);
+}
+
 std::string finding_title(const Finding& finding) {
   for (const CauseWords& stage : kStages)
     if (stage.cause == finding.detail && finding.operator_name.empty())
@@ -79,11 +131,10 @@ std::string finding_title(const Finding& finding) {
     return finding.cause == "unknown" ? place
                                       : place + fmt::format(": {}", cause_in_words(finding.cause));
   }
-  std::string title =
-      finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name);
-  title += fmt::format(": {}", cause_in_words(finding.cause));
-  if (!finding.detail.empty()) title += fmt::format(" ({})", printable(finding.detail));
-  return title;
+  return fmt::format(
+      "{}: {}",
+      finding.operator_name.empty() ? "no single operator" : printable(finding.operator_name),
+      printable(cause_in_words(finding)));
 }
 
 std::vector<std::string_view> suspects_of(const Finding& finding) {

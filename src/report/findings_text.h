@@ -14,8 +14,11 @@ namespace plumb::report {
 
 // "overflow", "wrong fusion", ...: a cause as people call it.
 std::string_view cause_in_words(std::string_view cause);
+// With its detail: "its output is that of conv1", "narrower data type: float16". Names in it are as
+// in the files. The page says the same (web/src/words.ts).
+std::string cause_in_words(const result::Finding& finding);
 
-// "pw2_scale: the operator computes something else (attribute:epsilon)".
+// "pw2_scale: its attribute epsilon differs".
 std::string finding_title(const result::Finding& finding);
 
 // Operators one of which is to blame, as what lies between was not compared; else none.

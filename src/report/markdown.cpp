@@ -137,16 +137,14 @@ void fold(std::string_view title, const Put& put, const std::function<void()>& p
 
 // Who is to blame, why, the numbers behind it, and the next command.
 void put_finding(const result::Finding& finding, const Put& put) {
-  const bool is_among = !suspects_of(finding).empty();
+  const std::string cause = cause_in_words(finding);
   const std::string what =
-      is_among
+      !suspects_of(finding).empty()
           ? code(finding_title(finding))
           : fmt::format("{}{}",
                         finding.operator_name.empty() ? "" : code(finding.operator_name) + ": ",
-                        cause_in_words(finding.cause));
-  put(fmt::format("\n**{}**{} ({:.0f} % sure)\n", what,
-                  finding.detail.empty() || is_among ? "" : " " + code(finding.detail),
-                  100 * finding.confidence));
+                        finding.detail.empty() ? cause : code(cause));  // details hold names
+  put(fmt::format("\n**{}** ({:.0f} % sure)\n", what, 100 * finding.confidence));
   for (const result::Evidence& evidence : finding.evidence)
     put(fmt::format("- {}\n", code(evidence.text)));
   if (!finding.next.empty()) put(fmt::format("\nNext: {}\n", code(finding.next)));

@@ -192,6 +192,17 @@ test("the scrubber changes the slice and not the layout", async ({ watched: page
   await address(page).toContain("step=2");
 });
 
+test("a narrow table begins with the number that decides, and shows that there is more", async ({ watched: page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await open(page, made("medium"));
+  await expect(page.locator(".th").nth(1)).toHaveClass(/num/);
+  await expect(page.locator("#table-card")).toHaveClass(/more/);
+  await page.locator("#table").evaluate((table) => (table.scrollLeft = table.scrollWidth));
+  await expect(page.locator("#table-card")).not.toHaveClass(/more/);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await expect(page.locator(".th").nth(1)).toHaveText("Verdict");
+});
+
 test("slices are told: where the error is, in columns, and under the plot", async ({ watched: page }) => {
   await open(page, made("transformer"));
   await expect(page.locator("#headline")).toContainText(/Where: (step|token)s 1 to 3 of rank 1/);

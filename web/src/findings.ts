@@ -7,8 +7,8 @@ import { copyButton, h, named } from "./dom.ts";
 import { isNamedOtherwise, markBadge } from "./headline.ts";
 import type { Model } from "./model.ts";
 import { placeOf } from "./slices.ts";
-import { clean, counted, number, percent, plain, shellQuoted } from "./text.ts";
-import { causeOf } from "./words.ts";
+import { clean, counted, number, plain, portion, shellQuoted } from "./text.ts";
+import { causeOf, reasonWords } from "./words.ts";
 
 const kLongWord = 26; // letters of a command that fit a line of the panel
 
@@ -123,8 +123,10 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
           heirs.length > 1 ? operatorButton(model, heirs[heirs.length - 1]) : "",
         )
       : null,
-    finding.advice ? prose(finding.advice) : null,
+    // What to do once it was looked at follows the command that shows it.
+    finding.next ? h("p", { class: "muted" }, /\bplumb (inspect|isolate)\b/.test(finding.next) ? "Look at it:" : "Next:") : null,
     finding.next ? commandLine(finding.next, "the next command") : null,
+    finding.advice ? prose(finding.advice) : null,
   ];
   // The first is told whole, the others on demand.
   const first = place === 0;
@@ -141,8 +143,8 @@ function drawAccuracy(model: Model, each: Accuracy): HTMLElement {
   const first = each.first_disagreement;
   const rows = each.top.flatMap(({ n, target, golden }) => [
     h("span", {}, `top-${n}`),
-    h("span", { class: target < golden ? "value bad" : "value" }, percent(target)),
-    h("span", { class: "value limit" }, `golden ${percent(golden)}`),
+    h("span", { class: target < golden ? "value bad" : "value" }, portion(target, each.labelled)),
+    h("span", { class: "value limit" }, `golden ${portion(golden, each.labelled)}`),
   ]);
   const bad = badSamples(model, each.output);
   return h(
@@ -153,8 +155,8 @@ function drawAccuracy(model: Model, each: Accuracy): HTMLElement {
       "div",
       { class: "numbers" },
       h("span", {}, "same class first"),
-      h("span", { class: each.agree < 1 ? "value bad" : "value" }, percent(each.agree)),
-      h("span", { class: "value limit" }, `of ${each.samples}`),
+      h("span", { class: each.agree < 1 ? "value bad" : "value" }, portion(each.agree, each.samples)),
+      h("span", { class: "value limit" }, each.samples < 10 ? "" : `of ${each.samples}`),
       ...rows,
     ),
     first
@@ -251,11 +253,16 @@ function drawBaseline(model: Model): HTMLElement {
 
 // How often each reason occurs; a click shows these rows.
 function reasonCounts(model: Model): HTMLElement {
-  const counts = new Map<string, number>();
-  for (const row of model.rows)
-    for (const reason of model.report.reasons(row)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-  if (counts.size === 0) return h("section");
-  const all = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const [counts, excused] = [new Map<string, number>(), new Map<string, number>()];
+  for (const row of model.rows) {
+    const into = model.report.excused[row] ? excused : counts;
+    for (const reason of model.report.reasons(row)) into.set(reason, (into.get(reason) ?? 0) + 1);
+  }
+  if (counts.size + excused.size === 0) return h("section");
+  const byCount = (of: Map<string, number>) => [...of].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const all = byCount(counts);
+  const show = (reason: string, label: HTMLElement | string) =>
+    h("button", { class: "op", type: "button", onclick: () => model.state.set({ q: `reason:${reason}` }) }, label);
   return h(
     "section",
     { class: "block" },
@@ -266,16 +273,23 @@ function reasonCounts(model: Model): HTMLElement {
       ...all
         .slice(0, 8)
         .flatMap(([reason, count]) => [
-          h(
-            "button",
-            { class: "op", type: "button", onclick: () => model.state.set({ q: `reason:${reason}` }) },
-            h("code", {}, clean(reason)),
-          ),
+          show(reason, h("code", {}, clean(reason))),
           h("span", { class: "value" }, count.toLocaleString("en-US")),
           h("span", { class: "value limit" }, count === 1 ? "row" : "rows"),
         ]),
     ),
     all.length > 8 ? h("p", { class: "muted" }, `and ${all.length - 8} more`) : null,
+    excused.size > 0
+      ? h(
+          "p",
+          { class: "muted", id: "excused" },
+          "Left out on purpose: ",
+          ...byCount(excused).flatMap(([reason, count], i) => [
+            i > 0 ? ", " : "",
+            show(reason, `${counted(count, "row")} ${clean(reasonWords(reason))}`),
+          ]),
+        )
+      : null,
   );
 }
 

@@ -59,7 +59,7 @@ export function drawFrame(hasGraph: boolean, depths: string[]): void {
                 ]),
               ),
             ),
-            h("div", { id: "graph" }),
+            h("div", { id: "graph" }, h("div", { class: "stage" }), h("div", { class: "strip" })),
           ),
         h(
           "section",
@@ -117,10 +117,10 @@ export function drawLegend(model: Model): void {
   model.state.listen((changed) => changed.has("diff") && update());
 }
 
-export function drawZoomers(graph: HTMLElement, view: GraphView): void {
+export function drawZoomers(strip: HTMLElement, view: GraphView): void {
   const button = (text: string, label: string, run: () => void) =>
     h("button", { type: "button", "aria-label": label, title: label, onclick: run }, text);
-  graph.append(
+  strip.prepend(
     h(
       "div",
       { class: "zoomers" },

@@ -39,11 +39,12 @@ export class GraphView {
 
   constructor(
     private readonly place: HTMLElement,
+    private readonly strip: HTMLElement, // beside it, for the minimap
     private readonly model: Model,
     private readonly matches: () => ((row: number) => boolean) | null,
   ) {
     place.append(this.canvas, this.tip);
-    this.minimap = new Minimap(place, (x, y) => this.moveTo(x, y, this.camera.k));
+    this.minimap = new Minimap(strip, (x, y) => this.moveTo(x, y, this.camera.k));
     this.size = { width: place.clientWidth, height: place.clientHeight };
     this.openGraph();
     this.startCamera();
@@ -123,7 +124,7 @@ export class GraphView {
     this.painter = new Painter(this.model, graph, fold, new Index(graph, fold), place);
     this.neighbours = neighboursOf(graph);
     this.cached = null;
-    this.minimap.render(this.painter, this.size);
+    this.minimap.render(this.painter, this.strip);
     this.canvas.setAttribute(
       "aria-label",
       `graph of ${graph.nodes} operators and ${graph.edges} edges; arrow keys walk along edges, plus and minus zoom, 0 fits`,
@@ -133,7 +134,7 @@ export class GraphView {
   private recolour(): void {
     this.painter.refresh();
     this.cached = null;
-    this.minimap.render(this.painter, this.size);
+    this.minimap.render(this.painter, this.strip);
     this.retrace();
   }
 

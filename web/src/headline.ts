@@ -7,7 +7,7 @@ import { copyButton, h, named } from "./dom.ts";
 import type { Model } from "./model.ts";
 import { kMarks, Mark } from "./report.ts";
 import { placeOf, placesOf } from "./slices.ts";
-import { clean, counted, number, percent, plain } from "./text.ts";
+import { clean, counted, number, percent, plain, portion } from "./text.ts";
 import { causeOf, countsText, culpritOf, headlineOf, reasonWords } from "./words.ts";
 
 const markOf = (verdict: string): Mark =>
@@ -83,6 +83,7 @@ function sentences(model: Model): HTMLElement[] {
       h(
         "p",
         {},
+        ...inside(model),
         plain(
           culprit.evidence
             .map((e) => e.text)
@@ -91,6 +92,7 @@ function sentences(model: Model): HTMLElement[] {
         ),
         culprit.confidence < kSure ? ` (confidence ${Math.round(100 * culprit.confidence)}\u00a0%)` : "",
         where(model, culprit),
+        ...others(model),
       ),
     ];
   }
@@ -99,10 +101,42 @@ function sentences(model: Model): HTMLElement[] {
     const row = model.worstOf(model.report.rowsOf(first));
     return [
       h("h1", {}, operatorLink(model, first), " is the first to differ"),
-      h("p", {}, clean(`${headlineOf(head)}. ${row >= 0 ? model.report.text("row.message", row) : ""}`)),
+      h("p", {}, ...inside(model), clean(`${headlineOf(head)}. ${row >= 0 ? model.report.text("row.message", row) : ""}`)),
     ];
   }
-  return [h("h1", {}, headlineOf(head)), h("p", {}, clean(secondLine(model)))];
+  return [h("h1", {}, headlineOf(head)), h("p", {}, ...inside(model), clean(secondLine(model)))];
+}
+
+// What it means to fail though the outputs agree.
+function inside(model: Model): (Node | string)[] {
+  const { summary, run } = model.report.head;
+  const { verdict, outputs, layers } = summary;
+  if (verdict !== "fail" || outputs.verdict !== "pass" || layers.fail === 0) return [];
+  const count = layers.fail.toLocaleString("en-US");
+  const all = counted(layers.rows - layers.not_compared, "layer");
+  const are = layers.fail === 1 ? "is" : "are";
+  return [
+    h(
+      "span",
+      { class: "inside" },
+      `The outputs agree; inside the model ${count} of ${all} ${are} beyond the limits of profile ${clean(run.profile)}.`,
+    ),
+    " ",
+  ];
+}
+
+// The way to the findings that the headline does not name.
+function others(model: Model): (Node | string)[] {
+  const count = model.report.head.findings.length - 1;
+  if (count < 1) return [];
+  const go = () => {
+    model.state.set({ tab: "findings" });
+    document.querySelector(".finding:not(.first)")?.scrollIntoView({ block: "nearest" });
+  };
+  return [
+    ". And ",
+    h("button", { class: "link", type: "button", id: "others", onclick: go }, `${counted(count, "other finding")}`),
+  ];
 }
 
 // In which slices the culprit fails as much as where it is worst.
@@ -174,10 +208,10 @@ function tiles(model: Model): HTMLElement {
   const counts = (title: string, of: Counts, id: string) =>
     tile(
       title,
-      [markBadge(markOf(of.verdict)), of.rows === 0 ? "unknown" : of.verdict === "not_compared" ? "none" : of.verdict],
+      [markBadge(markOf(of.verdict)), of.rows === 0 ? (id === "outputs" ? "not told apart" : "unknown") : of.verdict === "not_compared" ? "none" : of.verdict],
       [
         bar(withoutExcused(model, of, id === "outputs")),
-        h("span", { class: "of" }, countsText(of, id === "outputs" ? "no graph names them" : "there are none")),
+        h("span", { class: "of" }, countsText(of, id === "outputs" ? "no graph names them: --graph" : "there are none")),
       ],
       id,
     );
@@ -199,12 +233,14 @@ function tiles(model: Model): HTMLElement {
     all.push(
       tile(
         "Accuracy",
-        [top ? `${percent(top.target)}` : `${percent(each.agree)} agree`],
+        [portion(top ? top.target : each.agree, top ? each.labelled : each.samples)],
         [
           h(
             "span",
             { class: "of" },
-            top ? `top-${top.n}; golden ${percent(top.golden)}` : `of ${counted(each.samples, "sample")}`,
+            top
+              ? `top-${top.n}; golden ${portion(top.golden, each.labelled)}`
+              : `${each.samples === 1 ? "sample agrees" : each.samples < 10 ? "samples agree" : `of ${counted(each.samples, "sample")} agree`}`,
           ),
         ],
         "accuracy",

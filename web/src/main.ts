@@ -43,9 +43,10 @@ function build(model: Model, hasGraph: boolean): Parts {
   drawWhatIf(document.querySelector<HTMLElement>(".hypothetical")!, model);
   let graph: GraphView | null = null;
   if (hasGraph) {
-    graph = new GraphView(byId("graph"), model, () => table.filter());
+    const [stage, strip] = byId("graph").children as HTMLCollectionOf<HTMLElement>;
+    graph = new GraphView(stage, strip, model, () => table.filter());
     drawLegend(model);
-    drawZoomers(byId("graph"), graph);
+    drawZoomers(strip, graph);
   }
   const panel = new Panel(byId("panel"), model, () => graph?.trace ?? null);
   return { table, plot, graph, panel, scrubbers: drawScrubbers(byId("scrub"), model) };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole graph in a corner, with a frame around what is in view; drag to go elsewhere.
+// The whole graph in a strip beside the view, with a frame around what is in view; drag to go elsewhere.
 import { h, sized } from "./dom.ts";
 import type { Camera, Painter } from "./paint.ts";
 import { palette } from "./theme.ts";
 
-const kMost = { width: 176, height: 132 };
+const kMargin = 6; // of the strip, around it and between its parts
+const kButtons = 30;
 const kLeast = 22; // pixels: a graph that is flatter or narrower is stretched
 
 export class Minimap {
@@ -32,9 +33,14 @@ export class Minimap {
   }
 
   // Draws the graph once; what moves is only the frame.
-  render(painter: Painter, room: { width: number; height: number }): void {
+  render(painter: Painter, strip: HTMLElement): void {
     const { width, height } = painter.fold.head;
-    const most = { width: Math.min(kMost.width, room.width / 4), height: Math.min(kMost.height, room.height / 3.2) };
+    const room = { width: strip.clientWidth - 2 * kMargin, height: strip.clientHeight - 2 * kMargin };
+    const isFlat = room.width > room.height; // on a narrow page: under the view, buttons at the left
+    const most = {
+      width: Math.max(kLeast, isFlat ? room.width - 3 * kButtons - kMargin : room.width),
+      height: Math.max(kLeast, isFlat ? room.height : room.height - kButtons - kMargin),
+    };
     const scale = Math.min(most.width / width, most.height / height);
     this.width = Math.max(kLeast, width * scale);
     this.height = Math.max(kLeast, height * scale);
@@ -52,13 +58,6 @@ export class Minimap {
   }
 
   frame(camera: Camera, viewWidth: number, viewHeight: number): void {
-    const whole =
-      camera.x <= 0 &&
-      camera.y <= 0 &&
-      viewWidth / camera.k + camera.x >= this.width / this.scale.x &&
-      viewHeight / camera.k + camera.y >= this.height / this.scale.y;
-    this.canvas.classList.toggle("hidden", whole);
-    if (whole) return;
     const context = sized(this.canvas, this.width, this.height);
     context.drawImage(this.image, 0, 0, this.width, this.height);
     const c = palette();

@@ -13,6 +13,7 @@ const kMost = 6;
 const kMostEvidence = 3;
 const kHeight = 20;
 const kMostCovered = 2.6; // operators under a label
+const kEdge = 0.2; // of an operator, as which a covered edge counts
 const kReadable = 0.62; // scale from which on operators show their names themselves
 
 type Box = [number, number, number, number]; // left, top, width, height
@@ -65,7 +66,11 @@ export function drawPins(
     const [w, h] = [fold.head.node_width * k, fold.head.node_height * k];
     if (left + w < -40 || left > size.width + 40 || top + h < -20 || top > size.height + 20) continue;
     const named = k >= kReadable && graph.kind[node] !== 1;
-    const words = [named ? "" : shorten(clean(name), 34), shorten(clean(why), 40)].filter((word) => word !== "");
+    // Who is to blame and for what stands above the graph already.
+    const short = named && taken.length === 0 && states.role[node] === Role.introduces;
+    const words = [named ? "" : shorten(clean(name), 34), short ? "culprit" : shorten(clean(why), 40)].filter(
+      (word) => word !== "",
+    );
     if (words.length === 0) continue;
     ctx.font = `650 ${taken.length === 0 ? 12.5 : 11}px system-ui, sans-serif`;
     // Where the whole would cover much of the graph the name alone has to do: the cause is in the headline.
@@ -75,10 +80,27 @@ export function drawPins(
       const box = boxFor([left, top, w, h], ctx.measureText(text).width + 14, taken, painter, camera, size, most);
       if (!box) continue;
       taken.push(box);
+      drawLeader(ctx, box, [left, top, w, h]);
       drawPin(ctx, box, text);
       break;
     }
   }
+}
+
+// From the label to the rim of what it is about.
+function drawLeader(ctx: CanvasRenderingContext2D, label: Box, node: Box): void {
+  const nearest = ([left, top, wide, high]: Box, [x, y]: [number, number]): [number, number] => [
+    Math.min(left + wide, Math.max(left, x)),
+    Math.min(top + high, Math.max(top, y)),
+  ];
+  const [fromX, fromY] = nearest(label, [node[0] + node[2] / 2, node[1] + node[3] / 2]);
+  const [x, y] = nearest(node, [fromX, fromY]);
+  ctx.strokeStyle = palette().ink;
+  ctx.lineWidth = 1.5;
+  ctx.beginPath();
+  ctx.moveTo(fromX, fromY);
+  ctx.lineTo(x, y);
+  ctx.stroke();
 }
 
 function drawPin(ctx: CanvasRenderingContext2D, box: Box, text: string): void {
@@ -94,7 +116,7 @@ function drawPin(ctx: CanvasRenderingContext2D, box: Box, text: string): void {
   ctx.fillText(text, box[0] + 7, box[1] + box[3] / 2 + 0.5);
 }
 
-// Of the places around an operator the one that covers the fewest others: beside it, or between two rows.
+// Of the places around an operator the one that covers the fewest others, and edges: beside it, or between two rows.
 function boxFor(
   [left, top, w, h]: Box,
   wide: number,
@@ -128,8 +150,22 @@ function boxFor(
     if (taken.some((other) => overlap(box, other))) continue;
     const [x0, y0] = [cx + box[0] / k, cy + box[1] / k];
     const covered =
-      painter.index.nodesIn(x0, y0, x0 + wide / k, y0 + kHeight / k).length + (box[0] === x && box[1] === y ? 0 : 0.5);
+      painter.index.nodesIn(x0, y0, x0 + wide / k, y0 + kHeight / k).length +
+      kEdge * edgesUnder(painter, x0, y0, x0 + wide / k, y0 + kHeight / k) +
+      (box[0] === x && box[1] === y ? 0 : 0.5);
     if (covered < least) [best, least] = [box, covered];
   }
   return best;
+}
+
+function edgesUnder(painter: Painter, x0: number, y0: number, x1: number, y1: number): number {
+  const { points, start } = painter.fold;
+  const isUnder = (edge: number) => {
+    for (let p = start[edge] + 1; p < start[edge + 1]; p++) {
+      const [ax, ay, bx, by] = points.slice(2 * p - 2, 2 * p + 2);
+      if (Math.min(ax, bx) < x1 && Math.max(ax, bx) > x0 && Math.min(ay, by) < y1 && Math.max(ay, by) > y0) return true;
+    }
+    return false;
+  };
+  return painter.index.edgesIn(x0, y0, x1, y1).filter(isUnder).length;
 }

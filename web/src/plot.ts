@@ -17,6 +17,7 @@ const kAxisHeight = 20;
 const kTier = 14; // of a second line of names under the axis
 const kLetter = 6.6; // pixels of a letter there
 const kNameWidth = 64; // pixels that an operator's name under the axis needs
+const kPlotName = 110; // pixels between operators that are named in the plot
 const kGutter = 104; // at the right, for the handles of limits
 const kNarrow = 560; // a plot that has no room for it
 
@@ -376,7 +377,7 @@ export class Plot {
   // Passing rows first, then what matters more on top, larger.
   private drawMarks(u: uPlot, ratio: number): void {
     const { ctx } = u;
-    const { rows, values, placed, worst } = this.series;
+    const { rows, values, placed } = this.series;
     const { marks, report, state } = this.model;
     const c = palette();
     const dense = rows.length > 600 ? 0.65 : 1;
@@ -399,15 +400,44 @@ export class Plot {
       }
     }
     ctx.globalAlpha = 1;
+    this.nameOperators(u, from, to, ratio);
+  }
+
+  // The culprit and others of the findings, or what adds most, and the worst.
+  private nameOperators(u: uPlot, from: number, to: number, ratio: number): void {
+    const { rows, worst } = this.series;
+    const { report } = this.model;
+    const c = palette();
     const blamed = this.blamed();
     const isNear = (i: number) => Math.abs(u.valToPos(i, "x") - u.valToPos(worst, "x")) < 26;
     if (worst >= from && worst <= to && !blamed.some(isNear)) this.label(u, worst, "worst", c["ink-2"], ratio);
     const culprit = culpritOf(report.head)?.operator;
     for (const i of blamed) {
       if (i < from || i > to) continue;
-      this.label(u, i, "▼", c.fail, ratio);
-      if (report.name(rows[i]) === culprit) this.nameBeside(u, i, shorten(clean(culprit), 30), ratio);
+      const isCulprit = report.name(rows[i]) === culprit;
+      // Others by their number in the list of findings, or small.
+      const finding = report.head.findings.findIndex(({ operator }) => operator === report.name(rows[i]));
+      this.label(u, i, isCulprit ? "▼" : finding < 0 ? "▾" : `${finding + 1}▾`, c.fail, ratio);
+      if (isCulprit) this.nameBeside(u, i, shorten(clean(culprit), 30), ratio);
     }
+    if (blamed.length > 0) return;
+    const named = worst < 0 ? [] : [worst];
+    for (const i of this.contributors()) {
+      if (i < from || i > to) continue;
+      this.label(u, i, "▾", c["ink-2"], ratio);
+      // Names only where they do not cover each other.
+      if (named.some((other) => Math.abs(u.valToPos(i, "x") - u.valToPos(other, "x")) < kPlotName)) continue;
+      named.push(i);
+      this.nameBeside(u, i, shorten(clean(report.name(rows[i])), 14), ratio, c["ink-2"]);
+    }
+  }
+
+  // Where no single operator is to blame: those that the first finding names.
+  private contributors(): number[] {
+    const named = this.model.report.head.findings[0]?.evidence ?? [];
+    return named
+      .map(({ row }) => (typeof row === "number" ? this.places.get(row) : undefined))
+      .filter((i): i is number => i !== undefined && this.series.placed[i] === 1);
   }
 
   // Where each operator of a finding is worst: of its steps and ranks one.
@@ -438,11 +468,11 @@ export class Plot {
   }
 
   // The operator to blame, at the left of its arrow: errors are small there. At the right where it would be cut.
-  private nameBeside(u: uPlot, i: number, text: string, ratio: number): void {
+  private nameBeside(u: uPlot, i: number, text: string, ratio: number, colour = palette()["fail-ink"]): void {
     const { ctx, bbox } = u;
     const x = u.valToPos(i, "x", true);
     ctx.font = `650 ${11.5 * ratio}px ui-monospace, Menlo, Consolas, DejaVu Sans Mono, monospace`;
-    ctx.fillStyle = palette()["fail-ink"];
+    ctx.fillStyle = colour;
     const gap = 9 * ratio;
     const isCut = x - gap - ctx.measureText(text).width < bbox.left;
     ctx.textAlign = isCut ? "left" : "right";
@@ -489,7 +519,7 @@ export class Plot {
       taken.push(top);
       const style = `top:${top}px;${this.gutter() === kGutter ? `left:${this.place.clientWidth - kGutter + 4}px` : "right:4px"}`;
       this.place.append(
-        line.key === "" ? h("span", { class: "limit-grip still", style }, line.label) : this.grip(line, style),
+        line.key === "" ? h("span", { class: "limit-grip still", style, title: "the profile limits SQNR, in dB" }, line.label) : this.grip(line, style),
       );
     }
   }

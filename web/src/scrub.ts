@@ -103,7 +103,7 @@ export function heightsOf(error: Float64Array): Float64Array {
   });
 }
 
-// Cell i stands under the thumb at value i; the place of "all" at the left stays empty.
+// Cell i stands under the thumb at value i; at the left is the place of "all", as a word or as an empty cell.
 function drawStrip(canvas: HTMLCanvasElement, { worst, error }: Slices, now: number): void {
   const width = canvas.parentElement!.clientWidth;
   const context = sized(canvas, width, kStrip);
@@ -120,6 +120,11 @@ function drawStrip(canvas: HTMLCanvasElement, { worst, error }: Slices, now: num
     hatch(context, colours["none-soft"], colours.none),
     colours["none-soft"],
   ];
+  context.fillStyle = now < 0 ? colours.ink : colours["ink-3"];
+  context.font = "600 10px system-ui, sans-serif";
+  context.textBaseline = "bottom";
+  if (pitch >= 26) context.fillText("all", 1, kStrip + 1);
+  else context.fillRect(thumb / 2 - pitch * 0.45, kStrip - 2, Math.max(2, pitch * 0.9), 2);
   for (let i = 0; i < worst.length; i++) {
     const x = thumb / 2 + (i + 1) * pitch;
     const fail = worst[i] === Mark.fail;

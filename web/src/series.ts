@@ -80,7 +80,7 @@ export function seriesOf(model: Model, metric: string): Series {
 function equivalentLines(model: Model, rows: Int32Array): Line[] {
   return model.limits.on("sqnr_db", rows).map((limit) => {
     const bound = errorAtRatio(model.moved.get(keyOf(limit)) ?? limit.value);
-    return { key: "", bound, start: bound, limit, label: `SQNR ${number(limit.value)} dB` };
+    return { key: "", bound, start: bound, limit, label: `${number(limit.value)} dB = ${number(bound)}` };
   });
 }
 

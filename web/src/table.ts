@@ -12,6 +12,7 @@ import { clean, counted } from "./text.ts";
 
 const kRowHeight = 26;
 const kFewRows = 60; // all of which are printed
+const kNarrow = 760; // pixels, in which few columns fit
 const kSpare = 6; // rows drawn above and below the window
 
 // Rows by a column; `sign` -1 for descending.
@@ -46,6 +47,7 @@ export class Table {
   private readonly none = h("div", { class: "empty hidden", role: "status" });
   private readonly count: HTMLElement;
   private queued = false;
+  private isNarrow = false;
   private printing = false; // paper shows other rows than the window
   private nameLength = 64; // characters that fit the first column
 
@@ -60,9 +62,16 @@ export class Table {
     place.setAttribute("aria-label", "rows of the comparison");
     place.tabIndex = 0;
     place.append(this.head, this.body, this.none);
-    place.addEventListener("scroll", () => this.queue());
+    place.addEventListener("scroll", () => {
+      this.queue();
+      this.showRest();
+    });
     place.addEventListener("keydown", (event) => this.onKey(event));
     new ResizeObserver(() => {
+      if (!this.printing && this.isNarrow !== place.clientWidth < kNarrow) {
+        this.rebuildColumns();
+        this.refill();
+      }
       this.fitColumns();
       this.render(true);
     }).observe(place);
@@ -156,7 +165,11 @@ export class Table {
   }
 
   private rebuildColumns(): void {
+    this.isNarrow = this.place.clientWidth < kNarrow;
     this.columns = this.all.filter(({ main }) => main || this.model.state.view.columns === "all");
+    // Where few columns are in sight the number that decides is one of them.
+    const deciding = this.columns.findIndex(({ numeric, key }) => numeric && key !== "step" && key !== "rank");
+    if (this.isNarrow && deciding > 0) this.columns.splice(1, 0, ...this.columns.splice(deciding, 1));
     this.fitColumns();
     this.head.replaceChildren(
       ...this.columns.map((column, j) =>
@@ -199,6 +212,15 @@ export class Table {
     const template = this.columns.map(({ width }, j) => `${Math.round(j === 0 ? first : width)}px`).join(" ");
     this.place.style.setProperty("--columns", template);
     this.head.style.gridTemplateColumns = template;
+    this.showRest();
+  }
+
+  // A sign that there are more columns at the right.
+  private showRest(): void {
+    const { scrollLeft, clientWidth, scrollWidth } = this.place;
+    const card = this.place.parentElement!;
+    card.classList.toggle("more", scrollLeft + clientWidth < scrollWidth - 4);
+    card.style.setProperty("--table-top", `${this.place.offsetTop}px`);
   }
 
   // Up, down, and back to the order of execution. Numbers start with the worst end.

@@ -62,6 +62,13 @@ export function percent(value: number): string {
   return `${trimmed((Math.floor(value * 1000 + 1e-9) / 10).toFixed(1))} %`;
 }
 
+const kFew = 10;
+
+// A share of a count: of a few as "3 of 4", as percent of one sample say nothing.
+export function portion(value: number, of: number): string {
+  return of > 0 && of < kFew ? `${Math.round(value * of)} of ${of}` : percent(value);
+}
+
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 }

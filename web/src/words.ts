@@ -28,6 +28,7 @@ const kCauses: Record<string, string> = {
 // there is to say: the cause itself in front of them would only be noise.
 const kDetails: Record<string, { words(rest: string): string; alone?: boolean }> = {
   affine: { words: (rest) => `scaled by ${rest.replace(",", ", then moved by ")}`, alone: true },
+  affine_per_channel: { words: () => "each channel has a scale and an offset of its own", alone: true },
   argument: { words: (rest) => `input ${rest} is another one`, alone: true },
   attribute: { words: (rest) => `its attribute ${rest} differs`, alone: true },
   axes: { words: (rest) => `axes in the order ${rest}`, alone: true },
@@ -37,7 +38,9 @@ const kDetails: Record<string, { words(rest: string): string; alone?: boolean }>
   flip: { words: (rest) => `turned around along axis ${rest}`, alone: true },
   levels: { words: (rest) => `${rest} levels` },
   missing: { words: (rest) => `${rest} is missing`, alone: true },
-  saturated: { words: (rest) => `values cut to ${rest.replace(",", " … ")}`, alone: true },
+  negated: { words: () => "all values have the other sign", alone: true },
+  offset: { words: (rest) => `moved by ${rest}`, alone: true },
+  saturated: { words: (rest) => `values cut to ${rest.replace(",", " … ")}` },
   scale: { words: (rest) => `scaled by ${rest}` },
   shift: { words: (rest) => `moved along axis ${rest.replace(",", " by ")}`, alone: true },
   size: { words: (rest) => (rest === "1" ? "1 sample" : `${rest} samples`) },
@@ -59,7 +62,7 @@ export function causeOf({ cause, detail }: Pick<Finding, "cause" | "detail">): s
   if (stage) return stage;
   const [key, ...rest] = detail.split(":");
   const known = own(kDetails, key);
-  if (!known || (rest.length === 0 && key !== "channels_reversed")) return `${words} (${detail})`;
+  if (!known || (rest.length === 0 && known.words.length > 0)) return `${words} (${detail})`;
   const said = known.words(rest.join(":"));
   return known.alone || cause === "transform" ? said : `${words}: ${said}`;
 }

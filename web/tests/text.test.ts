@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, test } from "vitest";
-import { clean, number, percent, plain, share, shellQuoted, shorten } from "../src/text.ts";
+import { clean, number, percent, plain, portion, share, shellQuoted, shorten } from "../src/text.ts";
 
 describe("clean", () => {
   test.each([
@@ -64,6 +64,13 @@ describe("numbers", () => {
     ["exact tenths stay", 0.987, "98.7 %"],
     ["none", 0, "0 %"],
   ])("percent: %s", (_name, value, expected) => expect(percent(value)).toBe(expected));
+
+  test.each([
+    [1, 1, "1 of 1"],
+    [2 / 3, 9, "6 of 9"],
+    [0.9, 10, "90 %"],
+    [1, 0, "100 %"],
+  ])("portion: %s of %s", (value, of, expected) => expect(portion(value, of)).toBe(expected));
 });
 
 test.each([

@@ -13,6 +13,9 @@ describe("causes in words", () => {
     ["precision_mode", "cast:float16", "narrower data type: float16"],
     ["transform", "stale:scope:a", "its output is that of scope:a"],
     ["transform", "channels_reversed", "channels in reverse order"],
+    ["transform", "negated", "all values have the other sign"],
+    ["transform", "affine_per_channel", "each channel has a scale and an offset of its own"],
+    ["transform", "offset:0.5", "moved by 0.5"],
     ["transform", "shift:2,-1", "moved along axis 2 by -1"],
     ["transform", "affine:2,0.5", "scaled by 2, then moved by 0.5"],
     ["transform", "scale:1.35", "scaled by 1.35"],
@@ -20,6 +23,7 @@ describe("causes in words", () => {
     ["quantization", "levels:15", "quantization: 15 levels"],
     ["quantization", "stage:both", "quantization and conversion together lose accuracy"],
     ["calibration_set", "size:1", "calibration set: 1 sample"],
+    ["calibration_clipping", "saturated:-0.3,0.25", "calibration range too small: values cut to -0.3 … 0.25"],
     ["fusion", "conv + bn", "wrong fusion (conv + bn)"],
   ])("%s %s", (cause, detail, expected) => expect(causeOf({ cause, detail })).toBe(expected));
 });
