@@ -191,13 +191,13 @@ struct SampledAxis {
 
   // Those that may be off by `least` of golden, if there are any.
   std::optional<DoubtfulAxis> doubtful(double least, double ignored) const {
-    constexpr int64_t kFewest = 16;
+    constexpr int64_t kFewestElements = 16;
     DoubtfulAxis found{number, stride, std::vector<Rest>(slices.size(), Rest{-1})};
     std::vector<double> squares;
     bool is_any = false;
     for (size_t i = 0; i < slices.size(); ++i) {
       const auto& [elements, dd, gg] = slices[i];
-      if (elements < kFewest) continue;
+      if (elements < kFewestElements) continue;
       squares.push_back(dd / static_cast<double>(elements));
       if (dd < least * least * gg || !(squares.back() > ignored * ignored)) continue;
       found.slices[i].usual = 0;

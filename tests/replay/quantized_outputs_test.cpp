@@ -12,7 +12,6 @@ namespace plumb::replay {
 namespace {
 
 using result::Row;
-using result::Verdict;
 
 constexpr const char* kNoise = "limit:sqnr_db";
 constexpr const char* kDirection = "limit:pearson";
@@ -33,7 +32,7 @@ class Outputs {
       row.target = row.golden = {op, "", "output:0", "float32", {}, "", ""};
       row.is_model_output = op == "out";
       row.values = {metrics::Value::of(db)};
-      row.verdict = reasons.empty() ? Verdict::kPass : Verdict::kFail;
+      row.verdict = reasons.empty() ? result::Verdict::kPass : result::Verdict::kFail;
       row.reasons = reasons;
     }
     return *this;
@@ -53,7 +52,7 @@ class Outputs {
     std::pair<int, int> counts{};
     for (const Row& row : run_.rows)
       if (row.target->operator_name == op)
-        ++(row.verdict == Verdict::kPass ? counts.first : counts.second);
+        ++(row.verdict == result::Verdict::kPass ? counts.first : counts.second);
     return counts;
   }
   result::Run& run() { return run_; }

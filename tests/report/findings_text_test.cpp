@@ -11,7 +11,7 @@ struct CauseCase {
 };
 
 // The same table as of the page: web/tests/words.test.ts.
-const CauseCase kCases[] = {
+const CauseCase kCauseCases[] = {
     {"operator", "", "the operator computes something else"},
     {"operator", "channel:27", "the operator computes something else: only in channel 27"},
     {"operator", "missing:Relu", "Relu is missing"},
@@ -37,7 +37,7 @@ const CauseCase kCases[] = {
 };
 
 TEST(FindingsText, CausesInWords) {
-  for (const CauseCase& each : kCases) {
+  for (const CauseCase& each : kCauseCases) {
     result::Finding finding;
     finding.cause = each.cause;
     finding.detail = each.detail;
