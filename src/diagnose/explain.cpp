@@ -356,10 +356,17 @@ bool may_stand_out(const Net& net) {
   });
 }
 
-bool compares_outputs_alone(const Run& run) {
-  return run.command == "run" &&
-         std::all_of(run.rows.begin(), run.rows.end(), [](const result::Row& row) {
-           return row.is_model_output || row.verdict == result::Verdict::kNotCompared;
+// Outputs, and the scores that a Softmax at the end makes them of.
+bool compares_outputs_alone(const Net& net) {
+  constexpr int kSteps = 3;
+  const auto is_at_end = [&](const Node* node) {
+    for (int step = 0; step < kSteps && !node->is_output && node->consumers.size() == 1; ++step)
+      node = &net.nodes[static_cast<size_t>(node->consumers[0])];
+    return node->is_output;
+  };
+  return (net.run.command == "run" || net.run.command == "quantize") &&
+         std::all_of(net.nodes.begin(), net.nodes.end(), [&](const Node& node) {
+           return node.outputs.empty() || is_at_end(&node);
          });
 }
 
@@ -383,7 +390,7 @@ void explain_operators(Run& run, bool fails, Tensors& tensors, const RunContext&
   const bool is_on_grids = look_at_grids(net, tensors, context) || has_quantizers;
   Roots roots = roots_of(net, tensors);
   // Of a model that was run for its outputs alone there is more to say.
-  if (compares_outputs_alone(run))
+  if (compares_outputs_alone(net))
     std::erase_if(roots.roots, [](const Root& root) { return root.after_unseen; });
   const std::vector<Stretch> stretches = stretches_of(net, roots);
   const Commands commands(run, at_hand.invocation);
