@@ -365,9 +365,8 @@ bool compares_outputs_alone(const Net& net) {
     return node->is_output;
   };
   return (net.run.command == "run" || net.run.command == "quantize") &&
-         std::all_of(net.nodes.begin(), net.nodes.end(), [&](const Node& node) {
-           return node.outputs.empty() || is_at_end(&node);
-         });
+         std::all_of(net.nodes.begin(), net.nodes.end(),
+                     [&](const Node& node) { return node.outputs.empty() || is_at_end(&node); });
 }
 
 void explain_operators(Run& run, bool fails, Tensors& tensors, const RunContext& context,
