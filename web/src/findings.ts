@@ -8,7 +8,7 @@ import { isNamedOtherwise, markBadge } from "./headline.ts";
 import type { Model } from "./model.ts";
 import { placeOf } from "./slices.ts";
 import { clean, counted, number, plain, portion, shellQuoted } from "./text.ts";
-import { causeOf, reasonWords } from "./words.ts";
+import { causeOf, reasonWords, suspectsOf } from "./words.ts";
 
 const kLongWord = 26; // letters of a command that fit a line of the panel
 
@@ -84,6 +84,13 @@ function nothingFound(model: Model, verdict: string): HTMLElement {
   );
 }
 
+function where(model: Model, finding: Finding): (HTMLElement | string)[] {
+  if (finding.operator) return [operatorButton(model, finding.operator, 30)];
+  const suspects = suspectsOf(finding);
+  if (suspects.length === 0) return ["No single operator"];
+  return ["From ", operatorButton(model, suspects[0], 30), " to ", operatorButton(model, suspects[suspects.length - 1], 30)];
+}
+
 function drawFinding(model: Model, finding: Finding, place: number): HTMLElement {
   const evidence = finding.evidence.map(({ text, row }) =>
     h(
@@ -100,7 +107,7 @@ function drawFinding(model: Model, finding: Finding, place: number): HTMLElement
       "h3",
       {},
       h("span", { class: "order" }, `${place + 1}. `),
-      finding.operator ? operatorButton(model, finding.operator, 30) : "No single operator",
+      ...where(model, finding),
       ": ",
       h("span", { class: "cause" }, clean(causeOf(finding))),
     ),

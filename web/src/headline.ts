@@ -8,7 +8,7 @@ import type { Model } from "./model.ts";
 import { kMarks, Mark } from "./report.ts";
 import { placeOf, placesOf } from "./slices.ts";
 import { clean, counted, number, percent, plain, portion } from "./text.ts";
-import { causeOf, countsText, culpritOf, headlineOf, reasonWords } from "./words.ts";
+import { causeOf, countsText, culpritOf, headlineOf, reasonWords, suspectsOf } from "./words.ts";
 
 const markOf = (verdict: string): Mark =>
   verdict === "pass"
@@ -65,10 +65,16 @@ function summaryText(place: HTMLElement, model: Model): string {
     .join("\n");
 }
 
+function fromTo(model: Model, suspects: string[]): (HTMLElement | string)[] {
+  return [operatorLink(model, suspects[0]), " to ", operatorLink(model, suspects[suspects.length - 1])];
+}
+
 function sentences(model: Model): HTMLElement[] {
   const { head } = model.report;
   const culprit = head.summary.verdict === "pass" ? undefined : culpritOf(head);
-  if (culprit && culprit.cause !== "unknown") {
+  const suspects = culprit ? suspectsOf(culprit) : [];
+  if (culprit && (culprit.cause !== "unknown" || suspects.length > 0)) {
+    const cause = culprit.cause === "unknown" ? [] : [": ", h("span", { class: "cause" }, clean(causeOf(culprit)))];
     const title = culprit.operator
       ? h(
           "h1",
@@ -77,7 +83,9 @@ function sentences(model: Model): HTMLElement[] {
           culprit.confidence < kSure ? " may be to blame: " : " is to blame: ",
           h("span", { class: "cause" }, clean(causeOf(culprit))),
         )
-      : h("h1", {}, "No single operator is to blame: ", h("span", { class: "cause" }, clean(causeOf(culprit))));
+      : suspects.length > 0
+        ? h("h1", {}, "It begins somewhere from ", ...fromTo(model, suspects), ...cause)
+        : h("h1", {}, "No single operator is to blame", ...cause);
     return [
       title,
       h(

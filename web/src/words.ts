@@ -55,9 +55,11 @@ const kStages: Record<string, string> = {
   "stage:unknown": "quantization or conversion loses accuracy",
 };
 
+const kAmong = "among:";
+
 export function causeOf({ cause, detail }: Pick<Finding, "cause" | "detail">): string {
   const words = own(kCauses, cause) ?? cause;
-  if (!detail) return words;
+  if (!detail || detail.startsWith(kAmong)) return words;
   const stage = own(kStages, detail);
   if (stage) return stage;
   const [key, ...rest] = detail.split(":");
@@ -72,10 +74,15 @@ function own<T>(table: Record<string, T>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }
 
-// The finding that the headline names: the first one that names an operator, else the first.
+// Operators of which one made the error, where nobody compared what is between the first and the last.
+export function suspectsOf({ operator, detail }: Pick<Finding, "operator" | "detail">): string[] {
+  return !operator && detail?.startsWith(kAmong) ? detail.slice(kAmong.length).split(",") : [];
+}
+
+// The finding that the headline names: the first one that tells where, else the first.
 export function culpritOf(head: Head): Finding | undefined {
   const first = head.findings[0];
-  return first && (first.operator || first.cause === "accumulated")
+  return first && (first.operator || first.cause === "accumulated" || suspectsOf(first).length > 0)
     ? first
     : (head.findings.find((f) => f.operator) ?? first);
 }

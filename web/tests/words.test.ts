@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, test } from "vitest";
-import { causeOf } from "../src/words.ts";
+import type { Head } from "../src/data.ts";
+import { causeOf, culpritOf, suspectsOf } from "../src/words.ts";
 
 describe("causes in words", () => {
   test.each([
@@ -24,6 +25,22 @@ describe("causes in words", () => {
     ["quantization", "stage:both", "quantization and conversion together lose accuracy"],
     ["calibration_set", "size:1", "calibration set: 1 sample"],
     ["calibration_clipping", "saturated:-0.3,0.25", "calibration range too small: values cut to -0.3 … 0.25"],
+    ["operator", "among:a,b,c", "the operator computes something else"],
     ["fusion", "conv + bn", "wrong fusion (conv + bn)"],
   ])("%s %s", (cause, detail, expected) => expect(causeOf({ cause, detail })).toBe(expected));
+});
+
+describe("a stretch that nobody compared", () => {
+  test.each([
+    [null, "among:a,b,c", ["a", "b", "c"]],
+    ["a", "among:a,b,c", []],
+    [null, "levels:15", []],
+    [null, null, []],
+  ])("%s %s", (operator, detail, expected) => expect(suspectsOf({ operator, detail })).toEqual(expected));
+
+  test("is what the headline names", () => {
+    const stretch = { cause: "unknown", detail: "among:a,b", operator: null };
+    const head = { findings: [stretch, { cause: "operator", detail: null, operator: "c" }] };
+    expect(culpritOf(head as unknown as Head)).toBe(stretch);
+  });
 });
