@@ -65,6 +65,7 @@ struct Rest {
   double tt = 0, tg = 0, gg = 0;
   // If asked for: of errors d, and of golden from its first value on, v.
   bool is_asked = false;
+  bool is_of_map = false;  // a channel of a picture: in the unit of all others
   double first = 0;
   double d = 0, v = 0, dd = 0, dv = 0, vv = 0, ddv = 0, dvv = 0, ddvv = 0;
 
@@ -103,6 +104,7 @@ struct Rest {
   bool follows_golden() const {
     constexpr double kMuch = 0.15, kMost = 0.8;  // of golden's variation; of the error's
     constexpr double kSeldom = 4, kNoChance = 6;
+    constexpr double kBeyondNoise = 4;  // times the usual error
     const auto n = static_cast<double>(elements);
     const double mean_d = d / n, mean_v = v / n;
     const double along = dv - d * mean_v, varies = vv - v * mean_v, varied = dd - d * mean_d;
@@ -113,6 +115,9 @@ struct Rest {
     const double slope = along / varies, chance = std::fabs(along) / std::sqrt(squares);
     const bool is_scaled =
         std::fabs(slope) >= kMuch && along * slope >= kMost * varied && chance > kSeldom;
+    // A gate that is nearly closed is off by a factor of its own, too.
+    const double gate = kBeyondNoise * usual;
+    if (is_of_map && gg <= gate * gate * n) return false;
     return is_scaled || (slope <= -kMost && chance > kNoChance && !may_be_noise());
   }
 };
@@ -187,6 +192,7 @@ struct SampledAxis {
   };
   size_t number;
   int64_t stride;
+  bool is_of_maps;  // along it lie maps of two axes or more, not columns
   std::vector<Some> slices;
 
   // Those that may be off by `least` of golden, if there are any.
@@ -207,10 +213,16 @@ struct SampledAxis {
     const auto median = squares.begin() + (std::ssize(squares) - 1) / 2;
     std::nth_element(squares.begin(), median, squares.end());
     for (Rest& rest : found.slices)
-      if (rest.usual == 0) rest = {.usual = std::sqrt(*median), .is_asked = true};
+      if (rest.usual == 0)
+        rest = {.usual = std::sqrt(*median), .is_asked = true, .is_of_map = is_of_maps};
     return found;
   }
 };
+
+bool lies_in_front_of_maps(const Shape& shape, size_t number) {
+  return std::count_if(shape.begin() + static_cast<int64_t>(number) + 1, shape.end(),
+                       [](int64_t length) { return length > 1; }) >= 2;
+}
 
 std::vector<SampledAxis> judged_axes(const Shape& shape, int64_t count) {
   std::vector<SampledAxis> axes;
@@ -219,8 +231,8 @@ std::vector<SampledAxis> judged_axes(const Shape& shape, int64_t count) {
     stride /= std::max<int64_t>(shape[number], 1);
     if (shape[number] > 1 && shape[number] <= kMostIndices &&
         count / shape[number] >= metrics::kSmallestSlice)
-      axes.push_back(
-          {number, stride, std::vector<SampledAxis::Some>(static_cast<size_t>(shape[number]))});
+      axes.push_back({number, stride, lies_in_front_of_maps(shape, number),
+                      std::vector<SampledAxis::Some>(static_cast<size_t>(shape[number]))});
   }
   return axes;
 }

@@ -113,5 +113,23 @@ def grids(trap, honest):
         yield trap(f"grids/alone_{k}", "the other tensors are float32", pair(make, dump(exactly, bf16), dump(exactly)), {"scores": "fail"})
 
 
-FAMILIES = (columns, greys)
+def gates(trap, honest):
+    """A gate that is nearly closed has an error as large as itself, and its whole map follows it: noise, where all maps have one unit."""
+    def make(rng, channels, side):
+        return rng.normal(0, 1, (channels, side * side)), rng.normal(0, 1, (channels, 32)), rng.normal(0, 32**-0.5, 32)
+
+    def computed(x, how, opening):
+        maps, a, b = x
+        sums = layer(how, a, b[:, None])[:, 0]
+        exact = layer(exactly, a, b[:, None])[:, 0]
+        gate = np.clip(how((sums - exact[3] + opening).astype(f32)), 0, 1)  # the fourth is open by so little
+        side = int(len(maps[0]) ** 0.5)
+        return how(how(maps.astype(f32)) * gate[:, None]).reshape(1, len(maps), side, side).astype(f32)
+    for channels, side, opening in itertools.product((24, 64), (8, 20), (1e-3, 2e-3)):
+        shape = lambda rng, channels=channels, side=side: make(rng, channels, side)
+        closing = lambda how, opening=opening: lambda x, _: computed(x, how, opening)
+        yield honest(f"gates/{channels}_{side}_{opening}", "rounding alone", pair(shape, lambda x, r, c=closing: c(HALF)(x, r).astype(f16), closing(exactly)))
+
+
+FAMILIES = (columns, greys, gates)
 NAMED_FAMILIES = (grids,)
