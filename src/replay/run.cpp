@@ -102,11 +102,17 @@ struct RunTurn {
   std::optional<engine::Inputs> other_inputs;  // of the other model, if it has its own
   std::optional<engine::Dump> target, golden;  // of sides that are models
   std::optional<Error> problem;
+
+  size_t input_bytes() const {
+    size_t sum = 0;
+    for (const auto& [name, tensor] : inputs) sum += tensor.bytes.size();
+    return sum;
+  }
 };
 using RunTurnPtr = std::shared_ptr<RunTurn>;
 
-// The samples, in order. While one is compared the next is run and the one after that is loaded, so
-// tensors of three are in memory at most.
+// The samples, in order. While one is compared the next is run and those after that are loaded, so
+// tensors of two are in memory at most, and inputs of a few more.
 class SampleRunner {
  public:
   SampleRunner(RunState& state, RunContext& context)
@@ -141,8 +147,16 @@ class SampleRunner {
     const InnerProgress samples_count(context_);
     std::optional<Error> problem;
     size_t next = 0;
-    const auto load_next = [&] {
-      return next < samples.size() && !context_.cancelled ? load(samples, next++) : nullptr;
+    // Several small ones at once: to wake a thread for each takes as long as a small model does.
+    const auto load_some = [&] {
+      constexpr size_t kTurnsAtOnce = 16, kBytesAtOnce = size_t{1} << 20;
+      std::vector<RunTurnPtr> some;
+      for (size_t bytes = 0; next < samples.size() && some.size() < kTurnsAtOnce &&
+                             bytes < kBytesAtOnce && !context_.cancelled;) {
+        some.push_back(load(samples, next++));
+        bytes += some.back()->input_bytes();
+      }
+      return some;
     };
     const auto compare_turn = [&](const RunTurnPtr& turn) {
       if (context_.cancelled) return;
@@ -157,13 +171,17 @@ class SampleRunner {
     };
     on_threads_of(context_, [&] {
       SideThread loader;
-      RunTurnPtr ran, coming;
-      for (RunTurnPtr running = load_next(); running || ran;
-           ran = std::exchange(running, std::move(coming))) {
-        if (running) loader.start([&] { coming = load_next(); });
-        if (running) begin_run(samples, running);
-        if (ran) compare_turn(ran);
-        if (running) end_run(*running);
+      RunTurnPtr ran;
+      for (std::vector<RunTurnPtr> loaded = load_some(), coming; !loaded.empty() || ran;
+           loaded = std::exchange(coming, {})) {
+        if (!loaded.empty()) loader.start([&] { coming = load_some(); });
+        for (RunTurnPtr& turn : loaded) {
+          begin_run(samples, turn);
+          if (ran) compare_turn(ran);
+          end_run(*turn);
+          ran = std::move(turn);
+        }
+        if (loaded.empty()) compare_turn(std::exchange(ran, nullptr));
         loader.wait();
       }
     });
