@@ -8,6 +8,7 @@
 #include "base/directory_lock.h"
 #include "base/number_from_text.h"
 #include "cli/lab_options.h"
+#include "cli/output_check.h"
 #include "cli/output_options.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -152,6 +153,11 @@ int run_quantize(int argc, char** argv, RunContext& context) {
   context.jobs = request.common.jobs;
   auto made = options_of(request, context);
   if (!made) return fail_with(made.error());
+  const NamedPath outputs[] = {{"--write-ranges", request.ranges_file}};
+  const NamedPath inputs[] = {
+      {"MODEL", made->model.path.string()},
+      {"--ranges", made->plan.ranges ? std::string(made->plan.ranges->path) : ""}};
+  if (auto fine = check_outputs(outputs, inputs); !fine) return fail_with(fine.error());
   const auto lock = DirectoryLock::make_empty(made->directory, "-o");
   if (!lock) return fail_with(lock.error());
   auto job = quant::QuantizeJob::open(*made);

@@ -256,10 +256,14 @@ Result<void> QuantizeJob::repair(State& state, std::vector<Repair>& repairs, Run
 }
 
 Result<Quantized> QuantizeJob::run(RunContext& context) {
-  auto done = calibrate_and_write(context);
   std::error_code ignored;
+  std::vector<fs::path> not_there;  // what is there before is somebody's
+  for (const char* file : kResults)
+    if (const fs::path path = options_.directory / file; !fs::exists(path, ignored))
+      not_there.push_back(path);
+  auto done = calibrate_and_write(context);
   if (!done)
-    for (const char* file : kResults) fs::remove(options_.directory / file, ignored);
+    for (const fs::path& path : not_there) fs::remove(path, ignored);
   return done;
 }
 

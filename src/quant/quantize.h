@@ -67,7 +67,8 @@ class QuantizeJob {
   const input::Samples& calibration_samples() const { return *samples_; }
   const input::Samples* measurement_samples() const;
 
-  // Progress counts samples: of calibration, then of measurement. A run that fails leaves no files.
+  // Progress counts samples: of calibration, then of measurement. A run that fails leaves no new
+  // files.
   Result<Quantized> run(RunContext& context);
 
  private:

@@ -42,9 +42,12 @@ Result<std::unique_ptr<TrialJournal>> TrialJournal::open(const std::filesystem::
                                                          bool is_fresh) {
   std::error_code ignored;
   if (is_fresh) std::filesystem::remove(path, ignored);
-  auto file = Journal::open(path);
+  std::vector<std::string> lines;
+  auto file = Journal::open(path, [&](std::string_view line, uint64_t) -> Result<void> {
+    lines.emplace_back(line);
+    return {};
+  });
   if (!file) return file.error();
-  const std::vector<std::string>& lines = file->lines();
   if (!lines.empty() && lines[0] != subject) {
     if (lines.size() > 1)
       return Error{"the journal is of another search", path.string(),
@@ -54,9 +57,9 @@ Result<std::unique_ptr<TrialJournal>> TrialJournal::open(const std::filesystem::
     return open(path, subject, true);
   }
   std::unique_ptr<TrialJournal> journal(new TrialJournal(std::move(*file)));
-  if (journal->file_.lines().empty())
+  if (lines.empty())
     if (auto added = journal->file_.add(subject); !added) return added.error();
-  for (const std::string& line : journal->file_.lines())
+  for (const std::string& line : lines)
     if (auto known = trial_from(line)) {
       journal->read_.insert(known->trial);
       journal->scores_[std::move(known->trial)] = known->score;

@@ -2,6 +2,7 @@
 #include "replay/quantized_outputs.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -123,7 +124,8 @@ class OutputJudge {
   bool settle_classes(const ClassOutput& output, Row& row) const {
     const result::Disagreement* other = output.disagreement(row);
     const bool fails = row.verdict == result::Verdict::kFail;
-    if ((!fails && other == nullptr) || row.verdict == result::Verdict::kNotCompared) return false;
+    // What is inconclusive stays so: nobody knows that it is within limits.
+    if (!fails && (other == nullptr || row.verdict != result::Verdict::kPass)) return false;
     const std::string share = fmt::format("{} of {} samples are off", output.off, output.samples);
     const std::string classes =
         other ? fmt::format("class {} instead of {}, ", other->target, other->golden) : "";
@@ -155,7 +157,7 @@ class OutputJudge {
 
   ScoresBehind behind_;  // that were compared
   const result::Run& run_;
-  double least_db_ = 0;
+  double least_db_ = std::numeric_limits<double>::infinity();
   std::map<OutputPlace, ClassOutput> by_class_;                // by what is judged
   std::set<std::pair<int64_t, OutputPlace>> agreeing_scores_;  // by sample
 };
