@@ -496,7 +496,7 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   facts.has_shape_of_picture = has_shape_of_picture(golden.reader().shape());
   if (mask) facts.marks_from = mask->from;
   facts.sums = *sums;
-  if (!facts.has_shape_of_picture && is_real(golden) &&
+  if (!facts.has_shape_of_picture && kind_of(golden.reader().dtype()) != DKind::kComplex &&
       may_be_grey_picture(golden.reader().shape(), *sums)) {
     const auto is_picture = is_grey_picture(golden);
     if (!is_picture) return is_picture.error();
