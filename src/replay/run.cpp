@@ -2,6 +2,7 @@
 #include "replay/run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <set>
 
@@ -99,8 +100,8 @@ engine::DumpWishes dump_options(const RunOptions& options, const RunSideOptions&
 struct RunTurn {
   size_t sample = 0;
   engine::Inputs inputs;
-  std::optional<engine::Inputs> other_inputs;  // of the other model, if it has its own
-  std::optional<engine::Dump> target, golden;  // of sides that are models
+  std::optional<engine::Inputs> other_inputs;          // of the other model, if it has its own
+  std::optional<Result<engine::Dump>> target, golden;  // of sides that are models
   std::optional<Error> problem;
 
   size_t input_bytes() const {
@@ -109,10 +110,10 @@ struct RunTurn {
     return sum;
   }
 };
-using RunTurnPtr = std::shared_ptr<RunTurn>;
 
-// The samples, in order. While one is compared the next is run and those after that are loaded, so
-// tensors of two are in memory at most, and inputs of a few more.
+// The samples, in order, by groups: while one is compared the next is run and that after it loaded.
+// Mostly a group is one sample. Where a model takes no longer than to wake a thread it is a few,
+// the tensors of which take little memory.
 class SampleRunner {
  public:
   SampleRunner(RunState& state, RunContext& context)
@@ -147,42 +148,37 @@ class SampleRunner {
     const InnerProgress samples_count(context_);
     std::optional<Error> problem;
     size_t next = 0;
-    // Several small ones at once: to wake a thread for each takes as long as a small model does.
-    const auto load_some = [&] {
-      constexpr size_t kTurnsAtOnce = 16, kBytesAtOnce = size_t{1} << 20;
-      std::vector<RunTurnPtr> some;
-      for (size_t bytes = 0; next < samples.size() && some.size() < kTurnsAtOnce &&
-                             bytes < kBytesAtOnce && !context_.cancelled;) {
-        some.push_back(load(samples, next++));
-        bytes += some.back()->input_bytes();
+    const auto load_group = [&] {
+      std::vector<RunTurn> group;
+      for (size_t bytes = 0; next < samples.size() && group.size() < most_in_group_ &&
+                             bytes < kGroupBytes && !context_.cancelled;) {
+        group.push_back(load(samples, next++));
+        bytes += group.back().input_bytes();
       }
-      return some;
+      return group;
     };
-    const auto compare_turn = [&](const RunTurnPtr& turn) {
+    const auto compare_turn = [&](RunTurn& turn) {
       if (context_.cancelled) return;
       ++compared_;
-      auto done = compare(samples, *turn);
+      auto done = compare(samples, turn);
       // One that cannot be run costs itself; of one sample there is nothing else to tell.
       if (!done && samples.size() == 1)
         problem = std::move(done.error());
       else if (!done)
-        doubt(samples.name(turn->sample), done.error());
+        doubt(samples.name(turn.sample), done.error());
       samples_count.advance();
     };
     on_threads_of(context_, [&] {
-      SideThread loader;
-      RunTurnPtr ran;
-      for (std::vector<RunTurnPtr> loaded = load_some(), coming; !loaded.empty() || ran;
-           loaded = std::exchange(coming, {})) {
-        if (!loaded.empty()) loader.start([&] { coming = load_some(); });
-        for (RunTurnPtr& turn : loaded) {
-          begin_run(samples, turn);
-          if (ran) compare_turn(ran);
-          end_run(*turn);
-          ran = std::move(turn);
-        }
-        if (loaded.empty()) compare_turn(std::exchange(ran, nullptr));
-        loader.wait();
+      std::vector<RunTurn> loaded = load_group(), coming, ran;
+      SideThread loader, target_engine, golden_engine;
+      while (!loaded.empty() || !ran.empty()) {
+        if (!loaded.empty()) loader.start([&] { coming = load_group(); });
+        if (target_dumper_) target_engine.start([&] { run_side(samples, true, loaded); });
+        if (golden_dumper_) golden_engine.start([&] { run_side(samples, false, loaded); });
+        std::for_each(ran.begin(), ran.end(), compare_turn);
+        ran.clear();
+        for (SideThread* thread : {&target_engine, &golden_engine, &loader}) thread->wait();
+        ran = std::exchange(loaded, std::exchange(coming, {}));
       }
     });
     if (context_.cancelled) {
@@ -243,20 +239,20 @@ class SampleRunner {
     comparison_.add_unreached(step);
   }
 
-  RunTurnPtr load(input::Samples& samples, size_t i) const {
-    auto turn = std::make_shared<RunTurn>();
-    turn->sample = i;
+  RunTurn load(input::Samples& samples, size_t i) const {
+    RunTurn turn;
+    turn.sample = i;
     auto loaded = samples.load(i);
     if (loaded)
-      turn->inputs = std::move(loaded->inputs);
+      turn.inputs = std::move(loaded->inputs);
     else
-      turn->problem = std::move(loaded.error());
-    if (turn->problem || other_samples_ == nullptr) return turn;
-    auto other = load_other(samples, *turn);
+      turn.problem = std::move(loaded.error());
+    if (turn.problem || other_samples_ == nullptr) return turn;
+    auto other = load_other(samples, turn);
     if (other)
-      turn->other_inputs = std::move(*other);
+      turn.other_inputs = std::move(*other);
     else
-      turn->problem = std::move(other.error()).in(other_side_.path);
+      turn.problem = std::move(other.error()).in(other_side_.path);
     return turn;
   }
 
@@ -275,42 +271,23 @@ class SampleRunner {
     return std::move(loaded->inputs);
   }
 
-  void begin_run(const input::Samples& samples, const RunTurnPtr& turn) {
-    if (turn->problem) return;
-    if (target_dumper_)
-      target_thread_.start([this, &samples, turn] {
-        run_side(samples, *turn, true, *target_dumper_, turn->target, target_problem_);
-      });
-    if (golden_dumper_)
-      golden_thread_.start([this, &samples, turn] {
-        run_side(samples, *turn, false, *golden_dumper_, turn->golden, golden_problem_);
-      });
-  }
-  void end_run(RunTurn& turn) {
-    target_thread_.wait();
-    golden_thread_.wait();
-    for (std::optional<Error>* problem : {&target_problem_, &golden_problem_})
-      if (auto found = std::exchange(*problem, std::nullopt); found && !turn.problem)
-        turn.problem = std::move(found);
-  }
-
   // Tensors that somebody wants to keep are files, too.
-  void run_side(const input::Samples& samples, const RunTurn& turn, bool is_target,
-                engine::ModelDumper& dumper, std::optional<engine::Dump>& into,
-                std::optional<Error>& problem) {
+  void run_side(const input::Samples& samples, bool is_target, std::vector<RunTurn>& group) {
     const RunSide& side = is_target ? target_ : golden_;
-    const fs::path directory =
-        options_.keep.empty()
-            ? fs::path()
-            : fs::path(options_.keep) / (is_target ? "target" : "golden") / numbered(samples, turn);
-    const bool has_own = &side == &other_side_ && turn.other_inputs;
-    auto inputs = has_own ? Result<engine::Inputs>(*turn.other_inputs)
-                          : inputs_for(*side.model, samples.ports(), turn.inputs);
-    auto given = inputs ? dumper.keep(*inputs, directory, context_) : inputs.error();
-    if (given)
-      into = std::move(*given);
-    else
-      problem = std::move(given.error());
+    for (RunTurn& turn : group) {
+      if (context_.cancelled) return;
+      if (turn.problem) continue;
+      const fs::path directory = options_.keep.empty()
+                                     ? fs::path()
+                                     : fs::path(options_.keep) / (is_target ? "target" : "golden") /
+                                           numbered(samples, turn);
+      const bool has_own = &side == &other_side_ && turn.other_inputs;
+      auto inputs = has_own ? Result<engine::Inputs>(*turn.other_inputs)
+                            : inputs_for(*side.model, samples.ports(), turn.inputs);
+      engine::ModelDumper& dumper = is_target ? *target_dumper_ : *golden_dumper_;
+      (is_target ? turn.target : turn.golden) =
+          inputs ? dumper.keep(*inputs, directory, context_) : inputs.error();
+    }
   }
 
   // What files call a sample of many, and what people do.
@@ -325,7 +302,10 @@ class SampleRunner {
     const size_t i = turn.sample;
     scores_.add_sample(samples.name(i), samples.files(i));
     if (turn.problem) return std::move(*turn.problem);
+    for (auto* given : {&turn.target, &turn.golden})
+      if (*given && !**given) return std::move((**given).error());
     const std::string sample = named(samples, turn);
+    size_t bytes = 1;
     for (RunSide* side : {&target_, &golden_}) {
       if (!side->model) {
         std::error_code ignored;
@@ -334,7 +314,9 @@ class SampleRunner {
             fs::is_directory(by_number, ignored) ? by_number : fs::path(side->path) / sample;
         continue;
       }
-      side->given = std::move(side == &target_ ? turn.target : turn.golden);
+      std::optional<Result<engine::Dump>>& given = side == &target_ ? turn.target : turn.golden;
+      side->given = std::move(**given);
+      bytes += static_cast<size_t>(side->given->bytes);
       for (const std::string& doubt : side->given->doubts)
         comparison_.run.doubts.push_back(
             sample.empty() ? doubt : fmt::format("sample {}: {}", sample, doubt));
@@ -344,6 +326,7 @@ class SampleRunner {
             !added)
           return added;
     }
+    most_in_group_ = std::clamp<size_t>(kGroupBytes / bytes, 1, kMostInGroup);
     // What the board will be fed is what the target was.
     const bool has_own = turn.other_inputs && &other_side_ == &target_;
     if (gt_)
@@ -363,18 +346,19 @@ class SampleRunner {
         fmt::format("sample {} was not compared: {}: {}", sample, error.what, error.where));
   }
 
+  static constexpr size_t kMostInGroup = 16, kGroupBytes = size_t{1} << 20;
+
   const RunOptions& options_;
   RunSide &target_, &golden_, &other_side_;
   input::Samples* other_samples_;
-  size_t compared_ = 0;  // samples
+  std::atomic<size_t> most_in_group_ = 1;  // by the size of the tensors of the last one compared
+  size_t compared_ = 0;                    // samples
   Scores& scores_;
   RunContext& context_;
   RunComparison comparison_;
   std::optional<engine::ModelDumper> target_dumper_, golden_dumper_;
   std::optional<DirectoryLock> keep_;
   std::optional<GtFolder> gt_;
-  std::optional<Error> target_problem_, golden_problem_;
-  SideThread target_thread_, golden_thread_;  // each waits for its engine
 };
 
 input::SampleOptions inputs_of(const RunState& state, const RunSide& side) {
