@@ -45,6 +45,13 @@ struct Rect {
   }
 };
 
+constexpr int64_t kCacheLine = 64;
+
+// Harmless beyond the end.
+void prefetch(const std::byte* begin, const std::byte* end) {
+  for (; begin < end; begin += kCacheLine) __builtin_prefetch(begin, 0, 2);
+}
+
 template <class T>
 void copy_strided(const Rect<T>& rect) {
   for (int64_t row = 0; row < rect.rows; ++row) {
@@ -62,6 +69,11 @@ void copy_strided(const Rect<T>& rect) {
 template <size_t kBytes, class T>
 void copy_short_runs(const Rect<T>& rect) {
   const int64_t in_step = rect.in_block * int64_t{sizeof(T)};
+  // More streams than a processor follows by itself: the rows after these are wanted soon.
+  if (rect.in_row * int64_t{sizeof(T)} == kBytes)
+    for (int64_t block = 0; block < rect.blocks; ++block)
+      prefetch(rect.from(rect.rows, 0) + block * in_step,
+               rect.from(2 * rect.rows, 0) + block * in_step);
   for (int64_t row = 0; row < rect.rows; ++row) {
     const std::byte* in = rect.from(row, 0);
     std::byte* out = rect.to(row, 0);
@@ -143,13 +155,6 @@ void transpose_square(const Rect<T>& rect) {
   if constexpr (kSide >= 8) v = interleaved(v, kAll);
   if constexpr (kSide == 16) v = interleaved(v, kAll);
   store<kAllRows>(v, rect, kAll);
-}
-
-constexpr int64_t kCacheLine = 64;
-
-// Harmless beyond the end.
-void prefetch(const std::byte* begin, const std::byte* end) {
-  for (; begin < end; begin += kCacheLine) __builtin_prefetch(begin, 0, 2);
 }
 
 // The input is contiguous along the rows, the output along the columns.
