@@ -26,31 +26,31 @@ bool all_are_finite(const Values& values) {
 
 double square(double value) { return value * value; }
 
-// y as a multiple of x where x is negative.
+// y as a multiple of x where x is negative. Signs are chance: no branch could foresee them.
 struct SlopeFit {
   double slope = 1;
-  double remaining = 0;  // relative, of all elements: those that are not negative hand x on
   bool has_negative = false;
 };
 SlopeFit fit_negative(const Values& x, const Values& y) {
-  double xx = 0, xy = 0, dd = 0, yy = 0;
+  double xx = 0, xy = 0;
   int64_t negative = 0;
-  for (size_t i = 0; i < x.size(); ++i)
-    if (x[i] < 0) {
-      xx += x[i] * x[i];
-      xy += x[i] * y[i];
-      ++negative;
-    }
-  SlopeFit fit;
-  fit.slope = xx > 0 ? xy / xx : 1;
-  fit.has_negative =
-      static_cast<double>(negative) >= kLeastNegative * static_cast<double>(x.size());
   for (size_t i = 0; i < x.size(); ++i) {
-    dd += square(y[i] - (x[i] < 0 ? fit.slope * x[i] : x[i]));
+    const double low = std::min(x[i], 0.0);
+    xx += low * low;
+    xy += low * y[i];
+    negative += x[i] < 0;
+  }
+  return {xx > 0 ? xy / xx : 1,
+          static_cast<double>(negative) >= kLeastNegative * static_cast<double>(x.size())};
+}
+// What it leaves unexplained, relative, of all elements: those that are not negative hand x on.
+double remaining_after(const SlopeFit& fit, const Values& x, const Values& y) {
+  double dd = 0, yy = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    dd += square(y[i] - (std::max(x[i], 0.0) + fit.slope * std::min(x[i], 0.0)));
     yy += y[i] * y[i];
   }
-  fit.remaining = yy > 0 ? std::sqrt(dd / yy) : INFINITY;
-  return fit;
+  return yy > 0 ? std::sqrt(dd / yy) : INFINITY;
 }
 
 double error_between(const compare::PairValues& output) {
@@ -83,17 +83,20 @@ std::optional<NegativeSlope> by_input(const compare::PairValues& output,
   constexpr double kGoldenExact = 2e-3;  // golden may be float16
   const SlopeFit golden = fit_negative(input.golden, output.golden);
   const SlopeFit target = fit_negative(input.target, output.target);
-  if (!golden.has_negative || !target.has_negative || golden.remaining > kGoldenExact ||
-      !slope_explains(target.remaining, error_between(output), noise) ||
-      std::abs(golden.slope - target.slope) < kSameSlope || std::abs(golden.slope - 1) < kSameSlope)
+  if (!golden.has_negative || !target.has_negative ||
+      std::abs(golden.slope - target.slope) < kSameSlope ||
+      std::abs(golden.slope - 1) < kSameSlope ||
+      remaining_after(golden, input.golden, output.golden) > kGoldenExact)
     return {};
+  const double remaining = remaining_after(target, input.target, output.target);
+  if (!slope_explains(remaining, error_between(output), noise)) return {};
   if (std::abs(target.slope - 1) < kSameSlope)
     return missing_activation(type, *std::min_element(output.target.begin(), output.target.end()),
-                              target.remaining);
+                              remaining);
   return NegativeSlope{"attribute:alpha",
                        fmt::format("negative values are multiplied by {:.4g}, in golden by {:.4g}",
                                    target.slope, std::abs(golden.slope) < 1e-6 ? 0 : golden.slope),
-                       target.remaining};
+                       remaining};
 }
 
 // Golden is a Relu's: what stands below zero in the target is all that differs.
@@ -134,13 +137,14 @@ std::optional<NegativeSlope> behind_leak(const compare::PairValues& output, std:
   const SlopeFit fit = fit_negative(output.golden, output.target);
   // What ends at zero may be cut there by anything.
   if (!fit.has_negative || std::abs(fit.slope - 1) < kSameSlope ||
-      (std::abs(fit.slope) < kSameSlope && !is_an_activation(type)) ||
-      !slope_explains(fit.remaining, error_between(output), noise))
+      (std::abs(fit.slope) < kSameSlope && !is_an_activation(type)))
     return {};
+  const double remaining = remaining_after(fit, output.golden, output.target);
+  if (!slope_explains(remaining, error_between(output), noise)) return {};
   return NegativeSlope{"attribute:alpha",
                        fmt::format("negative values are {:.4g} times golden's, all others agree",
                                    std::abs(fit.slope) < 1e-6 ? 0 : fit.slope),
-                       fit.remaining};
+                       remaining};
 }
 
 }  // namespace
