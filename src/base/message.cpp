@@ -130,13 +130,6 @@ Result<OwnedBytes> map_file(int file, uint64_t size) {
                     std::shared_ptr<void>(at, [size](void* p) { ::munmap(p, size); })};
 }
 
-uint64_t size_of(int file) {
-  struct stat status;
-  return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode)
-             ? static_cast<uint64_t>(status.st_size)
-             : 0;
-}
-
 }  // namespace
 
 Descriptor::~Descriptor() {
@@ -172,6 +165,13 @@ bool receive_message(int socket, Message& message, const Patience& patience) {
                      message.body.bytes.size(), nullptr, patience);
 }
 
+uint64_t bytes_of_file(int file) {
+  struct stat status;
+  return ::fstat(file, &status) == 0 && S_ISREG(status.st_mode)
+             ? static_cast<uint64_t>(status.st_size)
+             : 0;
+}
+
 Result<SharedBytes> share(Bytes bytes) {
   if (auto file = MappedFile::reopen(bytes))
     return SharedBytes{Descriptor(file->descriptor), file->offset, bytes.size()};
@@ -183,7 +183,7 @@ Result<SharedBytes> share(Bytes bytes) {
 }
 
 Result<OwnedBytes> map_shared(int file, uint64_t offset, uint64_t size) {
-  const uint64_t there = size_of(file);
+  const uint64_t there = bytes_of_file(file);
   if (offset > there || size > there - offset)
     return Error{"the file shrank while it was being read", "", "wait until its writer is done"};
   auto mapped = map_file(file, offset + size);
@@ -219,9 +219,20 @@ Result<void> seal(int memory, uint64_t size) {
 Result<OwnedBytes> map_sealed(int file, uint64_t size) {
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_WRITE;
   const int seals = ::fcntl(file, F_GET_SEALS);
-  if (seals < 0 || (seals & kNeeded) != kNeeded || size_of(file) != size)
+  if (seals < 0 || (seals & kNeeded) != kNeeded || bytes_of_file(file) != size)
     return Error{"the other process handed over memory that makes no sense", "", "try again"};
   return map_file(file, size);
+}
+
+Result<std::shared_ptr<const Room>> new_room(uint64_t size) {
+  auto file = new_memory();
+  if (!file) return file.error();
+  if (::ftruncate(file->get(), static_cast<off_t>(size)) != 0) return no_memory("ftruncate");
+  if (::fcntl(file->get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return no_memory("fcntl");
+  auto memory = map_file(file->get(), size);
+  if (!memory) return memory.error();
+  return std::make_shared<const Room>(Room{std::move(*file), std::move(*memory)});
 }
 
 std::string read_text(ByteReader& fields) {

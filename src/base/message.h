@@ -60,6 +60,8 @@ bool send_message(int socket, uint32_t kind, Bytes body, std::span<const int> fi
                   const Patience& patience);
 bool receive_message(int socket, Message& message, const Patience& patience);
 
+uint64_t bytes_of_file(int file);  // 0 if it is no ordinary one
+
 // A file as another process finds it: `size` bytes from `offset`.
 struct SharedBytes {
   Descriptor file;
@@ -76,6 +78,14 @@ Result<void> write_at(int memory, Bytes bytes, uint64_t offset);
 Result<void> seal(int memory, uint64_t size);
 // Refuses what could still change or shrink.
 Result<OwnedBytes> map_sealed(int file, uint64_t size);
+
+// Memory for what another process has to tell again and again: nobody can make it smaller, but what
+// stands in it is true only between an answer and the next request.
+struct Room {
+  Descriptor file;
+  OwnedBytes memory;  // as it is read here
+};
+Result<std::shared_ptr<const Room>> new_room(uint64_t size);
 
 // Fields of a message, one after the other. ByteReader reads them.
 class FieldWriter {

@@ -2,6 +2,7 @@
 #include "engine/worker/proxy.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -172,17 +173,42 @@ class WorkerSession : public Session {
       if (auto added = fed.add({name, 0, "", tensor}); !added) return added.error();
     auto memory = fed.finish(request);
     if (!memory) return memory.error();
-    const int file = memory->get();
-    auto answer =
-        worker_->ask(kRun, request.bytes(), std::span(&file, *memory ? 1 : 0), "ran the model");
+    const std::shared_ptr<const Room> room = room_for_outputs();
+    request.number(uint8_t{room != nullptr});
+    std::vector<int> files;
+    if (*memory) files.push_back(memory->get());
+    if (room) files.push_back(room->file.get());
+    auto answer = worker_->ask(kRun, request.bytes(), files, "ran the model");
     if (!answer) return answer.error();
     ByteReader fields(answer->body.bytes);
-    auto sent = read_tensors(fields, *answer);
+    auto sent = read_tensors(fields, *answer, room);
+    if (sent) room_bytes_ = sent->mapped_bytes;
     if (sent && std::any_of(sent->tensors.begin(), sent->tensors.end(),
                             [&](const SentTensor& one) { return one.place >= outputs_.size(); }))
       return Error{"the process that runs the model gave an answer that makes no sense",
                    "an output that the model does not have", "install plumb again"};
     return sent;
+  }
+
+  // From the second run on: memory of a run before, when nobody reads it any more. New memory costs
+  // the system more than what is written to it.
+  std::shared_ptr<const Room> room_for_outputs() {
+    constexpr size_t kUsual = 3, kMost = 16;  // being written, compared, and told of
+    constexpr uint64_t kMostBytes = 256 << 20;
+    if (room_bytes_ == 0) return nullptr;
+    const auto is_free = [](const auto& room) { return room.use_count() == 1; };
+    std::erase_if(rooms_, [&](const auto& room) {
+      return is_free(room) && room->memory.bytes.size() < room_bytes_;
+    });
+    if (const auto free = std::find_if(rooms_.begin(), rooms_.end(), is_free);
+        free != rooms_.end()) {
+      std::atomic_thread_fence(std::memory_order_acquire);  // after its last reader
+      return *free;
+    }
+    const size_t count = rooms_.size() + 1;
+    if (count > kUsual && (count > kMost || count * room_bytes_ > kMostBytes)) return nullptr;
+    auto made = new_room(room_bytes_);
+    return made ? rooms_.emplace_back(std::move(*made)) : nullptr;
   }
 
   const std::shared_ptr<EngineWorker> worker_;
@@ -191,6 +217,8 @@ class WorkerSession : public Session {
   uint32_t id_ = 0;
   uint64_t generation_ = 0;  // of the worker that has it; 0: none yet
   std::vector<Port> inputs_, outputs_;
+  std::vector<std::shared_ptr<const Room>> rooms_;
+  uint64_t room_bytes_ = 0;  // that the outputs of the last run took
 };
 
 class WorkerEngine : public Engine {

@@ -109,6 +109,9 @@ OpenRequest read_open(ByteReader& fields) {
   return request;
 }
 
+TensorWriter::TensorWriter(int room)
+    : room_(room), room_bytes_(room < 0 ? 0 : bytes_of_file(room)) {}
+
 Result<void> TensorWriter::add(const SentTensor& sent) {
   ++count_;
   listed_.text(sent.name);
@@ -130,11 +133,20 @@ Result<void> TensorWriter::store(Bytes bytes) {
     small_.resize(static_cast<size_t>(size_));
     return {};
   }
+  if (size_ <= room_bytes_) {
+    if (!is_in_room_)
+      if (auto written = write_at(room_, as_bytes(small_), 0); !written) return written;
+    is_in_room_ = true;
+    return write_at(room_, bytes, offset);
+  }
   if (!large_) {
     auto memory = new_memory();
     if (!memory) return memory.error();
     large_ = std::move(*memory);
-    if (auto written = write_at(large_.get(), as_bytes(small_), 0); !written) return written;
+    auto before = is_in_room_ ? map_shared(room_, 0, offset) : OwnedBytes{as_bytes(small_), {}};
+    if (!before) return before.error();
+    is_in_room_ = false;
+    if (auto written = write_at(large_.get(), before->bytes, 0); !written) return written;
   }
   return write_at(large_.get(), bytes, offset);
 }
@@ -143,6 +155,8 @@ Result<Descriptor> TensorWriter::finish(FieldWriter& fields) {
   fields.number(count_);
   fields.raw(as_text(listed_.bytes()));
   fields.number(size_);
+  fields.number(uint8_t{is_in_room_});
+  if (is_in_room_) return Descriptor();
   if (large_) {
     if (auto sealed = seal(large_.get(), size_); !sealed) return sealed.error();
   } else {
@@ -152,7 +166,8 @@ Result<Descriptor> TensorWriter::finish(FieldWriter& fields) {
   return std::move(large_);
 }
 
-Result<SentTensors> read_tensors(ByteReader& fields, const Message& message) {
+Result<SentTensors> read_tensors(ByteReader& fields, const Message& message,
+                                 const std::shared_ptr<const Room>& room) {
   const auto garbled = [](std::string where) {
     return Error{"the process that runs the model gave an answer that makes no sense",
                  std::move(where), "try again, or run the model by another engine"};
@@ -180,8 +195,12 @@ Result<SentTensors> read_tensors(ByteReader& fields, const Message& message) {
                                  to_string(one.tensor->shape), place.size));
   }
   const uint64_t size = fields.u64();
+  const bool is_in_room = fields.u8() != 0;
   OwnedBytes memory;
-  if (size > kMostInline) {
+  if (is_in_room) {
+    if (!room || size > room->memory.bytes.size()) return garbled("no such memory");
+    memory = {room->memory.bytes.first(static_cast<size_t>(size)), room};
+  } else if (size > kMostInline) {
     auto mapped = message.files.empty() ? Result<OwnedBytes>(garbled("no memory"))
                                         : map_sealed(message.files[0].get(), size);
     if (!mapped) return mapped.error();
@@ -201,6 +220,7 @@ Result<SentTensors> read_tensors(ByteReader& fields, const Message& message) {
         memory.bytes.subspan(static_cast<size_t>(offset), static_cast<size_t>(bytes));
   }
   sent.owner = std::move(memory.owner);
+  sent.mapped_bytes = size > kMostInline ? size : 0;
   return sent;
 }
 

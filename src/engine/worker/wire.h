@@ -12,7 +12,7 @@ namespace plumb::engine {
 
 enum Kind : uint32_t {
   kOpen = 20,   // OpenRequest; the file of the graph, and of the weights if there are some
-  kRun = 21,    // session u32, tensors by name
+  kRun = 21,    // session u32, tensors by name, u8: 1 if the last file is a room for the answer
   kClose = 22,  // session u32; no answer
   kDone = 23,   // to kOpen: session u32, inputs, outputs; to kRun: tensors by the place of outputs
   kFailed = 24,
@@ -41,6 +41,8 @@ struct SentTensor {
 };
 class TensorWriter {
  public:
+  // `room`: memory of the other end, to be used if it is large enough; -1: there is none.
+  explicit TensorWriter(int room = -1);
   Result<void> add(const SentTensor& sent);  // copies
   // After the fields so far. The memory to send along, if any is needed.
   Result<Descriptor> finish(FieldWriter& fields);
@@ -48,18 +50,24 @@ class TensorWriter {
  private:
   Result<void> store(Bytes bytes);
 
+  const int room_;
+  const uint64_t room_bytes_;
   FieldWriter listed_;
   uint32_t count_ = 0;
   uint64_t size_ = 0;
   std::string small_;  // the bytes, as long as they are few
+  bool is_in_room_ = false;
   Descriptor large_;
 };
 
 struct SentTensors {
   std::vector<SentTensor> tensors;
   std::shared_ptr<const void> owner;  // of their bytes
+  uint64_t mapped_bytes = 0;          // in memory that both ends map
 };
-// Checks everything: types, shapes against sizes, sizes against what there is.
-Result<SentTensors> read_tensors(ByteReader& fields, const Message& message);
+// Checks everything: types, shapes against sizes, sizes against what there is. `room`: that the
+// other end was given for them, if any.
+Result<SentTensors> read_tensors(ByteReader& fields, const Message& message,
+                                 const std::shared_ptr<const Room>& room = nullptr);
 
 }  // namespace plumb::engine

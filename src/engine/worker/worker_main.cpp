@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include <malloc.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -39,6 +40,12 @@ void be_expendable() {
   ::signal(SIGINT, SIG_IGN);  // the program decides what Ctrl-C means
 }
 
+// Engines ask for their tensors anew in each run, and the system would hand them out page by page.
+void keep_memory() {
+  ::mallopt(M_MMAP_THRESHOLD, 256 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
+}
+
 // An engine that computes for long must not outlive the program.
 void end_with_parent() {
   std::thread([parent = ::getppid()] {
@@ -67,6 +74,7 @@ int serve(const std::string& service) {
     io::serve_sandbox(kWorkerSocket);
     return 0;
   }
+  keep_memory();
   auto engine = engine::open_engine(service);
   if (!tell(engine ? Result<std::string>((*engine)->version()) : engine.error())) return 1;
   end_with_parent();

@@ -26,9 +26,9 @@ struct Sent {
   Descriptor memory;
 };
 
-Sent sent(const std::vector<std::pair<Shape, std::string>>& tensors) {
+Sent sent(const std::vector<std::pair<Shape, std::string>>& tensors, int room = -1) {
   Sent made;
-  TensorWriter writer;
+  TensorWriter writer(room);
   uint32_t place = 0;
   for (const auto& [shape, bytes] : tensors)
     EXPECT_TRUE(writer.add({"t" + std::to_string(place), place++, "",
@@ -72,11 +72,38 @@ TEST(Wire, TensorsArriveAsTheyWereSent) {
   }
 }
 
+TEST(Wire, ARoomIsUsedAgainIfItIsLargeEnough) {
+  for (const uint64_t size : {64u << 10, 200u << 10, 400'064u, 400'128u, 1u << 20}) {
+    auto room = new_room(size);
+    ASSERT_TRUE(room);
+    for (const size_t first : {60'000, 100'000, 3, 90'000}) {  // 240 KB in all, 400 KB, few, 360 KB
+      const std::string a = numbers(first), b = numbers(5);
+      const Sent made = sent({{{static_cast<int64_t>(first)}, a}, {{5}, b}}, (*room)->file.get());
+      const Message message = as_message(made.fields.bytes(), made.memory.get());
+      ByteReader fields(message.body.bytes);
+      const auto read = read_tensors(fields, message, *room);
+      ASSERT_TRUE(read) << read.error().where;
+      EXPECT_EQ(as_text(read->tensors[0].tensor->bytes), a);
+      EXPECT_EQ(as_text(read->tensors[1].tensor->bytes), b);
+      const uint64_t bytes = first * 4 + 64;
+      EXPECT_EQ(read->owner == *room, first > 3 && bytes <= size) << first << " in " << size;
+      EXPECT_EQ(bool{made.memory}, first > 3 && bytes > size);
+      EXPECT_EQ(read->mapped_bytes, first > 3 ? bytes : 0);
+      if (read->owner != *room) continue;
+      ByteReader again(message.body.bytes);
+      EXPECT_FALSE(read_tensors(again, message)) << "nobody gave it one";
+    }
+  }
+}
+
 // Whatever a worker says: no tensor that is not there.
 TEST(Wire, DamagedTensorsAreRefusedOrInside) {
   std::mt19937 random(1);
-  for (const size_t count : {7, 40'000}) {
-    const Sent made = sent({{{static_cast<int64_t>(count)}, numbers(count)}, {{2, 2}, numbers(4)}});
+  const auto room = new_room(161'000);
+  ASSERT_TRUE(room);
+  for (const auto& [count, use] : {std::pair{7, -1}, {40'000, -1}, {40'000, (*room)->file.get()}}) {
+    const Sent made =
+        sent({{{count}, numbers(static_cast<size_t>(count))}, {{2, 2}, numbers(4)}}, use);
     const std::string good(as_text(made.fields.bytes()));
     for (int i = 0; i < 4000; ++i) {
       std::string bad = good;
@@ -88,7 +115,7 @@ TEST(Wire, DamagedTensorsAreRefusedOrInside) {
           bad[random() % list] = static_cast<char>(random() % 3 == 0 ? 255 : random());
       const Message message = as_message(as_bytes(bad), made.memory.get());
       ByteReader fields(message.body.bytes);
-      const auto read = read_tensors(fields, message);
+      const auto read = read_tensors(fields, message, *room);
       if (!read) continue;
       size_t zeros = 0, bytes = 0;  // readable to the last byte
       for (const SentTensor& one : read->tensors)
