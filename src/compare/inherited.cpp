@@ -80,16 +80,16 @@ class Excuse {
   // As good as what it was computed from. `broken`: the limits that the row breaks in a network of
   // the type.
   bool holds(const Inherited& from, DType dtype, const std::vector<std::string>& broken) const {
-    const auto is_good = [&](const Input& input) { return passes(input, dtype); };
-    if (from.decides_else || !std::all_of(from.inputs.begin(), from.inputs.end(), is_good))
-      return false;
-    if (from.made != Made::kProduct) return from.inputs.front().steps_of(dtype) <= kMostSteps;
+    if (from.decides_else) return false;
+    if (from.made != Made::kProduct) return is_rounded(from.inputs.front(), dtype);
     // Of a product nothing but single slices: those of which one factor, the gate, is nearly zero.
     if (broken != std::vector<std::string>{"limit:slice_rel_euclid"}) return false;
     size_t least = std::numeric_limits<size_t>::max();
     for (const Input& input : from.inputs) least = std::min(least, input.target.values.size());
     return std::all_of(from.inputs.begin(), from.inputs.end(), [&](const Input& input) {
-      return input.target.values.size() > least || is_rounded(input, dtype);
+      const bool is_gate = input.target.values.size() == least;
+      return is_gate ? is_rounded(input, dtype) || is_made_of_rounded(input, dtype)
+                     : passes(input, dtype);
     });
   }
 
@@ -142,14 +142,16 @@ class Excuse {
     return row.verdict == Verdict::kPass && !row.suspicious;
   }
 
-  // A few steps of the type, or what such a step makes of a gate.
   bool is_rounded(const Input& input, DType dtype) const {
-    if (input.steps_of(dtype) <= kMostSteps) return true;
+    return input.steps_of(dtype) <= kMostSteps && passes(input, dtype);
+  }
+
+  // A gate that is a share of what is rounded.
+  bool is_made_of_rounded(const Input& input, DType dtype) const {
     auto target = open_target(input.planned), golden = open_golden(input.planned);
     if (!target || !golden) return false;
     const auto from = inherited(input.planned, *target, *golden);
-    return from && from->made != Made::kProduct && passes(from->inputs.front(), dtype) &&
-           from->inputs.front().steps_of(dtype) <= kMostSteps;
+    return from && from->made != Made::kProduct && is_rounded(from->inputs.front(), dtype);
   }
 
   const Judging& with_;
