@@ -31,7 +31,8 @@ inline constexpr const char *kVersion = "version", *kPath = "path", *kFormat = "
 // Of an operator, which has outputs, too.
 inline constexpr const char *kName = "name", *kType = "type", *kTimestamp = "timestamp",
                             *kSubgraph = "subgraph", *kInputs = "inputs", *kOrigins = "origins",
-                            *kConstants = "constants", *kPrint = "print", *kElements = "elements";
+                            *kConstants = "constants", *kPrint = "print", *kElements = "elements",
+                            *kPrecision = "precision";
 // Of an edge, and of an input that was dumped.
 inline constexpr const char *kProducer = "producer", *kOutput = "output";
 // Of an output.

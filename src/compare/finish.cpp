@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compare/inherited.h"
 #include "compare/model_outputs.h"
 #include "compare/network.h"
 #include "compare/precision.h"
@@ -140,6 +141,7 @@ class Finisher {
       row.hint = held->hint;
       row.suspicious = true;
       row.message = fmt::format("judged as {}, in which {} before it works", dtype, op);
+      if (held->message.starts_with(kNothingAdded)) row.message += "; " + held->message;
     } else {
       row.verdict = Verdict::kInconclusive;
       row.reasons = {"precision_unknown"};

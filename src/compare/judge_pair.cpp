@@ -7,6 +7,7 @@
 
 #include "compare/common_offset.h"
 #include "compare/elements.h"
+#include "compare/inherited.h"
 #include "compare/precision.h"
 #include "compare/whole_slices.h"
 #include "judge/steps.h"
@@ -115,11 +116,15 @@ class PairJudge {
     const judge::Profile& profile =
         options_.rules.for_tensor(row.target->operator_name, row.target->slot);
     bool by_profile = sides_.floor == nullptr;
-    if (by_profile)
+    if (by_profile) {
       judge_by_profile(profile, facts, row);
-    else
+      if (!closeness)
+        excuse_inherited({sides_, options_, floor_of_, files_, context_}, profile, planned, facts,
+                         target, golden, row);
+    } else {
       by_profile =
           judge_by_floor(profile.for_pair(facts, options_.computed), planned, golden, facts, row);
+    }
     if (closeness)
       judge::explain(*closeness, facts.sums, options_.rules.name == judge::kToleranceRules, row);
     if (by_profile) judge_whole_numbers(profile, planned, facts, target, golden, row);

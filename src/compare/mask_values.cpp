@@ -11,8 +11,10 @@ namespace plumb::compare {
 namespace {
 
 constexpr double kLeastShare = 0.05;
-constexpr double kFarOutside = 16;   // times the rest
-constexpr double kSame = 0.01;       // relatively
+constexpr double kFarOutside = 16;  // times the rest
+constexpr double kSame = 0.01;      // relatively
+// Smaller ones leave something of what they lower: e^-16 is the last digit of a float32 beside 1.
+constexpr double kLeastMark = 16;
 constexpr double kHuge = 65000;      // sizes above are as good as infinite: float16 ends there
 constexpr double kBandFrom = 5000;   // scores are added to a mask: it may be a band then
 constexpr double kRounded = 0x1p-8;  // what bfloat16 makes of a number, relatively
@@ -48,7 +50,9 @@ bool MaskValues::agree(double target, double golden) const {
 bool may_have_mask(const metrics::PairSums& sums) {
   const double extreme = extreme_of(sums);
   const int64_t fewest = std::abs(extreme) >= std::ldexp(kBandFrom, -sums.exponent) ? 2 : 20;
-  if (sums.finite < fewest || extreme == 0 || sums.g_min == sums.g_max) return false;
+  if (sums.finite < fewest || sums.g_min == sums.g_max ||
+      std::abs(extreme) < std::ldexp(kLeastMark, -sums.exponent))
+    return false;
   const double n = static_cast<double>(sums.finite);
   const double by_squares = sums.gg / n / extreme / extreme, by_sum = sums.g_sum / n / extreme;
   const double other = std::ldexp(sums.g_sum < 0 ? sums.g_max : sums.g_min, -sums.exponent);

@@ -145,10 +145,11 @@ void prepare_streaming(SessionState& state) {
   if (state.policy != nullptr) state.policy->refine(request);
   state.sides.emplace(compare::Sides{
       state.target, state.golden, state.floor ? &*state.floor : nullptr, state.hints, state.hints});
-  state.stream_options.emplace(compare::StreamOptions{
-      *state.rules, std::move(columns), std::move(request), checksum,
-      state.policy != nullptr ? state.policy->observer() : nullptr, state.tolerance,
-      state.spec.details, state.computed, compare::quantized_inputs(state)});
+  state.stream_options.emplace(
+      compare::StreamOptions{*state.rules, std::move(columns), std::move(request), checksum,
+                             state.policy != nullptr ? state.policy->observer() : nullptr,
+                             state.tolerance, state.spec.details, state.computed,
+                             compare::quantized_inputs(state), compare::readings(state)});
   state.streamer.emplace(*state.sides, *state.stream_options);
 }
 

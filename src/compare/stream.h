@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "compare/gather.h"
+#include "compare/reading.h"
 #include "judge/profile.h"
 #include "pair/plan.h"
 #include "plumb/row.h"
@@ -47,6 +48,7 @@ struct StreamOptions {
   std::optional<DType> computed = {};  // what the target computed in, as the user says
   // The row of what a quantizing operator reads, where a graph tells; else null.
   std::function<const pair::PlannedRow*(const pair::PlannedRow&)> input_of = {};
+  ReadingOf reading_of = {};  // asked of rows that fail
 };
 
 // Whatever row it is asked for, in any order, from any thread, any number of times: the same row.

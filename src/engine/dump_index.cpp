@@ -50,6 +50,7 @@ Json operator_of(const graph::Operator& op, int64_t timestamp, std::span<const I
   for (size_t k = 0; k < op.outputs.size(); ++k)
     outputs.push_back(output_of(op.outputs[k], tensors[k]));
   if (op.origins) item[field::kOrigins] = *op.origins;
+  if (op.narrow) item[field::kPrecision] = name_of(*op.narrow);
   for (const graph::Constant& constant : op.constants)
     item[field::kConstants].push_back({{field::kPrint, fmt::format("{:016x}", constant.print)},
                                        {field::kElements, constant.elements}});

@@ -57,6 +57,9 @@ Operator operator_of(dom::element item) {
   each(item, field::kInputs, [&](dom::element input) { op.inputs.push_back(edge_of(input)); });
   each(item, field::kOutputs,
        [&](dom::element output) { op.outputs.push_back(output_of(output)); });
+  // Only the two that a model can say: what is stored is told by the outputs.
+  const auto precision = dtype_from_name(text(item, field::kPrecision));
+  if (precision == DType::kFloat16 || precision == DType::kBFloat16) op.narrow = precision;
   each(item, field::kConstants, [&](dom::element constant) {
     const std::string print = text(constant, field::kPrint);
     op.constants.push_back({std::strtoull(print.c_str(), nullptr, 16),

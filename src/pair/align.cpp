@@ -463,7 +463,24 @@ class Aligner {
       std::sort(own.begin(), own.end());
       if (own == nearest_pairs(g_, found_.target_of, golden(op), before)) return true;
     }
-    return false;
+    if (adds(t_, op) == adds(g_, golden(op))) return false;
+    std::vector<int> own = sources_of_first(t_, found_.golden_of, op);
+    for (int& each : own) each = golden(each);
+    std::sort(own.begin(), own.end());
+    return !own.empty() && own == sources_of_first(g_, found_.target_of, golden(op));
+  }
+
+  // A convolution into which an addition was fused reads what is added as well, and is read by who
+  // reads the sum: what it works on is its first input.
+  static bool adds(const Net& net, int op) {
+    return has_weights(net.kind(op)) && net.main.in(op).size() > 1;
+  }
+  static std::vector<int> sources_of_first(const Net& net, const std::vector<int>& partner,
+                                           int op) {
+    if (net.main.in(op).empty()) return {};
+    const int first = net.main.in(op).front().op;
+    return partner[at(first)] != kNone ? std::vector{first}
+                                       : nearest_pairs(net, partner, first, true);
   }
 
   // Another one reads the same and is read by the same, in no order that a compiler would keep.

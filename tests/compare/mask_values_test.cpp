@@ -35,6 +35,16 @@ TEST(MaskValues, OfTwoValues) {
   EXPECT_FALSE(mask_of({0.5F, 70000, 70000}));
 }
 
+// Half of the gates are open, a few nearly closed: what lowers nothing is no mask.
+TEST(MaskValues, OfSmallNumbersAreNone) {
+  for (const float extreme : {1.0F, -1.0F, 6.0F, -15.0F, -16.0F, -100.0F}) {
+    std::vector<float> values(40, 0);
+    for (size_t i = 0; i < 20; ++i) values[i] = extreme;
+    values[25] = extreme / 20;
+    EXPECT_EQ(mask_of(values).has_value(), extreme <= -16) << extreme;
+  }
+}
+
 TEST(MaskValues, AgreeAsFarAsTypesHoldThem) {
   const auto agree = [](float target, float golden) {
     return mask_of({0, golden, 0, golden})->agree(target, golden);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "graph/importers.h"
@@ -27,6 +28,26 @@ operator fused_conv FusedConv id - in '' from data:0
 operator list SplitToSequence id - in '' from fused_conv:0
   output 'l' - '' - of '' - '' -
 )");
+}
+
+// What the model says of itself; an engine may store wider numbers.
+TEST(DumpIndex, TellsThePrecisionOfAnOperator) {
+  const struct {
+    const char* word;
+    std::optional<DType> narrow;
+  } cases[] = {{"float16", DType::kFloat16},
+               {"bfloat16", DType::kBFloat16},
+               {"float32", std::nullopt},
+               {"coarse", std::nullopt},
+               {"", std::nullopt}};
+  for (const auto& one : cases) {
+    const std::string text = fmt::format(
+        R"({{"schema":"plumb.dump/1","operators":[{{"name":"c","type":"Cast","precision":"{}"}}]}})",
+        one.word);
+    const auto graph = graph_from_dump_index(as_bytes(std::string_view(text)));
+    ASSERT_TRUE(graph) << one.word;
+    EXPECT_EQ(graph->operators.front().narrow, one.narrow) << one.word;
+  }
 }
 
 TEST(DumpIndex, DamagedOnesSayWhere) {

@@ -751,9 +751,10 @@ HONEST_FILES = [
     honest("stats/committed_tensors", "with its data", pair(None, *[lambda _, r: folder("msprobe/stats_tensor/target")] * 2)),
 ]
 
+from inherited import INHERITED  # noqa: E402
 from rows import ROWS  # noqa: E402: generated families, which are written in the words above
 
 CASES = [*NOT_FINITE, *ZEROS, *SCALE, *PLACES, *MASKED, *NARROW, *SHAPES, *NAMES, *FILES, *DUMPS,
-         *HONEST_FLOATS, *HONEST_INTEGERS, *HONEST_FILES, *sample(ROWS, 120), *make_families(trap, honest)]
+         *HONEST_FLOATS, *HONEST_INTEGERS, *HONEST_FILES, *sample(ROWS, 120), *sample(INHERITED, 24), *make_families(trap, honest)]
 _TWICE = {case.name for case in CASES if sum(other.name == case.name for other in CASES) > 1}
 assert not _TWICE, f"two cases have the same name: {_TWICE}"
