@@ -285,11 +285,6 @@ bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DT
 
 bool is_index(DType dtype) { return kind_of(dtype) == DKind::kInteger && bits_of(dtype) >= 32; }
 
-bool are_exact(DType target, DType golden) {
-  const bool both_bool = target == DType::kBool && golden == DType::kBool;
-  return both_bool || (is_index(target) && is_index(golden));
-}
-
 bool is_whole(DType dtype) {
   return kind_of(dtype) == DKind::kInteger || kind_of(dtype) == DKind::kBool;
 }
@@ -332,6 +327,11 @@ bool are_ids(const metrics::PairFacts& facts) {
 }
 
 }  // namespace
+
+bool are_exact(DType target, DType golden) {
+  const bool both_bool = target == DType::kBool && golden == DType::kBool;
+  return both_bool || (is_index(target) && is_index(golden));
+}
 
 Steps steps_of(const metrics::PairFacts& facts) {
   const metrics::PairSums& s = facts.sums;
