@@ -88,11 +88,14 @@ class SliceSums {
   struct Squares {
     double dd = 0, gg = 0;
   };
+  struct Usual {
+    double dd, square_ratio;  // medians: of squares of errors, and of what they are of golden's
+  };
   void split(const std::vector<Axis>& axes);
   void go_to(int64_t position);
   void end_run();
   static double median_of(const std::vector<Squares>& slices);  // squares of errors
-  static double median_beside_golden(const std::vector<Squares>& slices);
+  static Usual usual_beside_golden(const std::vector<Squares>& slices, double median);
   std::vector<Squares> of_outer(const Axis& axis) const;
   std::vector<Squares> of_inner(const Axis& axis) const;
 
