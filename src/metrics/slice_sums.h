@@ -19,6 +19,7 @@ namespace plumb::metrics {
 
 inline constexpr int64_t kSmallestSlice = 16;    // elements: fewer say little
 inline constexpr int64_t kMostSlices = 1 << 18;  // of an axis: a longer one is left out
+inline constexpr double kSmallRatio = 0.01;      // a bound of it will do where no limit is stricter
 inline constexpr double kLostRatio = 0.9;        // of error and golden: nothing of it is left
 // How far an error points away from golden, beside the usual one of an element: no noise does that.
 inline constexpr double kNoNoise = 9;

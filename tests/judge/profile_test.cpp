@@ -260,6 +260,19 @@ TEST(Profile, WarningsAndSameBytesReachEverySet) {
   EXPECT_THAT(texts(profile->float32->limits), ElementsAre("cosine >= 0.9"));
 }
 
+TEST(Profile, WarningsByType) {
+  auto profile = parse_profile(
+      "[limits]\ncosine = '>= 0.9'\n[limits.float32]\ncosine = '>= 0.99'\n[limits.float16]\n"
+      "cosine = '>= 0.95'\n[warnings]\nsqnr_db = '>= 20'\n[warnings.float32]\nsqnr_db = '>= 60'\n",
+      "mine");
+  ASSERT_TRUE(profile) << profile.error().what;
+  EXPECT_THAT(texts(profile->any.warnings), ElementsAre("sqnr_db >= 20"));
+  EXPECT_THAT(texts(profile->float16->warnings), ElementsAre("sqnr_db >= 20"));
+  EXPECT_THAT(texts(profile->float32->warnings), ElementsAre("sqnr_db >= 60"));
+  auto standard = load_profile("standard");
+  EXPECT_THAT(texts(standard->float32->warnings), ElementsAre("slice_rel_euclid <= 0.01"));
+}
+
 TEST(Profile, Complaints) {
   struct Case {
     const char* name;
@@ -288,6 +301,10 @@ TEST(Profile, Complaints) {
        "did you mean 'cosine'? `plumb metrics` lists all of them"},
       {"unknown warning", "[limits]\ncosine = \">= 1\"\n[warnings]\nsqnr = \">= 20\"",
        "unknown metric 'sqnr'", "line 4, column 1", "`plumb metrics`"},
+      {"warnings of no class",
+       "[limits]\ncosine = \">= 1\"\n[warnings]\ncosine = \">= 1\"\n[warnings.float32]\ncosine = "
+       "\">= 1\"",
+       "warnings for float32, but no limits", "line 5, column 11", "write [limits.float32]"},
       {"unknown comparison", "[limits]\ncosine = \">> 0.9\"",
        "unknown comparison '>>' in the limit of 'cosine'", "line 2, column 10",
        "did you mean '>='? known are >=, >, <=, <, within"},
