@@ -77,6 +77,8 @@ int print_one(const std::string& name, bool toml) {
   if (profile->integer) print_limits("whole numbers and bool", profile->integer->limits);
   print_limits("outputs of the model, and tensors that may be", profile->output);
   print_limits("warnings", profile->any.warnings);
+  if (profile->float32 && profile->float32->warnings != profile->any.warnings)
+    print_limits("warnings of float32 against float32", profile->float32->warnings);
   if (profile->any.same_bytes) fmt::print("\ntypes and bytes have to be the same\n");
   if (built_in != all.end()) fmt::print("\nas a file\n\n{}", built_in->toml);
   return kAgreement;

@@ -204,11 +204,11 @@ class FirstPass {
   }
 
  private:
-  // Marks were infinities only for the sums.
+  // Marks were infinities only for the sums, but for those of target that were some before.
   static void set_aside(const MaskedPiece::Marks& marks, PairSums& sums) {
     sums.masked = marks.agree;
     sums.masked_apart = marks.only_in_target + marks.only_in_golden;
-    sums.t_inf -= marks.agree + marks.only_in_target;
+    sums.t_inf -= marks.agree - marks.infinite + marks.only_in_target;
     sums.g_inf -= marks.agree + marks.only_in_golden;
   }
 
@@ -469,10 +469,13 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
   auto first = first_pass(target, golden, pass, request.slices, mask, context, true,
                           std::move(foreseen->candidates), beside);
   if (!first) return first.error();
-  if (may_have_mask(first->sums()) && is_real(target) && is_real(golden) && !context.cancelled) {
+  const bool may_be_masked = may_have_mask(first->sums());
+  if ((may_be_masked || first->sums().inf_mismatch > 0) && is_real(target) && is_real(golden) &&
+      !context.cancelled) {
     const auto drawn = values_drawn(golden);
     if (!drawn) return drawn.error();
-    mask = find_mask(first->sums(), *drawn);
+    if (may_be_masked) mask = find_mask(first->sums(), *drawn);
+    if (!mask && first->sums().inf_mismatch > 0) mask = find_mask_beside_infinities(*drawn);
     if (mask) first = first_pass(target, golden, pass, request.slices, mask, context, false);
     if (!first) return first.error();
   }

@@ -261,6 +261,7 @@ class PairJudge {
       judge::excuse_rounding_of_shares(facts, row);
     if (!profile.output.empty() && row.verdict == Verdict::kPass)
       judge_as_output(profile, *limits, facts, row);
+    if (!profile.integer) judge::remark_on_ids(facts, row);
     if (are_ids && row.verdict == Verdict::kFail && kind_of(facts.target_dtype) == DKind::kFloat)
       row.message += "; whole numbers on both sides are compared as ids";
     if (!profile.float32 || limits != &*profile.float32 || row.verdict != Verdict::kFail) return;

@@ -26,6 +26,11 @@ bool is_end_of_type(double value) {
          std::abs(std::abs(value) - kEndOfHalf) <= kSame * kEndOfHalf;
 }
 
+// A type that ends before golden's mark holds an infinity in its place.
+bool lowers_out_of_range(double target, double golden) {
+  return target < 0 && golden < 0 && is_end_of_type(golden);
+}
+
 // The value farthest from zero on the side where the mean is.
 double extreme_of(const metrics::PairSums& sums) {
   return std::ldexp(sums.g_sum < 0 ? sums.g_min : sums.g_max, -sums.exponent);
@@ -38,7 +43,8 @@ bool MaskValues::is_mark(double value) const {
 }
 
 bool MaskValues::agree(double target, double golden) const {
-  if (!is_mark(golden) || !std::isfinite(target)) return false;
+  if (!is_mark(golden) || std::isnan(target)) return false;
+  if (std::isinf(target)) return lowers_out_of_range(target, golden);
   const double same = is_sure ? kSame : kRounded;
   if (std::abs(target - golden) <= same * std::abs(golden)) return true;
   return (target < 0) == (golden < 0) && std::abs(target) >= kHuge && std::abs(golden) >= kHuge &&
@@ -86,6 +92,14 @@ std::optional<MaskValues> find_mask(const metrics::PairSums& sums, std::span<con
   return MaskValues{std::ldexp(extreme / 2, sums.exponent), !are_few};
 }
 
+std::optional<MaskValues> find_mask_beside_infinities(std::span<const double> drawn) {
+  metrics::PairSums sums;
+  for (const double value : drawn)
+    if (std::isfinite(value)) sums.g_min = std::min(sums.g_min, value);
+  sums.g_sum = sums.g_min;
+  return is_end_of_type(sums.g_min) ? find_mask(sums, drawn) : std::nullopt;
+}
+
 namespace {
 
 // Both as numbers that hold all of their values.
@@ -101,6 +115,7 @@ MaskedPiece::Marks put_marks(const MaskValues& mask, std::vector<T>& target,
     const bool in_target = mask.is_mark(t) || is_huge, in_golden = mask.is_mark(g);
     const T mark = std::copysign(std::numeric_limits<T>::infinity(), static_cast<T>(mask.from));
     if (mask.agree(t, g)) {
+      marks.infinite += std::isinf(t);
       target[i] = golden[i] = mark;
       ++marks.agree;
     } else if (in_golden && !in_target && std::isfinite(t)) {

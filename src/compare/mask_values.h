@@ -18,7 +18,8 @@ struct MaskValues {
   bool is_sure = true;  // else a mark agrees with what rounding makes of it, and no more
 
   bool is_mark(double value) const;  // never if it is not finite
-  // True if both are marks, and of the same size as far as their types hold it.
+  // True if both are marks, and of the same size as far as their types hold it: an infinity where
+  // target's does not.
   bool agree(double target, double golden) const;
 };
 
@@ -27,6 +28,9 @@ struct MaskValues {
 // `drawn`: values of golden, evenly drawn. Asks for them only if the sums allow for a mask.
 bool may_have_mask(const metrics::PairSums& sums);
 std::optional<MaskValues> find_mask(const metrics::PairSums& sums, std::span<const double> drawn);
+// The same where target has infinities, which the sums leave out: only the end of a type counts,
+// and only below.
+std::optional<MaskValues> find_mask_beside_infinities(std::span<const double> drawn);
 
 // A piece of real numbers with infinities in place of the marks that agree, and of those that stand
 // on one side only. Counts them. Marks of different sizes stay numbers.
@@ -34,6 +38,7 @@ class MaskedPiece {
  public:
   struct Marks {
     int64_t agree = 0, only_in_target = 0, only_in_golden = 0;
+    int64_t infinite = 0;  // of those that agree: infinities of target's own
   };
   MaskedPiece(const metrics::PairPiece& piece, const MaskValues& mask);
   metrics::PairPiece piece() const;

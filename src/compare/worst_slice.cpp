@@ -15,9 +15,8 @@ namespace {
 using metrics::PairFacts;
 using metrics::SliceSums;
 
-constexpr double kSmallRatio = 0.05;  // of a slice: half of what is worth a warning
-constexpr int64_t kSomeRuns = 16;     // of golden, evenly spread
-constexpr int64_t kFewRuns = 4;       // fewer are read whole
+constexpr int64_t kSomeRuns = 16;  // of golden, evenly spread
+constexpr int64_t kFewRuns = 4;    // fewer are read whole
 constexpr int64_t kValuesAtOnce = 1 << 14;
 constexpr int64_t kMostIndices = 1 << 16;           // of an axis whose slices may follow golden
 constexpr int64_t kMostDoubted = int64_t{1} << 26;  // elements of a tensor
@@ -271,7 +270,7 @@ class SliceSearch {
     const auto is_settled = [&](bool by_bound) {
       facts_.worst_slice = slices_.worst(ignored_);
       const auto& worst = facts_.worst_slice;
-      return !worst || !worst->is_bound || (by_bound && worst->ratio <= kSmallRatio);
+      return !worst || !worst->is_bound || (by_bound && worst->ratio <= metrics::kSmallRatio);
     };
     if (is_settled(false)) return {};
     auto golden = numbers_of(golden_);

@@ -17,6 +17,7 @@
 #include "metrics/bulk_sums.h"
 #include "metrics/decoded_pairs.h"
 #include "metrics/resolution.h"
+#include "metrics/slice_sums.h"
 
 namespace plumb::judge {
 namespace {
@@ -104,9 +105,9 @@ class TableReader {
       else
         fail(item.value_source(), "'same_bytes' is not true or false", "write same_bytes = true");
     } else if (item.name() == "warnings") {
-      profile.any.warnings = limits_of(item, nullptr);
+      profile.any.warnings = limits_of(item, &profile, &TableReader::read_warnings);
     } else if (item.name() == "limits") {
-      profile.any.limits = limits_of(item, &profile);
+      profile.any.limits = limits_of(item, &profile, &TableReader::read_class);
     } else {
       return false;
     }
@@ -122,7 +123,9 @@ class TableReader {
 
  private:
   // With `profile`, tables for classes of types may be inside.
-  std::vector<Limit> limits_of(const Item& item, Profile* profile) {
+  using ReadClass = void (TableReader::*)(const Item&, Profile&);
+  std::vector<Limit> limits_of(const Item& item, Profile* profile = nullptr,
+                               ReadClass read = nullptr) {
     std::vector<Limit> limits;
     const toml::table* table = item.value->as_table();
     if (table == nullptr) {
@@ -132,7 +135,7 @@ class TableReader {
     }
     for (const Item& entry : items_of(*table)) {
       if (profile != nullptr && entry.value->is_table())
-        read_class(entry, *profile);
+        (this->*read)(entry, *profile);
       else if (auto limit = limit_of(entry))
         limits.push_back(*limit);
     }
@@ -145,16 +148,28 @@ class TableReader {
   void read_class(const Item& item, Profile& profile) {
     for (const Class& one : kClasses)
       if (item.name() == one.name) {
-        (profile.*one.limits).emplace().limits = limits_of(item, nullptr);
+        (profile.*one.limits).emplace().limits = limits_of(item);
         return;
       }
     if (item.name() == "output") {
-      profile.output = limits_of(item, nullptr);
+      profile.output = limits_of(item);
       return;
     }
     std::vector<std::string> known = names_in(kClasses);
     known.emplace_back("output");
     unknown_key(item, std::move(known));
+  }
+
+  void read_warnings(const Item& item, Profile& profile) {
+    for (const Class& one : kClasses) {
+      if (item.name() != one.name) continue;
+      if (!(profile.*one.limits))
+        return fail(item.key_source(), fmt::format("warnings for {}, but no limits", one.name),
+                    fmt::format("write [limits.{}] before them", one.name));
+      (profile.*one.limits)->warnings = limits_of(item);
+      return;
+    }
+    unknown_key(item, names_in(kClasses));
   }
 
   std::optional<Limit> limit_of(const Item& item) {
@@ -231,10 +246,10 @@ auto sets_of(AnyProfile& profile) {
   return sets;
 }
 
-// What holds for all classes of types.
+// What holds for all classes of types, unless they have their own.
 void spread(Profile& profile) {
   for (Limits* set : profile.sets()) {
-    set->warnings = profile.any.warnings;
+    if (set->warnings.empty()) set->warnings = profile.any.warnings;
     set->same_bytes = profile.any.same_bytes;
   }
 }
@@ -285,11 +300,6 @@ bool is_wide_float(DType dtype) { return dtype == DType::kFloat32 || dtype == DT
 
 bool is_index(DType dtype) { return kind_of(dtype) == DKind::kInteger && bits_of(dtype) >= 32; }
 
-bool are_exact(DType target, DType golden) {
-  const bool both_bool = target == DType::kBool && golden == DType::kBool;
-  return both_bool || (is_index(target) && is_index(golden));
-}
-
 bool is_whole(DType dtype) {
   return kind_of(dtype) == DKind::kInteger || kind_of(dtype) == DKind::kBool;
 }
@@ -332,6 +342,11 @@ bool are_ids(const metrics::PairFacts& facts) {
 }
 
 }  // namespace
+
+bool are_exact(DType target, DType golden) {
+  const bool both_bool = target == DType::kBool && golden == DType::kBool;
+  return both_bool || (is_index(target) && is_index(golden));
+}
 
 Steps steps_of(const metrics::PairFacts& facts) {
   const metrics::PairSums& s = facts.sums;
@@ -432,7 +447,9 @@ bool LimitRules::ask_for_same_bytes() const {
 
 bool LimitRules::are_tighter_than_bounds() const {
   const auto is_tight = [](const Limit& limit) {
-    const double usual = limit.metric->name == "off_share" ? 0.2 : 0.1;
+    const double usual = limit.metric->slices                ? metrics::kSmallRatio
+                         : limit.metric->name == "off_share" ? 0.2
+                                                             : 0.1;
     return limit.metric->needs == &metrics::kBulkSums && limit.bound < usual;
   };
   const auto any_tight = [&](const Limits& limits) {

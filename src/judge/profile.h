@@ -25,6 +25,7 @@ struct Limit {
   double bound;  // finite
 
   bool holds(double value) const;  // never for NaN
+  bool operator==(const Limit&) const = default;
 };
 std::string to_string(const Limit& limit);  // "cosine >= 0.999", "norm_ratio within 0.02"
 

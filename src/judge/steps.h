@@ -11,4 +11,7 @@ namespace plumb::judge {
 enum class Steps : uint8_t { kNone, kOfPixels, kOfCodes };
 Steps steps_of(const metrics::PairFacts& facts);
 
+// Types of ids rather than of codes: integers of 32 bits and more on both sides, or bool.
+bool are_exact(DType target, DType golden);
+
 }  // namespace plumb::judge

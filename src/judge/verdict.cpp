@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "judge/clauses.h"
+#include "judge/steps.h"
 #include "metrics/checksums.h"
 #include "metrics/resolution.h"
 #include "metrics/slice_rel_euclid.h"
@@ -219,6 +220,17 @@ void judge(const Limits& limits, const PairFacts& facts, std::span<const Metric*
                  "{} {} is {} its limit {}", limit->metric->name, text_of(*limit, value.number()),
                  rounding ? "rounding of the coarser type, but beyond" : "near", limit->bound));
   }
+}
+
+void remark_on_ids(const PairFacts& facts, Row& row) {
+  const metrics::PairSums& sums = facts.sums;
+  if (row.verdict != Verdict::kPass || sums.equal == sums.count || !facts.are_ids.value_or(true) ||
+      facts.target_is_dequantized() || !are_exact(facts.target_dtype, facts.golden_dtype))
+    return;
+  row.suspicious = true;
+  add(row, "warning:equal_share",
+      fmt::format("{} of {} differ, which the profile allows: wrong if they are ids",
+                  sums.count - sums.equal, sums.count));
 }
 
 void excuse_rounding_of_shares(const PairFacts& facts, Row& row) {

@@ -18,6 +18,10 @@ namespace plumb::judge {
 void judge(const Limits& limits, const metrics::PairFacts& facts,
            std::span<const metrics::Metric* const> columns, result::Row& row);
 
+// After judge() by a profile without limits for whole numbers: wide integers that differ, and pass
+// as numbers would, are suspicious. They may be ids.
+void remark_on_ids(const metrics::PairFacts& facts, result::Row& row);
+
 // After judge(), of an operator that gives shares of 1, such as Sigmoid: a row that fails passes,
 // as suspicious, if no error is larger than rounding of a number near 1. Kernels compute such
 // values beside 1, and where all of them are tiny that is most of what is there.

@@ -12,7 +12,8 @@
 namespace plumb::metrics {
 namespace {
 
-constexpr size_t kOctave = 8;  // buckets of a power of two
+constexpr size_t kOctave = 8;                          // buckets of a power of two
+constexpr double kPlainInBand = 0.3, kAboveWhole = 3;  // of error and golden; times rel_euclid
 
 // Sums without a part of them keep more than half of their digits.
 bool is_left(double rest, double sum) { return rest >= 0x1p-20 * sum; }
@@ -233,10 +234,13 @@ std::optional<BulkSums::WorstBand> BulkSums::worst_band(double ignored) const {
   const auto median = errors.begin() + (std::ssize(errors) - 1) / 2;
   std::nth_element(errors.begin(), median, errors.end());
   const double usual = std::max(16 * *median, ignored * ignored);
+  const double whole = std::sqrt(first_.dd / first_.gg);
   std::optional<WorstBand> worst;
   for (const Band& band : bands) {
     if (!(band.error() > usual)) continue;
     const double ratio = std::sqrt(band.sums.dd / band.sums.gg);
+    // What is off by little is no news where all is.
+    if (ratio < kPlainInBand && ratio < kAboveWhole * whole) continue;
     if (!worst || ratio > worst->ratio)
       worst = {ratio, static_cast<double>(bulk_bucket_begin(static_cast<uint32_t>(band.first))),
                static_cast<int64_t>(band.sums.count)};

@@ -29,10 +29,16 @@ constexpr double kMostAgree = 0.75;                // of the slice's elements
 constexpr int64_t kFewSlices = 16;                 // of an axis: columns of a table
 constexpr double kFarAboveOthers = 20;             // times the ratio of other columns
 constexpr int64_t kFewLarger = 3, kOfSoMany = 200;
+constexpr double kFlushedTwice = 2;  // below the smallest normal: an operand, and then the sum
 
 double ratio_of(double error, double golden) {
   if (error == 0) return 0;
   return golden == 0 ? std::numeric_limits<double>::infinity() : error / std::fabs(golden);
+}
+
+Resolution resolution_in(const PairFacts& facts) {
+  return resolution_of(coarser_of(shown_target_dtype(facts.target_dtype, facts.sums),
+                                  shown_golden_dtype(facts.golden_dtype, facts.sums)));
 }
 
 // Of a slice along an axis.
@@ -63,10 +69,8 @@ bool LostElements::may_be_in(const PairFacts& first) {
 
 LostElements::LostElements(const PairFacts& first, Shape shape)
     : shape_(std::move(shape)),
-      rounding_(resolution_of(coarser_of(shown_target_dtype(first.target_dtype, first.sums),
-                                         shown_golden_dtype(first.golden_dtype, first.sums)))
-                    .relative),
-      ignored_(ignored_in_slices(first)),
+      rounding_(resolution_in(first).relative),
+      ignored_(std::max(ignored_in_slices(first), kFlushedTwice * resolution_in(first).absolute)),
       rms_(std::sqrt(first.sums.gg / static_cast<double>(std::max<int64_t>(first.sums.finite, 1)))),
       largest_(std::max(std::fabs(first.sums.g_min), std::fabs(first.sums.g_max))) {}
 

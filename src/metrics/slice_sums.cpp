@@ -26,6 +26,9 @@ double cost_of_runs(int64_t period) { return 450.0 / static_cast<double>(period)
 
 constexpr double kPlainRatio = 0.3;  // of error and golden
 constexpr double kFarOut = 40 * 40;  // times the usual square of errors: no chance, however small
+// The same where the ratio is as far above that of others: noise is as large as everywhere, or as
+// large a part of golden as everywhere.
+constexpr double kFarInBoth = 12 * 12;
 
 // The mean square of errors of slices where golden is not zero.
 double mean_beside_golden(const auto& slices) {
@@ -171,12 +174,16 @@ void SliceSums::add_golden(const double* golden, int64_t count) {
 
 void SliceSums::forget_golden() { golden_.clear(); }
 
-// Of the slices where golden is not zero: of a sparse tensor most have no errors.
-double SliceSums::median_beside_golden(const std::vector<Squares>& slices) {
+// Of all slices, or of those where golden is not zero: of a sparse tensor most have no errors.
+SliceSums::Usual SliceSums::usual_beside_golden(const std::vector<Squares>& slices, double median) {
   std::vector<Squares> some;
   std::copy_if(slices.begin(), slices.end(), std::back_inserter(some),
                [](const Squares& slice) { return slice.gg > 0; });
-  return some.empty() ? 0 : median_of(some);
+  if (some.empty()) return {median, 0};
+  Usual usual{std::max(median, median_of(some)), 0};
+  for (Squares& slice : some) slice.dd /= slice.gg;
+  usual.square_ratio = median_of(some);
+  return usual;
 }
 
 std::vector<SliceSums::Squares> SliceSums::of_outer(const Axis& axis) const {
@@ -221,16 +228,16 @@ std::optional<SliceSums::Worst> SliceSums::worst(double ignored) const {
                  least = ignored * ignored * static_cast<double>(elements),
                  usual = std::max(16 * median, least),
                  average = is_bound ? 0 : 16 * mean_beside_golden(slices);
-    std::optional<double> far;  // where less than a third of golden is wrong
+    std::optional<Usual> others;  // looked at where less than a third of golden is wrong
     for (size_t i = 0; i < slices.size(); ++i) {
       const auto& [dd, gg] = slices[i];
       if (!(dd > (gg > 0 ? usual : std::max(usual, average)))) continue;
       const double ratio = gg > 0 ? std::sqrt(dd / gg) : std::numeric_limits<double>::infinity();
       if (ratio < kPlainRatio) {
-        if (!far)
-          far = std::max(
-              {kFarOut * median, kFarOut * (is_bound ? 0 : median_beside_golden(slices)), least});
-        if (!(dd > *far)) continue;
+        if (!others) others = is_bound ? Usual{median, 0} : usual_beside_golden(slices, median);
+        const bool is_far_in_both =
+            dd > kFarInBoth * others->dd && dd > kFarInBoth * others->square_ratio * gg;
+        if (!(dd > least && (dd > kFarOut * others->dd || is_far_in_both))) continue;
       }
       if (!worst || ratio > worst->ratio)
         worst = {ratio, axis.number, static_cast<int64_t>(i), elements, is_bound};

@@ -19,6 +19,7 @@ namespace plumb::metrics {
 
 inline constexpr int64_t kSmallestSlice = 16;    // elements: fewer say little
 inline constexpr int64_t kMostSlices = 1 << 18;  // of an axis: a longer one is left out
+inline constexpr double kSmallRatio = 0.01;      // a bound of it will do where no limit is stricter
 inline constexpr double kLostRatio = 0.9;        // of error and golden: nothing of it is left
 // How far an error points away from golden, beside the usual one of an element: no noise does that.
 inline constexpr double kNoNoise = 9;
@@ -88,11 +89,14 @@ class SliceSums {
   struct Squares {
     double dd = 0, gg = 0;
   };
+  struct Usual {
+    double dd, square_ratio;  // medians: of squares of errors, and of what they are of golden's
+  };
   void split(const std::vector<Axis>& axes);
   void go_to(int64_t position);
   void end_run();
   static double median_of(const std::vector<Squares>& slices);  // squares of errors
-  static double median_beside_golden(const std::vector<Squares>& slices);
+  static Usual usual_beside_golden(const std::vector<Squares>& slices, double median);
   std::vector<Squares> of_outer(const Axis& axis) const;
   std::vector<Squares> of_inner(const Axis& axis) const;
 

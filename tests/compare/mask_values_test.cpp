@@ -54,6 +54,22 @@ TEST(MaskValues, AgreeAsFarAsTypesHoldThem) {
   EXPECT_TRUE(agree(-9984, -10000));  // as bfloat16 has it
   EXPECT_FALSE(agree(-5045, -5000));
   EXPECT_FALSE(agree(-90000, -70000));
+  EXPECT_TRUE(agree(-INFINITY, kLowest));  // as float16 has it
+  EXPECT_TRUE(agree(-INFINITY, -65504));
+  EXPECT_FALSE(agree(INFINITY, kLowest));
+  EXPECT_FALSE(agree(NAN, kLowest));
+  EXPECT_FALSE(agree(-INFINITY, -10000));  // every type holds it
+}
+
+TEST(MaskValues, BesideInfinitiesOfTarget) {
+  const double lowest = kLowest;
+  const auto mask = find_mask_beside_infinities(std::vector<double>{0.5, lowest, -2, lowest});
+  ASSERT_TRUE(mask);
+  EXPECT_TRUE(mask->agree(-INFINITY, lowest));
+  EXPECT_FALSE(find_mask_beside_infinities(std::vector<double>{0.5, -1e4, -2, -1e4}));
+  EXPECT_FALSE(find_mask_beside_infinities(std::vector<double>{0.5, -lowest, -2, -lowest}));
+  EXPECT_FALSE(find_mask_beside_infinities(std::vector<double>{0.5, 1, -2, -INFINITY}));
+  EXPECT_FALSE(find_mask_beside_infinities({}));
 }
 
 TEST(MaskValues, MarksOnOneSideAreCounted) {
@@ -68,6 +84,10 @@ TEST(MaskValues, MarksOnOneSideAreCounted) {
   const metrics::PairSums sums = metrics::pair_sums(masked.piece(), {});
   EXPECT_EQ(sums.same_inf, 1);
   EXPECT_EQ(sums.inf_mismatch, 4);
+  const std::vector<float> half = {0, -INFINITY, 0, -INFINITY, -INFINITY, -65504};
+  const MaskedPiece in_half(piece_of(half, golden), *mask);
+  EXPECT_EQ(in_half.marks().agree, 4);
+  EXPECT_EQ(in_half.marks().infinite, 3);
 }
 
 }  // namespace

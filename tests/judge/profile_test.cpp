@@ -38,19 +38,23 @@ TEST(Profile, BuiltInLimits) {
        {"cosine >= 0.999", "rel_euclid <= 0.03", "max_err_to_range <= 0.05",
         "norm_ratio within 0.02", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
         "slice_rel_euclid < 0.9"},
-       {"slice_rel_euclid <= 0.1"}},
+       {"slice_rel_euclid <= 0.05"}},
       {"offline",
        {"cosine > 0.99", "rel_euclid < 0.05", "kl < 0.005", "rmse < 1", "mean_rel < 1",
         "slice_rel_euclid < 0.9"},
-       {"slice_rel_euclid <= 0.1"}},
+       {"slice_rel_euclid <= 0.05"}},
       {"torchair", {"cosine >= 0.99", "max_rel < 0.01"}, {}},
-      {"axera", {"cosine >= 0.98"}, {"pearson >= 0.98", "sqnr_db >= 20"}},
-      {"quantized", {"cosine >= 0.98", "sqnr_db >= 20", "pearson >= 0.98"}, {}},
+      {"axera",
+       {"cosine >= 0.98"},
+       {"pearson >= 0.98", "sqnr_db >= 20", "slice_rel_euclid <= 0.1"}},
+      {"quantized",
+       {"cosine >= 0.98", "sqnr_db >= 20", "pearson >= 0.98"},
+       {"slice_rel_euclid <= 0.1"}},
       {"conformance",
        {"cosine >= 0.99999", "rel_euclid <= 0.001", "max_err_to_range <= 0.002",
         "norm_ratio within 0.001", "bulk_rel_euclid <= 0.1", "off_share <= 0.2",
         "slice_rel_euclid < 0.9"},
-       {"slice_rel_euclid <= 0.1"}},
+       {"slice_rel_euclid <= 0.05"}},
       {"exact", {"equal_share >= 1"}, {}},
   };
   EXPECT_EQ(std::size(cases), built_in_profiles().size());
@@ -256,6 +260,19 @@ TEST(Profile, WarningsAndSameBytesReachEverySet) {
   EXPECT_THAT(texts(profile->float32->limits), ElementsAre("cosine >= 0.9"));
 }
 
+TEST(Profile, WarningsByType) {
+  auto profile = parse_profile(
+      "[limits]\ncosine = '>= 0.9'\n[limits.float32]\ncosine = '>= 0.99'\n[limits.float16]\n"
+      "cosine = '>= 0.95'\n[warnings]\nsqnr_db = '>= 20'\n[warnings.float32]\nsqnr_db = '>= 60'\n",
+      "mine");
+  ASSERT_TRUE(profile) << profile.error().what;
+  EXPECT_THAT(texts(profile->any.warnings), ElementsAre("sqnr_db >= 20"));
+  EXPECT_THAT(texts(profile->float16->warnings), ElementsAre("sqnr_db >= 20"));
+  EXPECT_THAT(texts(profile->float32->warnings), ElementsAre("sqnr_db >= 60"));
+  auto standard = load_profile("standard");
+  EXPECT_THAT(texts(standard->float32->warnings), ElementsAre("slice_rel_euclid <= 0.01"));
+}
+
 TEST(Profile, Complaints) {
   struct Case {
     const char* name;
@@ -284,6 +301,10 @@ TEST(Profile, Complaints) {
        "did you mean 'cosine'? `plumb metrics` lists all of them"},
       {"unknown warning", "[limits]\ncosine = \">= 1\"\n[warnings]\nsqnr = \">= 20\"",
        "unknown metric 'sqnr'", "line 4, column 1", "`plumb metrics`"},
+      {"warnings of no class",
+       "[limits]\ncosine = \">= 1\"\n[warnings]\ncosine = \">= 1\"\n[warnings.float32]\ncosine = "
+       "\">= 1\"",
+       "warnings for float32, but no limits", "line 5, column 11", "write [limits.float32]"},
       {"unknown comparison", "[limits]\ncosine = \">> 0.9\"",
        "unknown comparison '>>' in the limit of 'cosine'", "line 2, column 10",
        "did you mean '>='? known are >=, >, <=, <, within"},

@@ -581,6 +581,33 @@ TEST(Judge, RoundingOfSharesIsExcused) {
   }
 }
 
+// A profile may judge integers as numbers; ids among them are wrong all the same.
+TEST(Judge, IdsThatDifferAreRemarked) {
+  struct Case {
+    const char* name;
+    DType dtype;
+    std::vector<double> target;
+    std::optional<bool> are_ids;
+    bool is_suspicious;
+  };
+  const std::vector<double> golden = {300, 301, 302, 500};
+  const Case cases[] = {
+      {"one off", DType::kInt64, {300, 301, 303, 500}, {}, true},
+      {"equal", DType::kInt64, golden, {}, false},
+      {"codes", DType::kInt16, {300, 301, 303, 500}, {}, false},
+      {"no ids, by the graph", DType::kInt32, {300, 301, 303, 500}, false, false},
+      {"fails", DType::kInt32, {0, 0, 0, 0}, {}, false},
+  };
+  for (const Case& c : cases) {
+    PairFacts facts = facts_of(c.target, golden);
+    facts.target_dtype = facts.golden_dtype = c.dtype;
+    facts.are_ids = c.are_ids;
+    Row row = judged(limits_of("cosine = '>= 0.98'"), facts);
+    remark_on_ids(facts, row);
+    EXPECT_EQ(row.suspicious, c.is_suspicious) << c.name << ": " << row.message;
+  }
+}
+
 TEST(Floor, TwiceTheNoise) {
   const std::vector<double> golden = {1, -2, 3, 4.5};
   struct Case {

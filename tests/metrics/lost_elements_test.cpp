@@ -53,6 +53,21 @@ TEST(LostElements, ColumnOfOtherUnits) {
   EXPECT_EQ(lost(target, golden, {5, 5}), "none by the sums");
 }
 
+// What float16 flushes to zero below its smallest normal number, 6.1e-5: an operand, and then the
+// sum.
+TEST(LostElements, FlushedTwice) {
+  std::vector<float> golden, target;
+  for (int i = 0; i < 32; ++i) {
+    golden.push_back(0.01F + 0.003F * static_cast<float>(i));
+    target.push_back(as_half(golden.back()));
+  }
+  golden[5] = 0.00011F;
+  target[5] = 0;
+  EXPECT_EQ(lost(target, golden, {32}), "none");
+  golden[5] = 0.00014F;
+  EXPECT_EQ(lost(target, golden, {32}), "element [5]: 0 instead of 0.00014");
+}
+
 // Nothing is left of a small sum of large operands, and the error points nowhere: noise.
 TEST(LostElements, SmallColumnThatDrowns) {
   std::vector<float> golden, target;

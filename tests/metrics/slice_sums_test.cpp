@@ -141,6 +141,40 @@ TEST(SliceSums, CommonErrorsDoNotStandOut) {
   EXPECT_FALSE(worst_of(shape, pair.target, pair.golden, 0.11, 1 << 16, 1 << 16));
 }
 
+// Little of a slice is wrong: that is news if noise is neither as large elsewhere, nor as large a
+// part of golden.
+TEST(SliceSums, ALittleHasToStandOutInBoth) {
+  struct Case {
+    const char* name;
+    float noise, size, error;  // of golden elsewhere; golden of the slice; its error beside it
+    bool is_found;
+  };
+  const Case cases[] = {
+      {"scaled", 0.004F, 1, 0.07F, true},
+      {"in more noise", 0.01F, 1, 0.07F, false},
+      {"quiet: noise elsewhere is as large", 0.004F, 0.3F, 0.07F, false},
+      {"loud: as large a part of golden", 0.008F, 6, 0.035F, false},
+      {"far above any noise", 0.0005F, 6, 0.035F, true},
+  };
+  const Shape shape = {40, 25};
+  for (const Case& c : cases) {
+    std::mt19937 random(3);
+    Pair pair = noisy(shape, random);
+    std::normal_distribution<float> normal;
+    for (size_t i = 0; i < pair.golden.size(); ++i)
+      pair.target[i] = pair.golden[i] * (1 + c.noise * normal(random));
+    for_slice(shape, 0, 7, pair, [&](float& t, float& g) {
+      g *= c.size;
+      t = g * (1 + c.error);
+    });
+    const auto found = worst_of(shape, pair.target, pair.golden, 1e-6, 1 << 16, 1 << 16);
+    ASSERT_EQ(found.has_value(), c.is_found) << c.name;
+    if (!found) continue;
+    EXPECT_EQ(found->index, 7) << c.name;
+    EXPECT_NEAR(found->ratio, c.error, 1e-5) << c.name;
+  }
+}
+
 TEST(SliceSums, FewElementsAreNoSlice) {
   for (const Shape& shape :
        {Shape{}, Shape{1}, Shape{1000}, Shape{1, 1000, 1}, Shape{4, 15}, Shape{0, 64}})

@@ -244,12 +244,15 @@ def two_values(trap, honest):
     makes = {"causal_6": causal(6), "causal_16": causal(16), "causal_40": causal(40), "padding_8": padding(8), "padding_40": padding(40)}
     written = lambda value, dtype=f32: lambda m, _: np.where(m, dtype(value), dtype(0))
     pairs = {"65504_half": (written(LOWEST_HALF, f16), written(LOWEST)), "65504": (written(LOWEST_HALF), written(LOWEST)), "1e9": (written(-1e9), written(LOWEST)),
-             "brain": (written(LOWEST_BRAIN), written(LOWEST)), "back": (written(LOWEST), written(LOWEST_HALF)), "1e4_half": (written(-1e4, f16), written(-1e4))}
+             "brain": (written(LOWEST_BRAIN), written(LOWEST)), "back": (written(LOWEST), written(LOWEST_HALF)), "inf_half": (written(-np.inf, f16), written(LOWEST)), "1e4_half": (written(-1e4, f16), written(-1e4))}
     for (name, make), (how, (target, golden)) in itertools.product(makes.items(), pairs.items()):
         yield honest(f"open/{name}_{how}", "the same mask by another constant", pair(make, target, golden))
         for fault, change in OPEN_FAULTS.items():
             yield trap(f"open/{name}_{how}_{fault}", "the mask is another one",
                        pair(make, lambda m, rng, change=change, target=target: target(np.asarray(change(m), bool), rng), golden), "fail")
+    for n in (6, 16, 40):
+        yield trap(f"open/inf_for_number_{n}", "an infinity where golden lowers by a number that float16 holds",
+                   pair(causal(n), written(-np.inf, f16), written(-1e4)), "fail inf_mismatch")
     for profile, n in itertools.product(("offline", "quantized", "axera", "conformance"), (16, 64)):
         yield trap(f"open/{profile}_{n}", "one of many places is open", pair(causal(n), lambda m, rng: written(LOWEST)(_one(m, True, False), rng), written(LOWEST)),
                    "fail inf_mismatch", "--profile", profile)
