@@ -81,9 +81,11 @@ class Excuse {
   // the type.
   bool holds(const Inherited& from, DType dtype, const std::vector<std::string>& broken) const {
     if (from.decides_else) return false;
+    const bool is_share = from.made != Made::kProduct && from.made != Made::kRectified;
+    // Of others nothing but single slices: those of which one factor, the gate, is nearly zero, and
+    // those that hardly ever rise above zero.
+    if (!is_share && broken != std::vector<std::string>{"limit:slice_rel_euclid"}) return false;
     if (from.made != Made::kProduct) return is_rounded(from.inputs.front(), dtype);
-    // Of a product nothing but single slices: those of which one factor, the gate, is nearly zero.
-    if (broken != std::vector<std::string>{"limit:slice_rel_euclid"}) return false;
     size_t least = std::numeric_limits<size_t>::max();
     for (const Input& input : from.inputs) least = std::min(least, input.target.values.size());
     return std::all_of(from.inputs.begin(), from.inputs.end(), [&](const Input& input) {
@@ -151,7 +153,7 @@ class Excuse {
     auto target = open_target(input.planned), golden = open_golden(input.planned);
     if (!target || !golden) return false;
     const auto from = inherited(input.planned, *target, *golden);
-    return from && from->made != Made::kProduct && is_rounded(from->inputs.front(), dtype);
+    return from && from->inputs.size() == 1 && is_rounded(from->inputs.front(), dtype);
   }
 
   const Judging& with_;

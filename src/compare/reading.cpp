@@ -24,6 +24,7 @@ std::optional<Made> made_by(const graph::Operator& op) {
   if (kind == "sigmoid") return Made::kSigmoid;
   if (kind == "hardsigmoid") return Made::kHardSigmoid;
   if (kind == "softmax") return Made::kSoftmax;
+  if (kind == "relu") return Made::kRectified;
   return std::nullopt;
 }
 

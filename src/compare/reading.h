@@ -15,7 +15,7 @@ struct SessionState;
 
 namespace plumb::compare {
 
-enum class Made : uint8_t { kSigmoid, kHardSigmoid, kSoftmax, kProduct };
+enum class Made : uint8_t { kSigmoid, kHardSigmoid, kSoftmax, kProduct, kRectified };
 
 // How a tensor came to be on both sides: by the same function of tensors that were dumped, apart
 // from casts and other shapes.

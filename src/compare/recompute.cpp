@@ -37,8 +37,8 @@ double half_step(double value, DType dtype) {
 
 // Of a function that rises.
 template <class Function>
-bool is_by_element(const ReadValues& side, const Function& function) {
-  const Rounding rounding = rounding_of(side.dtype, true);
+bool is_by_element(const ReadValues& side, const Function& function, bool is_share = true) {
+  const Rounding rounding = rounding_of(side.dtype, is_share);
   const ReadValues::Input& input = side.inputs.front();
   if (input.values.size() != side.given.size()) return false;
   for (size_t i = 0; i < side.given.size(); ++i) {
@@ -174,6 +174,13 @@ std::optional<Recomputed> recompute(Made made, const ReadValues& target, const R
       if (!both(is_hard_sigmoid)) return std::nullopt;
       return Recomputed{has_other_halves(target, golden)};
     case Made::kSoftmax: return recompute_softmax(target, golden);
+    case Made::kRectified: {
+      const auto is_it = [](const ReadValues& side) {
+        return is_by_element(
+            side, [](double x) { return std::max(x, 0.0); }, false);
+      };
+      return both(is_it) ? std::optional(Recomputed{}) : std::nullopt;
+    }
     case Made::kProduct: return both(is_product) ? std::optional(Recomputed{}) : std::nullopt;
   }
   return std::nullopt;

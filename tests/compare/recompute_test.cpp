@@ -48,6 +48,8 @@ TEST(Recompute, WhatTheFunctionGivesAndNothingElse) {
       {"a flatter one", Made::kHardSigmoid,
        [](double x) { return std::min(1.0, std::max(0.0, x / 6 + 0.5)); }, true},
       {"a soft one", Made::kHardSigmoid, sigmoid, false},
+      {"rectified", Made::kRectified, [](double x) { return std::max(x, 0.0); }, true},
+      {"leaky", Made::kRectified, [](double x) { return std::max(x, 0.01 * x); }, false},
       {"no softmax", Made::kSoftmax, sigmoid, false},
   };
   for (const auto& one : cases) {

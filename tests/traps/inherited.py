@@ -128,6 +128,20 @@ def gated(stored, damage=lambda y: y, closed=0.001, opened=0.003):
     return make
 
 
+def rectified(stored, damage=lambda y: y):
+    """A Relu of which few channels let anything through, and channel 5 hardly ever."""
+    def make(rng):
+        x = rng.uniform(-4, -2, (1, 32, 8, 8)).astype(f32)
+        x[0, 8:12] = rng.normal(0, 4, (4, 8, 8))
+        x[0, 5, :, 0] = rng.uniform(0, 0.004, 8)
+        own = x + rng.uniform(-0.05, 0.05, x.shape)
+        own = STORED[stored][0](own)
+        graph = {"x": ["first"], "y": ["x"]}, {"first": "Conv", "x": "Conv", "y": "Relu"}
+        target = dump(stored, {"x": own, "y": STORED[stored][0](damage(np.maximum(own, 0)))}, *graph)
+        return target, dump(stored, {"x": x, "y": np.maximum(x, 0)}, *graph, is_target=False), {}
+    return make
+
+
 def channel(k, change):
     def changed(y):
         y = y.copy()
@@ -162,6 +176,14 @@ def cases():
             "other": gated(stored, damage=channel(5, np.fliplr)),
         }.items():
             yield trap(f"inherited/{stored}_gate_{fault}", "the product is not that of its factors", make, {"y": "fail"}, *options)
+        for way, turn in (("forth", lambda make: make), ("back", backwards)):
+            yield honest(f"inherited/{stored}_relu_{way}", "a channel that is hardly ever above zero", turn(rectified(stored)), *options)
+        for fault, make in {
+            "lost": rectified(stored, damage=channel(9, lambda y: 0 * y)),
+            "leaky": rectified(stored, damage=channel(5, lambda y: y + 0.05)),
+            "other": rectified(stored, damage=channel(9, np.fliplr)),
+        }.items():
+            yield trap(f"inherited/{stored}_relu_{fault}", "not what a Relu gives", make, {"y": "fail"}, *options)
         opened = gated(stored, closed=0.02, opened=0.06)
         yield trap(f"inherited/{stored}_gate_opened", "a gate is open that was nearly closed", opened, {"g": "fail", "y": "fail"}, *options)
 
