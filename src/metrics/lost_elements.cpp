@@ -83,15 +83,17 @@ void LostElements::append(const LostElements& later) {
   add(later.target_.data(), later.golden_.data(), std::ssize(later.golden_));
 }
 
-// The largest error that no rounding explains, among elements that agree. Of many, a few that are
-// larger need not be noise: what is wrong with others may be wrong with them, too.
-LostElements::Noise LostElements::noise_of(const std::vector<size_t>& places, double agree) const {
+// The largest error that no rounding explains, among elements that agree: `steps` of the type, half
+// of one for rounding to nearest. Of many, a few that are larger need not be noise: what is wrong
+// with others may be wrong with them, too.
+LostElements::Noise LostElements::noise_of(const std::vector<size_t>& places, double agree,
+                                           double steps) const {
   Noise noise;
   std::vector<double> errors;
   for (const size_t i : places) {
     const double error = std::fabs(target_[i] - golden_[i]), size = std::fabs(golden_[i]);
     if (!(error < agree * size) || !std::isfinite(size)) continue;
-    errors.push_back(error - rounding_ * size);
+    errors.push_back(error - steps * rounding_ * size);
     noise.is_any |= error > 0;
   }
   noise.elements = std::ssize(errors);
@@ -195,7 +197,8 @@ std::optional<LostElements::Worst> LostElements::worst_element() const {
   };
   const double most = most_of(usual, kFarAboveNoise), most_by_tenth = most_of(least, kFarAboveAll);
   const bool is_fine = rounding_ <= 0x1p-23 && least.elements >= kSomeAgree;
-  const std::vector<bool> are_gone = gone(usual), are_far_off = far_off_in_slices();
+  const std::vector<bool> are_gone = gone(noise_of(all, kOffByThird, 1)),
+                          are_far_off = far_off_in_slices();
   std::vector<double> step;  // once one is asked for
   const auto is_above_step = [&](size_t i, double error) {
     if (step.empty()) step = usual.is_any ? steps() : std::vector<double>(golden_.size());

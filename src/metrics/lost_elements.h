@@ -45,7 +45,7 @@ class LostElements {
     int64_t elements = 0;
     bool is_any = false;  // of whatever size, rounding included
   };
-  Noise noise_of(const std::vector<size_t>& places, double agree) const;
+  Noise noise_of(const std::vector<size_t>& places, double agree, double steps = 0.5) const;
   std::vector<bool> gone(const Noise& noise) const;
   std::vector<bool> far_off_in_slices() const;
   bool is_far_off(size_t i, double most) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics/lost_elements.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "metrics/sums_of.h"
 
@@ -66,6 +66,23 @@ TEST(LostElements, FlushedTwice) {
   EXPECT_EQ(lost(target, golden, {32}), "none");
   golden[5] = 0.00014F;
   EXPECT_EQ(lost(target, golden, {32}), "element [5]: 0 instead of 0.00014");
+}
+
+// Rounding to nearest leaves half a step of a value: what agrees to within a whole one may show
+// that sums were rounded on their way, and one of them is near zero.
+TEST(LostElements, HalfAStepIsRoundingAndMoreIsNoise) {
+  const auto off_by = [](float small) {
+    std::vector<float> golden, target;
+    for (int i = 0; i < 20; ++i) {
+      golden.insert(golden.end(),
+                    {as_half(0.25F + 0.01F * static_cast<float>(i)), as_half(1.4e-4F)});
+      const float step = i % 2 == 0 ? 0x1p-12F : -0x1p-12F;  // between numbers of float16 there
+      target.insert(target.end(), {golden.end()[-2] + step, as_half(1.4e-4F + small)});
+    }
+    return lost(target, golden, {20, 2});
+  };
+  EXPECT_EQ(off_by(2.1e-4F), "none");
+  EXPECT_THAT(off_by(1.3e-3F), testing::StartsWith("20 elements, the worst"));
 }
 
 // Nothing is left of a small sum of large operands, and the error points nowhere: noise.
