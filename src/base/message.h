@@ -79,8 +79,8 @@ Result<void> seal(int memory, uint64_t size);
 // Refuses what could still change or shrink.
 Result<OwnedBytes> map_sealed(int file, uint64_t size);
 
-// Memory for what another process has to tell again and again: nobody can make it smaller, but what
-// stands in it is true only between an answer and the next request.
+// Memory for what another process has to tell again and again. Nobody can make it smaller, but the
+// other process may write at any time: no size and no index may come from there.
 struct Room {
   Descriptor file;
   OwnedBytes memory;  // as it is read here

@@ -48,7 +48,7 @@ int run_command(int argc, char** argv) {
     // Threads that share a few heaps: one each would take a tenth more memory for a result of many
     // rows, and if all had one, they would spend a tenth of a run on small files waiting for it.
     ::mallopt(M_ARENA_MAX, 4);
-    // Tensors that are looked at one after the other use the same pages, up to a few MiB of them.
+    // Tensors of up to a few MiB that are looked at one after the other use the same pages.
     ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
     ::mallopt(M_TRIM_THRESHOLD, 16 << 20);
     RunContext context;

@@ -79,6 +79,8 @@ int print_one(const std::string& name, bool toml) {
   print_limits("warnings", profile->any.warnings);
   if (profile->float32 && profile->float32->warnings != profile->any.warnings)
     print_limits("warnings of float32 against float32", profile->float32->warnings);
+  if (profile->recompute)
+    fmt::print("\na row that breaks limits passes if its operator added nothing to what it read\n");
   if (profile->any.same_bytes) fmt::print("\ntypes and bytes have to be the same\n");
   if (built_in != all.end()) fmt::print("\nas a file\n\n{}", built_in->toml);
   return kAgreement;

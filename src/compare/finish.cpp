@@ -141,7 +141,8 @@ class Finisher {
       row.hint = held->hint;
       row.suspicious = true;
       row.message = fmt::format("judged as {}, in which {} before it works", dtype, op);
-      if (held->message.starts_with(kNothingAdded)) row.message += "; " + held->message;
+      if (row.reasons == std::vector<std::string>{std::string(kInherited)})
+        row.message += "; " + held->message;
     } else {
       row.verdict = Verdict::kInconclusive;
       row.reasons = {"precision_unknown"};

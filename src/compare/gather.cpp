@@ -16,6 +16,7 @@
 #include "metrics/decoded_pairs.h"
 #include "metrics/finish.h"
 #include "metrics/lost_elements.h"
+#include "metrics/resolution.h"
 #include "metrics/slice_rel_euclid.h"
 
 namespace plumb::compare {
@@ -476,7 +477,11 @@ Result<std::optional<PairFacts>> gather(dump::EntryReader& target, dump::EntryRe
     if (!drawn) return drawn.error();
     if (may_be_masked) mask = find_mask(first->sums(), *drawn);
     if (!mask && first->sums().inf_mismatch > 0) mask = find_mask_beside_infinities(*drawn);
-    if (mask) first = first_pass(target, golden, pass, request.slices, mask, context, false);
+    if (mask) {
+      mask->note_type_of_target(
+          metrics::shown_target_dtype(target.reader().dtype(), first->sums()));
+      first = first_pass(target, golden, pass, request.slices, mask, context, false);
+    }
     if (!first) return first.error();
   }
   Result<PairSums> sums = first->sums();

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "metrics/decoded_pairs.h"
+#include "metrics/type_limits.h"
 
 namespace plumb::compare {
 namespace {
@@ -26,11 +27,6 @@ bool is_end_of_type(double value) {
          std::abs(std::abs(value) - kEndOfHalf) <= kSame * kEndOfHalf;
 }
 
-// A type that ends before golden's mark holds an infinity in its place.
-bool lowers_out_of_range(double target, double golden) {
-  return target < 0 && golden < 0 && is_end_of_type(golden);
-}
-
 // The value farthest from zero on the side where the mean is.
 double extreme_of(const metrics::PairSums& sums) {
   return std::ldexp(sums.g_sum < 0 ? sums.g_min : sums.g_max, -sums.exponent);
@@ -38,13 +34,17 @@ double extreme_of(const metrics::PairSums& sums) {
 
 }  // namespace
 
+void MaskValues::note_type_of_target(DType shown) {
+  if (const auto limits = metrics::limits_of(shown)) out_of_range = limits->low * (1 - kSame);
+}
+
 bool MaskValues::is_mark(double value) const {
   return std::isfinite(value) && (from < 0 ? value <= from : value >= from);
 }
 
 bool MaskValues::agree(double target, double golden) const {
   if (!is_mark(golden) || std::isnan(target)) return false;
-  if (std::isinf(target)) return lowers_out_of_range(target, golden);
+  if (std::isinf(target)) return target < 0 && golden <= out_of_range;
   const double same = is_sure ? kSame : kRounded;
   if (std::abs(target - golden) <= same * std::abs(golden)) return true;
   return (target < 0) == (golden < 0) && std::abs(target) >= kHuge && std::abs(golden) >= kHuge &&

@@ -5,6 +5,7 @@
 // so they are compared like infinities, as marks, and set aside.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,6 +17,11 @@ namespace plumb::compare {
 struct MaskValues {
   double from = 0;      // negative: all values of golden down from here; positive: up from here
   bool is_sure = true;  // else a mark agrees with what rounding makes of it, and no more
+
+  // Lower marks are out of range in target, where an infinity stands for them. By its type, as it
+  // shows; scores may have been added to the lowest number of that.
+  double out_of_range = -std::numeric_limits<double>::infinity();
+  void note_type_of_target(DType shown);
 
   bool is_mark(double value) const;  // never if it is not finite
   // True if both are marks, and of the same size as far as their types hold it: an infinity where

@@ -15,9 +15,9 @@ namespace plumb::compare {
 
 // What the values of both sides say of it.
 struct Recomputed {
-  // Another share comes first along the axis of a Softmax, or more than one in a thousand of a
-  // Sigmoid are on the other side of one half.
-  bool decides_else = false;
+  // Another share comes first along the axis of a Softmax, or of a Sigmoid's shares above one half
+  // more than one in twenty are below it on the other side.
+  bool changes_decision = false;
 };
 // The values of one side.
 struct ReadValues {

@@ -97,13 +97,19 @@ class TableReader {
     return {};
   }
 
+  bool flag(const Item& item) {
+    if (const auto* value = item.value->as_boolean()) return value->get();
+    fail(item.value_source(), fmt::format("'{}' is not true or false", item.name()),
+         fmt::format("write {} = true", item.name()));
+    return false;
+  }
+
   // True if it was one of the keys that profiles and rules share.
   bool read_limits(const Item& item, Profile& profile) {
     if (item.name() == "same_bytes") {
-      if (const auto* value = item.value->as_boolean())
-        profile.any.same_bytes = value->get();
-      else
-        fail(item.value_source(), "'same_bytes' is not true or false", "write same_bytes = true");
+      profile.any.same_bytes = flag(item);
+    } else if (item.name() == "recompute") {
+      profile.recompute = flag(item);
     } else if (item.name() == "warnings") {
       profile.any.warnings = limits_of(item, &profile, &TableReader::read_warnings);
     } else if (item.name() == "limits") {
@@ -265,7 +271,8 @@ LimitRule read_rule(TableReader& reader, const toml::table& table, const std::st
     else if (item.name() == "profile")
       profile.emplace(item);
     else if (!reader.read_limits(item, rule.profile))
-      reader.unknown_key(item, {"op", "slot", "profile", "limits", "warnings", "same_bytes"});
+      reader.unknown_key(
+          item, {"op", "slot", "profile", "limits", "warnings", "same_bytes", "recompute"});
   }
   const toml::source_region& here = table.source();
   const bool has_limits = table.contains("limits");
@@ -505,7 +512,8 @@ Result<Profile> parse_profile(std::string_view text, std::string name) {
     else if (item.name() == "origin")
       profile.origin = reader.text(item);
     else if (!reader.read_limits(item, profile))
-      reader.unknown_key(item, {"summary", "origin", "same_bytes", "limits", "warnings"});
+      reader.unknown_key(item,
+                         {"summary", "origin", "same_bytes", "recompute", "limits", "warnings"});
   }
   if (!table->contains("limits"))
     reader.fail(table->source(), "profile has no limits",

@@ -37,6 +37,8 @@ struct Limits {
 
 struct Profile {
   std::string name, summary, origin;
+  // A row that breaks limits is computed anew from what its operator read, see compare/inherited.h.
+  bool recompute = false;
   Limits any;
   std::optional<Limits> float32;  // both sides float32 or wider, as their values show
   // The coarser side is of that type, the other one is a float as well.

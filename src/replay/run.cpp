@@ -326,7 +326,8 @@ class SampleRunner {
             !added)
           return added;
     }
-    most_in_group_ = std::clamp<size_t>(kGroupBytes / bytes, 1, kMostInGroup);
+    largest_bytes_ = std::max(largest_bytes_, bytes);
+    most_in_group_ = std::clamp<size_t>(kGroupBytes / largest_bytes_, 1, kMostInGroup);
     // What the board will be fed is what the target was.
     const bool has_own = turn.other_inputs && &other_side_ == &target_;
     if (gt_)
@@ -351,7 +352,8 @@ class SampleRunner {
   const RunOptions& options_;
   RunSide &target_, &golden_, &other_side_;
   input::Samples* other_samples_;
-  std::atomic<size_t> most_in_group_ = 1;  // by the size of the tensors of the last one compared
+  size_t largest_bytes_ = 1;               // of the tensors of a sample that was compared
+  std::atomic<size_t> most_in_group_ = 1;  // as many as are not larger together than kGroupBytes
   size_t compared_ = 0;                    // samples
   Scores& scores_;
   RunContext& context_;

@@ -54,17 +54,32 @@ TEST(MaskValues, AgreeAsFarAsTypesHoldThem) {
   EXPECT_TRUE(agree(-9984, -10000));  // as bfloat16 has it
   EXPECT_FALSE(agree(-5045, -5000));
   EXPECT_FALSE(agree(-90000, -70000));
-  EXPECT_TRUE(agree(-INFINITY, kLowest));  // as float16 has it
-  EXPECT_TRUE(agree(-INFINITY, -65504));
-  EXPECT_FALSE(agree(INFINITY, kLowest));
+  EXPECT_FALSE(agree(-INFINITY, kLowest));  // nothing says that target's type ends before
   EXPECT_FALSE(agree(NAN, kLowest));
-  EXPECT_FALSE(agree(-INFINITY, -10000));  // every type holds it
+}
+
+TEST(MaskValues, InfinitiesStandForWhatIsOutOfRange) {
+  const auto agree = [](DType type, float target, float golden) {
+    auto mask = mask_of({0, golden, 0, golden});
+    mask->note_type_of_target(type);
+    return mask->agree(target, golden);
+  };
+  EXPECT_TRUE(agree(DType::kFloat16, -INFINITY, kLowest));
+  EXPECT_TRUE(agree(DType::kFloat16, -INFINITY, -1e9F));
+  EXPECT_TRUE(agree(DType::kFloat16, -INFINITY, -65504));  // scores were added
+  EXPECT_FALSE(agree(DType::kFloat16, -INFINITY, -10000));
+  EXPECT_FALSE(agree(DType::kFloat16, INFINITY, kLowest));
+  EXPECT_FALSE(agree(DType::kFloat16, NAN, kLowest));
+  EXPECT_TRUE(agree(DType::kFloat32, -INFINITY, kLowest));
+  EXPECT_FALSE(agree(DType::kFloat32, -INFINITY, -1e9F));
+  EXPECT_FALSE(agree(DType::kFloat32, -INFINITY, -65504));
 }
 
 TEST(MaskValues, BesideInfinitiesOfTarget) {
   const double lowest = kLowest;
-  const auto mask = find_mask_beside_infinities(std::vector<double>{0.5, lowest, -2, lowest});
+  auto mask = find_mask_beside_infinities(std::vector<double>{0.5, lowest, -2, lowest});
   ASSERT_TRUE(mask);
+  mask->note_type_of_target(DType::kFloat16);
   EXPECT_TRUE(mask->agree(-INFINITY, lowest));
   EXPECT_FALSE(find_mask_beside_infinities(std::vector<double>{0.5, -1e4, -2, -1e4}));
   EXPECT_FALSE(find_mask_beside_infinities(std::vector<double>{0.5, -lowest, -2, -lowest}));
@@ -75,7 +90,7 @@ TEST(MaskValues, BesideInfinitiesOfTarget) {
 TEST(MaskValues, MarksOnOneSideAreCounted) {
   const std::vector<float> golden = {0, kLowest, 0, kLowest, kLowest, kLowest},
                            target = {0, -65504, -65504, 0, INFINITY, -20000};
-  const auto mask = mask_of(golden);
+  auto mask = mask_of(golden);
   ASSERT_TRUE(mask);
   const MaskedPiece masked(piece_of(target, golden), *mask);
   EXPECT_EQ(masked.marks().agree, 1);
@@ -85,6 +100,7 @@ TEST(MaskValues, MarksOnOneSideAreCounted) {
   EXPECT_EQ(sums.same_inf, 1);
   EXPECT_EQ(sums.inf_mismatch, 4);
   const std::vector<float> half = {0, -INFINITY, 0, -INFINITY, -INFINITY, -65504};
+  mask->note_type_of_target(DType::kFloat16);
   const MaskedPiece in_half(piece_of(half, golden), *mask);
   EXPECT_EQ(in_half.marks().agree, 4);
   EXPECT_EQ(in_half.marks().infinite, 3);

@@ -110,19 +110,31 @@ TEST(Recompute, AnotherDecisionIsTold) {
   const ReadValues golden = side(softmax(x, 1, 4, 1), x, {1, 4});
   std::swap(x[1], x[2]);
   const ReadValues target = side(softmax(x, 1, 4, 1), x, {1, 4});
-  EXPECT_FALSE(recompute(Made::kSoftmax, golden, golden)->decides_else);
-  EXPECT_TRUE(recompute(Made::kSoftmax, target, golden)->decides_else);
-  // One of ten shares on the other side of one half decides something, one of two thousand does
-  // not.
-  for (const size_t count : {10, 2000}) {
-    std::vector<double> below(count, -3.0), above = below;
+  EXPECT_FALSE(recompute(Made::kSoftmax, golden, golden)->changes_decision);
+  EXPECT_TRUE(recompute(Made::kSoftmax, target, golden)->changes_decision);
+  // One of ten shares above one half that is below it on the other side decides something, one of a
+  // hundred does not, however large the background is.
+  for (const size_t count : {10, 100}) {
+    std::vector<double> below(2000, -3.0);
+    std::fill_n(below.begin(), count, 3.0);
+    std::vector<double> above = below;
     below[4] = -0.1, above[4] = 0.1;
-    const Shape shape = {static_cast<int64_t>(count)};
-    const auto found = recompute(Made::kSigmoid, side(each_of(sigmoid, above), above, shape),
-                                 side(each_of(sigmoid, below), below, shape));
+    const auto found = recompute(Made::kSigmoid, side(each_of(sigmoid, above), above, {2000}),
+                                 side(each_of(sigmoid, below), below, {2000}));
     ASSERT_TRUE(found);
-    EXPECT_EQ(found->decides_else, count == 10) << count;
+    EXPECT_EQ(found->changes_decision, count == 10) << count;
   }
+}
+
+TEST(Recompute, ASlopeIsThatOfBothSides) {
+  const std::vector<double> x = {-4, -1, -0.3, 0, 0.2, 1, 2.2, 5};
+  const auto hard = [&](double slope) {
+    return side(each_of([&](double v) { return std::clamp(slope * v + 0.5, 0.0, 1.0); }, x), x,
+                {8});
+  };
+  EXPECT_TRUE(recompute(Made::kHardSigmoid, hard(0.2), hard(0.2)));
+  EXPECT_TRUE(recompute(Made::kHardSigmoid, hard(1.0 / 6), hard(1.0 / 6)));
+  EXPECT_FALSE(recompute(Made::kHardSigmoid, hard(0.2), hard(1.0 / 6)));
 }
 
 TEST(Recompute, ProductsRepeatAFactor) {

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::Each;
 using testing::ElementsAre;
+using testing::StartsWith;
 
 const fs::path kModels = fs::path(PLUMB_TEST_DATA).parent_path().parent_path() / "examples/models";
 
@@ -108,6 +109,44 @@ TEST_F(Run, SamplesAreComparedAsIfAlone) {
     const auto first = all.begin() + static_cast<std::ptrdiff_t>(digit * layers);
     EXPECT_EQ(alone, std::vector<std::string>(first, first + static_cast<std::ptrdiff_t>(layers)));
   }
+}
+
+// Small samples are run by groups: each is still what it is alone, and one that cannot be read
+// costs itself.
+TEST_F(Run, SamplesOfAGroupAreTheirOwn) {
+  constexpr int64_t kMany = 70;
+  const Scratch scratch;
+  const auto name = [](int64_t i) { return fmt::format("s{:02}", i); };
+  for (int64_t i = 0; i < kMany; ++i) {
+    const fs::path picture = scratch.path() / (name(i) + ".png");
+    if (i == 3 || i == 40)
+      std::ofstream(picture) << "no picture";
+    else
+      fs::copy_file(kModels / "digits" / fmt::format("{}.png", i % 10), picture);
+  }
+  RunOptions many = options();
+  many.layers = "outputs";
+  RunContext context;
+  RunOptions ten = many;
+  const std::vector<std::string> alone = rows_of(run(ten, context));
+  ASSERT_EQ(alone.size(), 10U);
+  many.inputs.inputs = {scratch.path().string()};
+  Ran ran = run(many, context);
+  EXPECT_FALSE(ran.problem);
+  ASSERT_EQ(ran.run.samples.size(), static_cast<size_t>(kMany));
+  EXPECT_EQ(ran.run.samples[41], name(41));
+  EXPECT_THAT(ran.run.doubts, ElementsAre(StartsWith("sample s03 was not compared"),
+                                          StartsWith("sample s40 was not compared")));
+  std::vector<int64_t> steps;
+  for (result::Row& row : ran.run.rows.all()) {
+    steps.push_back(*row.step);
+    row.step = *row.step % 10;
+  }
+  ASSERT_EQ(steps.size(), static_cast<size_t>(kMany - 2));
+  EXPECT_TRUE(std::is_sorted(steps.begin(), steps.end()));
+  const std::vector<std::string> rows = rows_of(std::move(ran));
+  for (size_t i = 0; i < rows.size(); ++i)
+    EXPECT_EQ(rows[i], alone[static_cast<size_t>(steps[i] % 10)]) << steps[i];
 }
 
 TEST_F(Run, InterruptedRunTellsWhatItHas) {

@@ -49,9 +49,23 @@ def unlikely(rng):  # scores of a detector that sees nothing
     return rng.uniform(-22, -10, (1, 400, 1))
 
 
-def maps(rng, share=0.02):  # scores of a text detector, some of them near the decision
+def maps(rng, share=0.02, near=10.0):  # scores of a text detector, some of them near the decision
     x = rng.choice([-135.0, 120.0], (1, 1, 48, 64), p=[0.98, 0.02])
-    return np.where(rng.random(x.shape) < share, rng.uniform(-10, 10, x.shape), x)
+    return np.where(rng.random(x.shape) < share, rng.uniform(-near, near, x.shape), x)
+
+
+def background(rng):  # of a detector, with detections
+    x = rng.uniform(-22, -10, (1, 8400, 1))
+    x[0, :300] = rng.uniform(0.05, 0.25, (300, 1))
+    return x
+
+
+def gates(rng):
+    return rng.uniform(-2, 2, (1, 400, 1))
+
+
+def sixth(x):  # the slope that PyTorch has
+    return np.clip(x.astype(np.float64) / 6 + 0.5, 0, 1)
 
 
 def attention(rng):  # two that stand out in each row, one of them first
@@ -160,7 +174,7 @@ def cases():
                 if kind == "Softmax" and fault in ("hard", "steeper"):
                     continue
                 yield trap(f"inherited/{stored}_{name}_{fault}", "the operator itself is wrong", of(damage=damage), {"shares": "fail"}, *options)
-        crossing = network(lambda rng: maps(rng, 0.5), sigmoid, stored)
+        crossing = network(lambda rng: maps(rng, 0.5, 2.0), sigmoid, stored)
         yield trap(f"inherited/{stored}_decides", "many are on the other side of one half", crossing, {"shares": "fail"}, *options)
         far = network(unlikely, sigmoid, stored, steps=16)
         yield trap(f"inherited/{stored}_far", "the scores are off by more than rounding", far, {"shares": "fail"}, *options)
@@ -184,6 +198,13 @@ def cases():
             "other": rectified(stored, damage=channel(9, np.fliplr)),
         }.items():
             yield trap(f"inherited/{stored}_relu_{fault}", "not what a Relu gives", make, {"y": "fail"}, *options)
+        lower = lambda by: lambda x, rng: x - by
+        for title, why, make in (
+            ("biased", "scores are higher, all of them", network(unlikely, sigmoid, stored, before=lower(-0.1))),
+            ("missed", "all detections are gone", network(background, sigmoid, stored, before=lower(0.3), steps=1)),
+            ("slope", "another slope, on what is the same", network(gates, sixth, stored, kind="HardSigmoid", steps=0, damage=lambda y, x: hard_sigmoid(x))),
+        ):
+            yield trap(f"inherited/{stored}_{title}", why, make, {"shares": "fail"}, *options)
         opened = gated(stored, closed=0.02, opened=0.06)
         yield trap(f"inherited/{stored}_gate_opened", "a gate is open that was nearly closed", opened, {"g": "fail", "y": "fail"}, *options)
 

@@ -193,20 +193,22 @@ class WorkerSession : public Session {
   // From the second run on: memory of a run before, when nobody reads it any more. New memory costs
   // the system more than what is written to it.
   std::shared_ptr<const Room> room_for_outputs() {
-    constexpr size_t kUsual = 3, kMost = 16;  // being written, compared, and told of
-    constexpr uint64_t kMostBytes = 256 << 20;
+    constexpr size_t kMost = 16;
+    constexpr uint64_t kMostBytes = 512 << 20;  // of all: they stay until the session ends
     if (room_bytes_ == 0) return nullptr;
     const auto is_free = [](const auto& room) { return room.use_count() == 1; };
     std::erase_if(rooms_, [&](const auto& room) {
-      return is_free(room) && room->memory.bytes.size() < room_bytes_;
+      const uint64_t bytes = room->memory.bytes.size();
+      return is_free(room) && (bytes < room_bytes_ || bytes / 2 > room_bytes_);
     });
     if (const auto free = std::find_if(rooms_.begin(), rooms_.end(), is_free);
         free != rooms_.end()) {
       std::atomic_thread_fence(std::memory_order_acquire);  // after its last reader
       return *free;
     }
-    const size_t count = rooms_.size() + 1;
-    if (count > kUsual && (count > kMost || count * room_bytes_ > kMostBytes)) return nullptr;
+    uint64_t bytes = room_bytes_;
+    for (const auto& room : rooms_) bytes += room->memory.bytes.size();
+    if (rooms_.size() == kMost || bytes > kMostBytes) return nullptr;
     auto made = new_room(room_bytes_);
     return made ? rooms_.emplace_back(std::move(*made)) : nullptr;
   }

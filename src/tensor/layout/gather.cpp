@@ -29,6 +29,11 @@ struct Rect {
   const std::byte* from(int64_t row, int64_t column) const {
     return in + (row * in_row + column * in_column) * int64_t{sizeof(T)};
   }
+  // The same where nothing need be.
+  uintptr_t place(int64_t row, int64_t column) const {
+    return reinterpret_cast<uintptr_t>(in) +
+           static_cast<uintptr_t>((row * in_row + column * in_column) * int64_t{sizeof(T)});
+  }
   std::byte* to(int64_t row, int64_t column) const {
     return out + (row * out_row + column * out_column) * int64_t{sizeof(T)};
   }
@@ -47,9 +52,10 @@ struct Rect {
 
 constexpr int64_t kCacheLine = 64;
 
-// Harmless beyond the end.
-void prefetch(const std::byte* begin, const std::byte* end) {
-  for (; begin < end; begin += kCacheLine) __builtin_prefetch(begin, 0, 2);
+// Harmless beyond the end of the data: these are places, which nothing is read from.
+void prefetch(uintptr_t begin, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += kCacheLine)
+    __builtin_prefetch(reinterpret_cast<const void*>(begin + static_cast<uintptr_t>(at)), 0, 2);
 }
 
 template <class T>
@@ -72,8 +78,8 @@ void copy_short_runs(const Rect<T>& rect) {
   // More streams than a processor follows by itself: the rows after these are wanted soon.
   if (rect.in_row * int64_t{sizeof(T)} == kBytes)
     for (int64_t block = 0; block < rect.blocks; ++block)
-      prefetch(rect.from(rect.rows, 0) + block * in_step,
-               rect.from(2 * rect.rows, 0) + block * in_step);
+      prefetch(rect.place(rect.rows, 0) + static_cast<uintptr_t>(block * in_step),
+               rect.rows * int64_t{kBytes});
   for (int64_t row = 0; row < rect.rows; ++row) {
     const std::byte* in = rect.from(row, 0);
     std::byte* out = rect.to(row, 0);
@@ -172,7 +178,8 @@ void transpose(const Rect<T>& rect) {
   const bool is_dense = rect.in_column > 0 && rect.in_column * int64_t{sizeof(T)} <= kCacheLine;
   for (int64_t band = 0; band < squares_end; band += kBand) {
     const int64_t band_end = std::min(band + kBand, squares_end);
-    if (is_dense) prefetch(rect.from(0, band + kAhead), rect.from(0, band + kAhead + kBand));
+    if (is_dense)
+      prefetch(rect.place(0, band + kAhead), kBand * rect.in_column * int64_t{sizeof(T)});
     for (int64_t row = 0; row < row_end; row += kSide)
       for (int64_t column = band; column < band_end; column += kSide)
         transpose_square<true>(rect.part(row, column, kSide, kSide));
