@@ -48,6 +48,15 @@ void print_limits(std::string_view title, const std::vector<judge::Limit>& limit
   for (const judge::Limit& limit : limits) fmt::print("  {}\n", judge::to_string(limit));
 }
 
+// Types that may have limits of their own.
+constexpr struct {
+  const char* title;
+  std::optional<judge::Limits> judge::Profile::*limits;
+} kClasses[] = {{"float32 against float32", &judge::Profile::float32},
+                {"float16 on a side", &judge::Profile::float16},
+                {"bfloat16 on a side", &judge::Profile::bfloat16},
+                {"whole numbers and bool", &judge::Profile::integer}};
+
 int print_one(const std::string& name, bool toml) {
   auto profile = judge::load_profile(name);
   if (!profile) {
@@ -71,14 +80,13 @@ int print_one(const std::string& name, bool toml) {
              printable(profile->summary));
   if (!profile->origin.empty()) fmt::print("origin: {}\n", printable(profile->origin));
   print_limits("limits", profile->any.limits);
-  if (profile->float32) print_limits("float32 against float32", profile->float32->limits);
-  if (profile->float16) print_limits("float16 on a side", profile->float16->limits);
-  if (profile->bfloat16) print_limits("bfloat16 on a side", profile->bfloat16->limits);
-  if (profile->integer) print_limits("whole numbers and bool", profile->integer->limits);
+  for (const auto& [title, set] : kClasses)
+    if ((*profile).*set) print_limits(title, ((*profile).*set)->limits);
   print_limits("outputs of the model, and tensors that may be", profile->output);
   print_limits("warnings", profile->any.warnings);
-  if (profile->float32 && profile->float32->warnings != profile->any.warnings)
-    print_limits("warnings of float32 against float32", profile->float32->warnings);
+  for (const auto& [title, set] : kClasses)
+    if (const auto& own = (*profile).*set; own && own->warnings != profile->any.warnings)
+      print_limits(fmt::format("warnings of {}", title), own->warnings);
   if (profile->recompute)
     fmt::print("\na row that breaks limits passes if its operator added nothing to what it read\n");
   if (profile->any.same_bytes) fmt::print("\ntypes and bytes have to be the same\n");
