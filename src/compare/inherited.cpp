@@ -25,18 +25,18 @@ constexpr int64_t kMostElements = int64_t{1} << 20;  // of a tensor that is comp
 // What rounding leaves of a tensor, in steps of its type beside the largest value. Of scores and
 // what gates are made of, in trained networks in float16 and TF32, at most 6.4 were seen.
 constexpr double kMostSteps = 8;
-
-bool is_wide(DType dtype) { return dtype == DType::kFloat32 || dtype == DType::kFloat64; }
+constexpr double kFewSteps = 2;  // a value is rounded, and the bias of all of them
 
 DType coarser_of(const metrics::PairFacts& facts) {
   return metrics::coarser_of(metrics::part_of(facts.target_dtype),
                              metrics::part_of(facts.golden_dtype));
 }
 
-// Rounding goes up as often as down; a bias does not.
+// Rounding goes up about as often as down (of PP-OCR's scores the sum of errors is half of that of
+// their sizes, since a bias is rounded for all); a fault that lifts all values does not.
 bool has_direction(const metrics::PairSums& sums) {
   constexpr int64_t kEnough = 20;
-  constexpr double kMost = 0.5;
+  constexpr double kMost = 0.8;
   return sums.finite >= kEnough && std::abs(sums.t_sum - sums.g_sum) > kMost * sums.abs_sum;
 }
 
@@ -163,21 +163,23 @@ class Excuse {
     return options_.computed.value_or(coarser_of(input.facts));
   }
 
-  // As a row of its own, without a remark.
+  // As a row of its own, without a remark but that a slice is off by a little.
   bool passes(const Input& input) const {
     Row row = planned_row(input.planned);
     auto target = open_target(input.planned), golden = open_golden(input.planned);
     if (!target || !golden) return false;
     judge_pair({with_.sides, options_, with_.floor_of, with_.files, with_.context}, input.planned,
                input.facts, nullptr, *target, *golden, row);
-    return row.verdict == Verdict::kPass && !row.suspicious;
+    const bool is_small = row.reasons == std::vector<std::string>{"warning:slice_rel_euclid"};
+    return row.verdict == Verdict::kPass && (!row.suspicious || is_small);
   }
 
   // Of bfloat16 nobody has measured yet how many steps are usual.
   bool is_rounded(const Input& input) const {
     const DType dtype = type_of(input);
-    return dtype != DType::kBFloat16 && input.steps_of(dtype) <= kMostSteps &&
-           !has_direction(input.facts.sums) && passes(input);
+    const double steps = input.steps_of(dtype);
+    return dtype != DType::kBFloat16 && steps <= kMostSteps &&
+           (steps <= kFewSteps || !has_direction(input.facts.sums)) && passes(input);
   }
 
   // A gate that is a share of what is rounded.
@@ -224,8 +226,8 @@ void excuse_inherited(const Judging& with, const judge::Profile& profile,
     row.hint.clear();
     row.in_16_bits.reset();
     row.if_inner.reset();
-  } else if (is_wide(coarser_of(facts)) && !computed) {
-    // Where the network turns out to work in 16 bits.
+  } else if (coarser_of(facts) != DType::kBFloat16 && !computed) {
+    // Where the network turns out to work in 16 bits, whatever its inputs are stored in.
     Row narrow = row;
     judge::judge(profile.for_floats(DType::kFloat16, DType::kFloat16), facts, with.options.columns,
                  narrow);

@@ -37,8 +37,6 @@ struct Limits {
 
 struct Profile {
   std::string name, summary, origin;
-  // A row that breaks limits is computed anew from what its operator read, see compare/inherited.h.
-  bool recompute = false;
   Limits any;
   std::optional<Limits> float32;  // both sides float32 or wider, as their values show
   // The coarser side is of that type, the other one is a float as well.
@@ -47,6 +45,8 @@ struct Profile {
   // Beyond `any`, for outputs of the model and for tensors of which no graph says that they are
   // not.
   std::vector<Limit> output;
+  // A row that breaks limits is computed anew from what its operator read, see compare/inherited.h.
+  bool recompute = false;
 
   std::vector<Limits*> sets();  // `any` and those for classes of types that are there
   std::vector<const Limits*> sets() const;
