@@ -255,6 +255,8 @@ def two_values(trap, honest):
                    pair(causal(n), written(-np.inf, f16), written(-1e4)), "fail inf_mismatch")
         yield trap(f"open/inf_in_range_{n}", "an infinity where golden lowers by a number that target's type holds",
                    pair(causal(n), written(-np.inf), written(-1e9)), "fail inf_mismatch")
+        yield trap(f"open/inf_in_same_type_{n}", "an infinity where golden's mark stayed a number of the same type",
+                   pair(causal(n), written(-np.inf, f16), written(LOWEST_HALF, f16)), "fail inf_mismatch")
     for profile, n in itertools.product(("offline", "quantized", "axera", "conformance"), (16, 64)):
         yield trap(f"open/{profile}_{n}", "one of many places is open", pair(causal(n), lambda m, rng: written(LOWEST)(_one(m, True, False), rng), written(LOWEST)),
                    "fail inf_mismatch", "--profile", profile)
